@@ -1,0 +1,105 @@
+# Sayso needs Python 3.11 or newer and make; everything else comes from the locks.
+#
+#   make demo    see the whole product work: one command allowed, one denied, one for you to decide
+#   make test    system packages, lint, types, import contracts, benchmarks, tests
+#
+# Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.sayso-runtime
+DEV := $(VENV)/.sayso-dev
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+DEMO_ARGS ?=
+PYTEST_ARGS ?=
+UV ?= uv
+
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip
+LOCKED := --quiet --require-hashes --no-deps
+EDITABLE := --quiet --no-deps --no-build-isolation --editable .
+COMPILE := $(UV) pip compile pyproject.toml - --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
+# What builds the editable install; pinned with the rest, so that building needs no network either.
+BUILD := 'hatchling>=1.27\neditables>=0.5\n'
+
+.PHONY: help install demo test system lint types imports format docs lock clean
+
+help:
+	@sed -n '3,6s/^# \{0,3\}//p' Makefile
+
+install: $(RUNTIME)
+
+demo: $(RUNTIME)
+	@$(BIN)/sayso demo $(DEMO_ARGS)
+
+# The benchmarks run alone, before the tests share the cores; both are judged.
+test: system lint types imports
+	@echo '== benchmarks'
+	@status=0; \
+	$(BIN)/python -m pytest -m benchmark --quiet --capture=no $(PYTEST_ARGS) || status=$$?; \
+	echo '== tests, $(JOBS) at a time'; \
+	$(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --quiet $(PYTEST_ARGS) || status=$$?; \
+	exit $$status
+
+system:
+	@echo '== system packages that the tests use'
+	@sh tests/system_packages.sh
+
+lint: $(DEV)
+	@echo '== lint'
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+
+types: $(DEV)
+	@echo '== types'
+	@$(BIN)/mypy
+
+imports: $(DEV)
+	@echo '== import contracts'
+	@$(BIN)/lint-imports --no-cache
+
+format: $(DEV)
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+docs: $(DEV)
+	@$(BIN)/python -m tests.project.generated
+
+# Stamps make a second run immediate; a changed lock or pyproject.toml installs again.
+$(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
+	@echo '== installing Sayso from requirements.lock'
+	@$(PIP) install $(LOCKED) --requirement requirements.lock
+	@$(PIP) install $(EDITABLE)
+	@touch $@
+
+$(DEV): requirements-dev.lock pyproject.toml | $(BIN)/python
+	@echo '== installing Sayso and its tools from requirements-dev.lock'
+	@$(PIP) install $(LOCKED) --requirement requirements-dev.lock
+	@$(PIP) install $(EDITABLE)
+	@touch $@ $(RUNTIME)
+
+# Without PYTHON=…, the first interpreter that is new enough. A half-made venv is taken away again.
+$(BIN)/python:
+	@for python in $(PYTHON) $(if $(PYTHON),,python3 python3.13 python3.12 python3.11 python); do \
+		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		echo "== creating $(VENV) with $$python"; \
+		"$$python" -m venv $(VENV) && exit 0; \
+		rm -rf $(VENV); \
+		echo "$$python cannot create a venv; on Debian and Ubuntu: apt-get install python3-venv" >&2; \
+		exit 1; \
+	done; \
+	echo 'Sayso needs Python 3.11 or newer; install it, or name it: make PYTHON=/path/to/python' >&2; \
+	exit 1
+
+lock:
+	@printf $(BUILD) | $(COMPILE) --output-file requirements.lock
+	@printf $(BUILD) | $(COMPILE) --group dev --constraint requirements.lock \
+		--output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	find bot channels core tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,96 @@
+"""Offer `sayso …`: one file a command group; only the group that is called is imported.
+
+Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pending or timed out; a
+run that ran passes its own code through.
+"""
+
+import argparse
+import sys
+from importlib import import_module
+
+from bot.cli.layout import Formatter
+
+# Which module offers a command; the order is that of the help.
+COMMANDS = {
+    "demo": "bot.cli.demo",
+    "serve": "bot.cli.serve",
+    "run": "bot.cli.run",
+    "pending": "bot.cli.approve",
+    "approve": "bot.cli.approve",
+    "history": "bot.cli.approve",
+    "events": "bot.cli.events",
+    "policy": "bot.cli.policy",
+    "prompt": "bot.cli.prompt",
+    "approvals": "bot.cli.approvals",
+    "audit": "bot.cli.audit",
+    "config": "bot.cli.config",
+    "doctor": "bot.cli.doctor",
+}
+
+_EPILOG = """\
+Start here:
+  sayso demo                     see the whole product work, in a scratch home
+  sayso serve                    run the gateway
+  sayso run -c 'git status'      ask to run something
+  sayso approve K3F7QZ allow-once   answer a question
+"""
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of one command, or of all when ``command`` names none."""
+    parser = argparse.ArgumentParser(
+        prog="sayso",
+        description="Your agents run commands on your say-so.",
+        epilog=_EPILOG,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    wanted = [COMMANDS[command]] if command in COMMANDS else dict.fromkeys(COMMANDS.values())
+    for module in wanted:
+        import_module(module).register(commands)
+    return parser
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run one command and return its exit code; the entry point of the script ``sayso``."""
+    words = sys.argv[1:] if words is None else words
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output is gone; nothing is left to say, and to nobody.
+        sys.stderr.close()
+        return 1
+
+
+def _run(words: list[str]) -> int:
+    args = build_parser(words[0] if words else None).parse_args(words)
+    if args.version:
+        return _version()
+    if args.command is None:
+        build_parser().print_help()
+        return 2
+    try:
+        code: int = args.run(args)
+    except Exception as failure:  # noqa: BLE001 - told in one line if it is ours, else raised again
+        return _failed(failure)
+    return code
+
+
+def _failed(failure: Exception) -> int:
+    from core.errors import SaysoError  # noqa: PLC0415 - 4 ms that only a failure needs
+
+    if not isinstance(failure, SaysoError):
+        raise failure
+    sys.stderr.write(f"sayso: {failure}\n")
+    return failure.exit_code
+
+
+def _version() -> int:
+    from importlib.metadata import version  # noqa: PLC0415 - slow, rarely needed
+
+    sys.stdout.write(f"sayso {version('sayso')}\n")
+    return 0

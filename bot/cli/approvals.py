@@ -1,0 +1,219 @@
+"""Offer `sayso approvals`: see and change exec-approvals.json and its allowlists."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.cli.home import home
+from bot.cli.layout import Formatter
+
+if TYPE_CHECKING:
+    from core.approvals.allowlist_file import ApprovalsFile
+
+_GET = """\
+examples:
+  sayso approvals get                   every agent's knobs and patterns, with their last use
+  sayso approvals get --agent main --json
+"""
+_SET = """\
+examples:
+  sayso approvals set --file approvals.json     put a checked file in place; its socket is kept
+  sayso approvals get --json | jq '.defaults.ask = "always"' | sayso approvals set --stdin
+"""
+_ADD = """\
+example:
+  sayso approvals allowlist add --agent main /usr/bin/rg
+"""
+_REMOVE = """\
+example:
+  sayso approvals allowlist remove --agent main /usr/bin/rg
+"""
+_LIST = """\
+example:
+  sayso approvals allowlist list --agent main
+"""
+_KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command group to the parser."""
+    group = commands.add_parser(
+        "approvals", help="see and change exec-approvals.json", allow_abbrev=False
+    )
+    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser = _command(inner, "get", "print the file, its token left out", _GET, get)
+    parser.add_argument("--agent", metavar="A", help="one agent only (default: all)")
+    parser = _command(inner, "set", "put a whole new text in the file's place", _SET, put)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--file", metavar="F", help="read the text from a file")
+    source.add_argument("--stdin", action="store_true", help="read the text from standard input")
+    lists = inner.add_parser("allowlist", help="change an agent's allowlist", allow_abbrev=False)
+    members = lists.add_subparsers(dest="member", required=True, metavar="ACTION")
+    parser = _command(members, "add", "let programs run for an agent", _ADD, add)
+    parser.add_argument("pattern", metavar="PATTERN", help="a path; * in one folder, ** in any")
+    _agent(parser)
+    parser = _command(members, "remove", "take an entry away", _REMOVE, remove)
+    parser.add_argument("pattern", metavar="PATTERN", help="the entry's pattern or its id")
+    _agent(parser)
+    parser = _command(members, "list", "print an agent's patterns", _LIST, show)
+    _agent(parser)
+
+
+def _command(
+    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    purpose: str,
+    examples: str,
+    run: Callable[[argparse.Namespace], int],
+) -> argparse.ArgumentParser:
+    parser = group.add_parser(
+        name,
+        help=purpose,
+        epilog=examples,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _agent(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent", default="main", metavar="A", help="the agent (default: main)")
+
+
+def get(args: argparse.Namespace) -> int:
+    """Print the file with each entry's last use, and what is wrong with it."""
+    file = _file()
+    text = _with_usage(file.shown())
+    if args.agent is not None:
+        agents = text.get("agents", {})
+        text = {**text, "agents": {a: part for a, part in agents.items() if a == args.agent}}
+    if args.json:
+        _print_json(text)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _worded(text))
+    return _warn(file)
+
+
+def put(args: argparse.Namespace) -> int:
+    """Check a text, put it in the file's place, and say what to look at in it."""
+    from core.errors import BadRequest  # noqa: PLC0415
+
+    source = "/dev/stdin" if args.stdin else args.file
+    try:
+        text = Path(source).read_bytes().decode(errors="surrogateescape")
+    except OSError as error:
+        raise BadRequest(f"{source} cannot be read: {error.strerror}.") from error
+    file = _file()
+    file.replace(text)
+    if args.json:
+        _print_json({"warnings": list(file.lint())})
+        return 0
+    sys.stdout.write(f"{_path()} was replaced\n")
+    return _warn(file)
+
+
+def add(args: argparse.Namespace) -> int:
+    """Add a pattern and print its entry; an entry that is there already stays."""
+    entry = _file().add(args.agent, args.pattern)
+    if args.json:
+        _print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern})
+    else:
+        sys.stdout.write(f"{_plain(entry.pattern)} may run for agent {_plain(args.agent)}\n")
+    return 0
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Remove an entry; exit 1 if the agent has none by that pattern or id."""
+    removed = _file().remove(args.agent, args.pattern)
+    if args.json:
+        _print_json({"removed": removed})
+    elif removed:
+        sys.stdout.write(f"{_plain(args.pattern)} was removed\n")
+    else:
+        sys.stderr.write(
+            f"sayso: agent {_plain(args.agent)} has no entry {_plain(args.pattern)}; "
+            f"`sayso approvals allowlist list --agent …` names them\n"
+        )
+    return 0 if removed else 1
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print an agent's entries, one a line, with their last use."""
+    file = _file()
+    part = _with_usage(file.shown()).get("agents", {}).get(args.agent, {})
+    entries = part.get("allowlist", [])
+    if args.json:
+        _print_json(entries)
+    else:
+        sys.stdout.writelines(f"{_entry(entry)}\n" for entry in entries)
+    return _warn(file)
+
+
+def _path() -> Path:
+    return Path(home()) / "exec-approvals.json"
+
+
+def _file() -> "ApprovalsFile":
+    from core.approvals.allowlist_file import ApprovalsFile  # noqa: PLC0415 - pydantic costs 60 ms
+
+    return ApprovalsFile(_path())
+
+
+def _with_usage(text: dict[str, Any]) -> dict[str, Any]:
+    from core.approvals.usage import UsageFile, with_usage  # noqa: PLC0415
+
+    return with_usage(text, UsageFile(_path().with_suffix(".usage.json")).read())
+
+
+def _warn(file: "ApprovalsFile") -> int:
+    for line in file.lint():
+        sys.stderr.write(f"warning: {_plain(line)}\n")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def _worded(text: dict[str, Any]) -> Iterator[str]:
+    if not text:
+        yield f"{_path()} is not there: tools.exec of config.json5 holds alone"
+        return
+    yield f"{_path()}"
+    yield f"defaults: {_knobs(text.get('defaults', {}))}"
+    for agent, part in text.get("agents", {}).items():
+        yield f"agent {_plain(agent)}: {_knobs(part)}"
+        yield from (f"  {_entry(entry)}" for entry in part.get("allowlist", []))
+
+
+def _knobs(part: Mapping[str, object]) -> str:
+    found = [f"{knob} {part[knob]}" for knob in _KNOBS if part.get(knob) is not None]
+    return ", ".join(found) or "as tools.exec says"
+
+
+def _entry(entry: Mapping[str, Any]) -> str:
+    pattern, used = _plain(entry["pattern"]), entry.get("lastUsedAt")
+    if not used:
+        return pattern
+    return f"{pattern}    last used {_when(used)}: {_plain(entry.get('lastUsedCommand') or '')}"
+
+
+def _when(epoch_ms: float) -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError):
+        return f"at {epoch_ms} ms"
+
+
+def _plain(text: str) -> str:
+    """Return a text as a terminal may show it: secrets masked, odd characters escaped."""
+    from core.approvals.rendering import redact  # noqa: PLC0415
+
+    return redact(text).text

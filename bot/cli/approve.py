@@ -1,0 +1,121 @@
+"""Offer `sayso pending`, `sayso approve` and `sayso history`."""
+
+import argparse
+import json
+import sys
+import time
+
+from bot.cli.home import socket_path
+from bot.cli.layout import Formatter
+from bot.client import Client
+
+_REFUSED = 3
+_ALIASES = {
+    "allow-once": "allow-once",
+    "allow": "allow-once",
+    "once": "allow-once",
+    "allow-always": "allow-always",
+    "always": "allow-always",
+    "deny": "deny",
+    "reject": "deny",
+    "block": "deny",
+}
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands to the parser."""
+    _add_pending(commands)
+    _add_approve(commands)
+    _add_history(commands)
+
+
+def _add(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    about: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=about,
+        epilog=f"example:\n  {example}",
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _add_pending(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "pending", "list what waits for an answer", "sayso pending --json")
+    parser.add_argument("--limit", type=int, default=100, help="rows at most (default: 100)")
+    parser.set_defaults(run=pending)
+
+
+def _add_approve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    example = "sayso approve K3F7QZ allow-once\n  sayso approve K3F7QZ deny --note 'wrong branch'"
+    parser = _add(commands, "approve", "answer a question", example)
+    parser.add_argument("id", metavar="ID", help="id, code or unique prefix")
+    parser.add_argument("decision", metavar="DECISION", choices=tuple(_ALIASES), help="the answer")
+    parser.add_argument("--note", default="", metavar="WORDS", help="why; the agent reads it")
+    parser.set_defaults(run=approve)
+
+
+def _add_history(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "history", "list what was asked", "sayso history --limit 20")
+    parser.add_argument("--limit", type=int, default=50, help="rows at most (default: 50)")
+    parser.add_argument("--agent", default=None, metavar="A", help="only this agent's")
+    parser.set_defaults(run=history)
+
+
+def pending(args: argparse.Namespace) -> int:
+    """Print the questions that wait, oldest first."""
+    with Client(socket_path()) as client:
+        rows = client.call("exec.approval.list", {"limit": args.limit})["pending"]
+    if args.json:
+        return _json(rows)
+    for row in rows:
+        left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
+        sys.stdout.write(
+            f"{row['code']}  {row['agent']}  {left}s left\n{_indent(row['command'])}\n"
+        )
+    if not rows:
+        sys.stdout.write("Nothing is waiting.\n")
+    return 0
+
+
+def approve(args: argparse.Namespace) -> int:
+    """Answer a question; exit 3 when the answer did not count."""
+    wish = {"id": args.id, "decision": _ALIASES[args.decision], "note": args.note}
+    with Client(socket_path()) as client:
+        answered = client.call("exec.approval.resolve", wish)
+    if args.json:
+        _json(answered)
+    else:
+        sys.stdout.write(f"{answered['sentence']}\n")
+    return 0 if answered["accepted"] else _REFUSED
+
+
+def history(args: argparse.Namespace) -> int:
+    """Print what was asked and how it ended, newest first."""
+    wish = {"limit": args.limit} | ({"agent": args.agent} if args.agent else {})
+    with Client(socket_path()) as client:
+        rows = client.call("history.list", wish)["history"]
+    if args.json:
+        return _json(rows)
+    for row in rows:
+        at = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(row["atMs"] / 1000))
+        code = "" if row["exitCode"] is None else f" code={row['exitCode']}"
+        by = f" by {row['by']}" if row["by"] else ""
+        sys.stdout.write(f"{at}  {row['code']}  {row['agent']}  {row['state']}{code}{by}\n")
+        sys.stdout.write(f"{_indent(row['command'])}\n")
+    return 0
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _json(value: object) -> int:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    return 0

@@ -1,0 +1,71 @@
+"""Offer `sayso policy explain`: what would happen to this command, and why."""
+
+import argparse
+import json
+import os
+import sys
+
+from bot.cli.layout import Formatter
+
+_EXAMPLES = """\
+examples:
+  sayso policy explain -c 'git log | head -5'     what would happen, and what would make it pass
+  sayso policy explain --agent coder -- make test
+  sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
+"""
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands to the parser."""
+    group = commands.add_parser("policy", help="explain what the policy decides")
+    inner = group.add_subparsers(dest="policy_command", metavar="COMMAND", required=True)
+    parser = inner.add_parser(
+        "explain",
+        help="judge a command and say why; runs nothing",
+        epilog=_EXAMPLES,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell")
+    add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
+    add("--batch", action="store_true", help="read requests as JSON lines from standard input")
+    add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
+    add("--cwd", metavar="D", help="where it would run (default: here)")
+    add("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=explain)
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Judge one command under the configuration in effect, or a batch under its own; run nothing.
+
+    Returns 0 for whatever the verdict is, 2 for a command line that cannot be understood.
+
+    Raises:
+        SaysoError: the configuration or the approvals file cannot be used.
+    """
+    given = [args.line is not None, bool(args.argv), args.batch]
+    if sum(given) != 1:
+        sys.stderr.write(
+            "sayso policy explain: give one of -c 'LINE', -- ARGV… and --batch;"
+            " see `sayso policy explain --help`\n"
+        )
+        return 2
+    if args.batch:
+        from bot.explain.batch import run_batch  # noqa: PLC0415 - the judge is slow to import
+
+        run_batch(sys.stdin.buffer, sys.stdout, os.getcwd())  # noqa: PTH109 - text, not a Path
+        return 0
+    return _explain_one(args)
+
+
+def _explain_one(args: argparse.Namespace) -> int:
+    from bot.explain.single import explain_one, shown, to_json  # noqa: PLC0415 - slow to import
+
+    cwd = os.path.abspath(args.cwd or os.getcwd())  # noqa: PTH100, PTH109 - text, not a Path
+    explained = explain_one(args.line, tuple(args.argv) or None, args.agent, cwd, os.environ)
+    if args.json:
+        sys.stdout.write(json.dumps(to_json(explained), indent=2) + "\n")
+    else:
+        sys.stdout.write(shown(explained))
+    return 0

@@ -1,0 +1,56 @@
+"""Offer `sayso prompt render`: what a person would see, as the platform's payload."""
+
+import argparse
+import os
+import sys
+
+from bot.cli.layout import Formatter
+
+_EXAMPLES = """\
+examples:
+  sayso prompt render --channel telegram -c 'rm -rf build'
+  sayso prompt render --channel slack --batch < requests.jsonl
+"""
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command group to the parser."""
+    group = commands.add_parser("prompt", help="show what a person would see")
+    inner = group.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parser = inner.add_parser(
+        "render",
+        help="print a prompt as the platform's payload; sends nothing",
+        epilog=_EXAMPLES,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--channel", required=True, choices=("discord", "slack", "telegram"), help="the platform")
+    add("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell")
+    add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
+    add("--batch", action="store_true", help="read requests as JSON lines from standard input")
+    add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
+    add("--cwd", metavar="D", help="where it would run (default: here)")
+    add("--json", action="store_true", help="print JSON; it always does")
+    parser.set_defaults(run=render)
+
+
+def render(args: argparse.Namespace) -> int:
+    """Print the payloads of one prompt, or of a batch, as JSON."""
+    if sum([args.line is not None, bool(args.argv), args.batch]) != 1:
+        sys.stderr.write("sayso prompt render: give one of -c 'LINE', -- ARGV… and --batch\n")
+        return 2
+    import json  # noqa: PLC0415 - the rendering is slow to import anyway
+
+    from bot.preview import render as render_one  # noqa: PLC0415
+    from bot.preview import render_batch  # noqa: PLC0415
+    from core.runner.plan import Planner  # noqa: PLC0415
+
+    if args.batch:
+        render_batch(sys.stdin.buffer, sys.stdout, args.channel)
+        return 0
+    wish = {"agent": args.agent, "cwd": os.path.abspath(args.cwd or os.getcwd())}  # noqa: PTH100, PTH109 - text, not a Path
+    asked = {"command": args.line} if args.line is not None else {"argv": args.argv}
+    answer = render_one({**wish, **asked}, Planner(), args.channel)
+    sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+    return 0

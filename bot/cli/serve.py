@@ -1,0 +1,57 @@
+"""Offer `sayso serve`: run the gateway until it is told to stop."""
+
+import argparse
+import sys
+
+from bot.cli.layout import Formatter
+
+_EXAMPLES = """\
+examples:
+  sayso serve                          state in ~/.sayso, settings in ~/.sayso/config.json5
+  SAYSO_HOME=/srv/sayso sayso serve    state and settings elsewhere
+"""
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "serve",
+        help="run the gateway",
+        epilog=_EXAMPLES,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="log one JSON object a line")
+    parser.set_defaults(run=serve)
+
+
+def serve(args: argparse.Namespace) -> int:
+    """Run the gateway in this process; SIGTERM and SIGINT stop it in order."""
+    import asyncio  # noqa: PLC0415 - heavy; the other commands start without it
+    import os  # noqa: PLC0415
+
+    from bot.logs import configure  # noqa: PLC0415
+    from bot.settings import load  # noqa: PLC0415
+
+    configure(json_lines=args.json)
+    settings = load(environ=os.environ)
+    asyncio.run(_serve(settings))
+    return 0
+
+
+async def _serve(settings: "Settings") -> None:  # type: ignore[name-defined] # noqa: F821
+    import asyncio  # noqa: PLC0415
+    import signal  # noqa: PLC0415
+
+    from bot.app import gateway  # noqa: PLC0415
+    from bot.surfaces import Console  # noqa: PLC0415
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with gateway(settings, console=Console.here()) as running:
+        names = ", ".join(running.channels) or "none; people answer with `sayso approve`"
+        sys.stderr.write(f"sayso: listening on {settings.home}/gateway.sock; channels: {names}\n")
+        await stop.wait()
+        sys.stderr.write("sayso: stopping\n")

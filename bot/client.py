@@ -1,0 +1,194 @@
+"""Call the gateway over its socket, blocking; made to start fast.
+
+``sayso run`` stands before every command of an agent, so this module imports built-in parts only:
+``_socket`` and ``_json`` are what ``socket`` and ``json`` wrap, without the 12 ms that ``enum``,
+``selectors`` and ``re`` take to import. Errors are imported when there is one.
+"""
+
+import _json
+import _socket
+import os
+import sys
+from time import monotonic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Any, NoReturn, Self
+
+_CHUNK = 1 << 16
+_LARGEST = 16 << 20
+_INVALID_PARAMS = -32602
+
+
+class _Reading:
+    """What the C scanner asks its Python half for (json.decoder.JSONDecoder)."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+_scan = _json.make_scanner(_Reading())  # type: ignore[arg-type]  # typed for JSONDecoder alone
+
+
+def _refuse(value: object) -> "NoReturn":
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_encode = _json.make_encoder(
+    None, _refuse, _json.encode_basestring_ascii, None, ":", ",", False, False, False
+)
+
+
+class Client:
+    """A connection to the gateway, made by the first call. Not for several threads at once."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._socket: _socket.socket | None = None
+        self._buffer = bytearray()
+        self._id = 0
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: "BaseException | None",
+        trace: "TracebackType | None",
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up; the gateway cancels what was still waited for."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        self._buffer.clear()
+
+    def call(
+        self, method: str, params: "Mapping[str, object]", timeout: "float | None" = None
+    ) -> "dict[str, Any]":
+        """Call a method and return its result; ``timeout`` is in seconds, ``None`` waits for ever.
+
+        Raises:
+            GatewayUnreachable: nobody answers, or not in time.
+            SaysoError: what the gateway answered; of its type where that is known here.
+        """
+        self._id += 1
+        frame = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
+        line = "".join(_encode(frame, 0)).encode("ascii") + b"\n"
+        deadline = None if timeout is None else monotonic() + timeout
+        try:
+            answer = self._exchange(line, deadline)
+        except OSError as error:
+            self.close()
+            _unreachable(self._path, error)
+        except BaseException:
+            # What was asked is still under way on this connection; its answer must not be taken
+            # for that to the next question.
+            self.close()
+            raise
+        if "result" not in answer:
+            if answer.get("id") is None:
+                self.close()
+            _raise(answer["error"])
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _exchange(self, line: bytes, deadline: "float | None") -> "dict[str, Any]":
+        connection = self._connected(deadline)
+        _arm(connection, deadline)
+        hung_up: OSError | None = None
+        try:
+            connection.sendall(line)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            hung_up = error  # perhaps with a reason, which is still to be read
+        answer = _parsed(self._line(connection, deadline))
+        # A frame without id tells why the gateway hangs up on us.
+        if answer.get("id") not in (self._id, None):
+            raise hung_up or OSError("its answer is to another question")
+        return answer
+
+    def _connected(self, deadline: "float | None") -> "_socket.socket":
+        if self._socket is None:
+            connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            self._socket = connection
+            _arm(connection, deadline)
+            connection.connect(self._path)
+            self._check_owner(connection)
+        return self._socket
+
+    def _check_owner(self, connection: "_socket.socket") -> None:
+        """Tell nothing to a socket that another user put there (SO_PEERCRED: pid, uid, gid)."""
+        credentials = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        uid = int.from_bytes(credentials[4:8], sys.byteorder)
+        if uid != os.getuid():
+            raise PermissionError(f"uid {uid} listens there, not uid {os.getuid()}")
+
+    def _line(self, connection: "_socket.socket", deadline: "float | None") -> bytes:
+        buffer = self._buffer
+        end = buffer.find(b"\n")
+        while end < 0:
+            if len(buffer) > _LARGEST:
+                raise OSError("its answer is larger than 16 MiB")
+            _arm(connection, deadline)
+            chunk = connection.recv(_CHUNK)
+            if not chunk:
+                raise ConnectionResetError("it hung up")
+            end = chunk.find(b"\n")
+            end = len(buffer) + end if end >= 0 else -1
+            buffer += chunk
+        line = bytes(buffer[:end])
+        del buffer[: end + 1]
+        return line
+
+
+def _arm(connection: "_socket.socket", deadline: "float | None") -> None:
+    if deadline is None:
+        connection.settimeout(None)
+        return
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)
+
+
+def _parsed(line: bytes) -> "dict[str, Any]":
+    try:
+        answer = _scan(line.decode(), 0)[0]
+    except (ValueError, StopIteration, RecursionError):
+        answer = None
+    if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
+        raise OSError("its answer is no JSON-RPC frame")
+    return answer
+
+
+def _unreachable(path: str, error: OSError) -> "NoReturn":
+    from core.errors import GatewayUnreachable  # noqa: PLC0415  # 6 ms, needed on failure only
+
+    if isinstance(error, TimeoutError):
+        raise GatewayUnreachable(
+            f"The gateway on {path} did not answer in time. It may still do what was asked: "
+            f"see `sayso history`."
+        ) from None
+    words = error.strerror or str(error)
+    raise GatewayUnreachable(
+        f"No gateway answers on {path}: {words}. Start one with `sayso serve`."
+    ) from None
+
+
+def _raise(error: "dict[str, Any]") -> "NoReturn":
+    """Raise what the gateway answered, as the type that it raised."""
+    from core import errors  # noqa: PLC0415  # 6 ms, needed on failure only
+
+    kind = getattr(errors, str(error.get("data", {}).get("type", "")), None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.SaysoError)):
+        kind = errors.BadRequest if error["code"] == _INVALID_PARAMS else errors.SaysoError
+    raise kind(str(error["message"]))

@@ -1,0 +1,122 @@
+"""Examine an installation: settings, state, people, hosts, names."""
+
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from bot.client import Client
+from bot.settings import Settings, load
+from bot.surfaces import approvers
+from core.approvals.allowlist_file import ApprovalsFile
+from core.errors import GatewayUnreachable, SaysoError
+from core.model.policy import AskFallback, ExecHost, ExecSecurity
+from core.settings import ForwardMode
+
+_OURS = ("bot", "channels", "core")
+
+
+class Verdict(StrEnum):
+    """How a check ended."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: its subject, how it ended, and what to do where it did not end well."""
+
+    verdict: Verdict
+    subject: str
+    detail: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return the finding as a flat object."""
+        return {key: str(value) for key, value in asdict(self).items()}
+
+
+def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Run every check; a check that cannot run is a finding, not an exception."""
+    try:
+        settings = load(environ=environ)
+    except SaysoError as failure:
+        return (Finding(Verdict.FAIL, "settings", str(failure)),)
+    found = [Finding(Verdict.OK, "settings", f"read from {settings.home}")]
+    checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+        _names,
+        _policy,
+        _people,
+        _approvals,
+        _gateway,
+    )
+    for check in checks:
+        try:
+            found.extend(check(settings))
+        except SaysoError as failure:
+            found.append(Finding(Verdict.FAIL, check.__name__.strip("_"), str(failure)))
+    return tuple(found)
+
+
+def _names(_settings: Settings) -> Iterator[Finding]:
+    """Find another distribution that owns one of our top-level names (Django Channels does)."""
+    owners = importlib.metadata.packages_distributions()
+    for name in _OURS:
+        others = sorted({owner for owner in owners.get(name, ()) if owner != "sayso"})
+        if others:
+            why = f"is also installed by {', '.join(others)}; install sayso alone in its venv"
+            yield Finding(Verdict.FAIL, f"package {name}", why)
+
+
+def _policy(settings: Settings) -> Iterator[Finding]:
+    section = settings.tools.exec
+    values = [section, *(entry.tools.exec for entry in settings.agents.entries)]
+    if section.host is ExecHost.SANDBOX:
+        why = "is sandbox, which this version does not offer; set tools.exec.host to gateway"
+        yield Finding(Verdict.WARN, "tools.exec.host", why)
+    if any(value.ask_fallback is AskFallback.FULL for value in values):
+        why = "is full: what should be asked runs unasked while nobody can be reached"
+        yield Finding(Verdict.WARN, "askFallback", why)
+    if any(value.security is ExecSecurity.FULL for value in values):
+        why = "is full somewhere: everything runs there; allowlist is the safer choice"
+        yield Finding(Verdict.WARN, "security", why)
+
+
+def _people(settings: Settings) -> Iterator[Finding]:
+    listed = approvers(settings)
+    channels = sorted(name for name, people in listed.by_channel.items() if people)
+    if not channels:
+        why = "are empty in every channel, so nobody can allow anything"
+        yield Finding(Verdict.WARN, "approvers", why)
+        return
+    yield Finding(Verdict.OK, "approvers", f"may answer in {', '.join(channels)}")
+    routing = settings.approvals.exec
+    if routing.mode is not ForwardMode.SESSION and not routing.targets:
+        why = f"is {routing.mode} but approvals.exec.targets is empty; prompts go nowhere"
+        yield Finding(Verdict.WARN, "approvals.exec.mode", why)
+    for entry in routing.targets:
+        if entry.channel not in channels:
+            why = f"has no approver; add channels.{entry.channel}.approvers"
+            yield Finding(Verdict.WARN, f"target {entry.channel}", why)
+
+
+def _approvals(settings: Settings) -> Iterator[Finding]:
+    file = ApprovalsFile(settings.home / "exec-approvals.json")
+    file.read()
+    yield Finding(Verdict.OK, "exec-approvals.json", "is readable")
+    for line in file.lint():
+        yield Finding(Verdict.WARN, "exec-approvals.json", line)
+
+
+def _gateway(settings: Settings) -> Iterator[Finding]:
+    path = str(settings.home / "gateway.sock")
+    try:
+        with Client(path) as client:
+            report = client.call("health.get", {})
+    except GatewayUnreachable as failure:
+        yield Finding(Verdict.WARN, "gateway", str(failure))
+        return
+    for name, part in report["parts"].items():
+        verdict = Verdict.OK if part["ok"] else Verdict.FAIL
+        yield Finding(verdict, name, str(part["detail"]))

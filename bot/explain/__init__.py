@@ -1,0 +1,1 @@
+"""Judge without running: the work behind `sayso policy explain`."""

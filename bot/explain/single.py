@@ -1,0 +1,142 @@
+"""Explain one command under the configuration in effect, as the gateway would judge it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.explain.batch import evaluated
+from bot.explain.entry import REQUESTER, SESSION
+from bot.settings import home_folder, read
+from core.approvals.allowlist_file import ApprovalsFile
+from core.model.command import ExecRequest
+from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
+from core.model.identity import AgentId
+from core.model.policy import ExecPolicy
+from core.policy.allowlist import Allowlist
+from core.policy.evaluate import evaluate
+from core.policy.resolve import resolve
+from core.runner.plan import Planner, Refusal
+
+_KNOBS = ("host", "node", "security", "ask", "ask_fallback", "trust", "safe_bins", "timeout_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists."""
+
+    policy: ExecPolicy
+    verdict: Evaluation | Refusal
+    agent: AgentId
+
+
+def explain_one(
+    line: str | None, argv: tuple[str, ...] | None, agent: str, cwd: str, environ: Mapping[str, str]
+) -> Explained:
+    """Judge one command as the gateway of this home would; nothing is run or stored.
+
+    Raises:
+        SaysoError: the configuration or the approvals file cannot be used.
+    """
+    home = home_folder(None, environ)
+    settings = read(home, environ).settings
+    who = AgentId(agent)
+    file = ApprovalsFile(home / "exec-approvals.json")
+    policy = resolve(settings.exec_layers(who), file.layer(who))
+    request = ExecRequest(
+        requester=REQUESTER, session=SESSION, cwd=cwd, line=line, argv=argv, agent=who
+    )
+    plan = Planner(settings.tools.exec.search_path).plan(request, policy)
+    if isinstance(plan, Refusal):
+        return Explained(policy, plan, who)
+    allowlist = Allowlist(file.entries(who), str(Path.home()))
+    return Explained(policy, evaluate(plan, policy, allowlist), who)
+
+
+def to_json(explained: Explained) -> dict[str, object]:
+    """Return everything that ``shown`` prints, for programs."""
+    verdict = explained.verdict
+    if isinstance(verdict, Refusal):
+        judged: dict[str, object] = {
+            "decision": Decision.DENY.word,
+            "reason": verdict.reason.value,
+            "segments": [],
+        }
+    else:
+        judged = {**evaluated(verdict), "promise": list(verdict.promise)}
+    knobs = {
+        knob: {"value": getattr(explained.policy, knob), "source": source}
+        for knob, source in _sources(explained.policy).items()
+    }
+    return {**judged, "why": verdict.why, "agent": explained.agent, "policy": knobs}
+
+
+def shown(explained: Explained) -> str:
+    """Word the verdict for a terminal: decision first, then each command, then each knob."""
+    verdict = explained.verdict
+    if isinstance(verdict, Refusal):
+        head = [f"DENY  {verdict.reason.value}: {verdict.why}"]
+    else:
+        head = [f"{verdict.decision.name}  {verdict.why}", *_segments(verdict), *_advice(explained)]
+    sources = _sources(explained.policy)
+    width = max(map(len, sources))
+    knobs = [
+        f"  {knob:<{width}}  {_plain(getattr(explained.policy, knob))}  ({source})"
+        for knob, source in sources.items()
+    ]
+    return "\n".join([*head, "", f"policy for agent {explained.agent}:", *knobs]) + "\n"
+
+
+def _sources(policy: ExecPolicy) -> dict[str, str]:
+    return {knob: policy.sources.get(knob, "built-in default") for knob in _KNOBS}
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "none"
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _segments(verdict: Evaluation) -> list[str]:
+    lines: list[str] = []
+    for number, one in enumerate(verdict.segments, 1):
+        lines += ["", f"{number}. {_argv(one)}"]
+        lines.append(f"   program   {one.resolved or 'not found'}")
+        lines.append(f"   verdict   {one.decision.word} ({one.reason.value}): {one.rule}")
+    return lines
+
+
+def _argv(one: SegmentVerdict) -> str:
+    # ascii() shows every boundary, and each invisible or misleading character as an escape.
+    return "  ".join(ascii(word) for word in one.argv)
+
+
+def _advice(explained: Explained) -> list[str]:
+    verdict = explained.verdict
+    if isinstance(verdict, Refusal) or verdict.decision is Decision.ALLOW:
+        return []
+    adds = [
+        f"  sayso approvals allowlist add --agent {explained.agent} {pattern!a}"
+        for pattern in verdict.promise
+    ]
+    if adds:
+        return ["", "it would pass after:", *adds]
+    return ["", f"what would make it pass: {_ADVICE[verdict.reason]}"]
+
+
+_BY_ACL = "an entry of the access list that equals it element by element"
+_ADVICE = {
+    Reason.ALLOWLISTED: "nothing is missing",
+    Reason.SAFE_BIN: "nothing is missing",
+    Reason.ACL: "nothing is missing",
+    Reason.SECURITY_FULL: "nothing is missing",
+    Reason.SECURITY_DENY: "security set to allowlist or full, in the place named below",
+    Reason.NOT_LISTED: "an allowlist entry for each program, asked for one command at a time",
+    Reason.UNREADABLE: "only plain words, quotes, and | && || ; between commands",
+    Reason.WRAPPER: "the inner command asked for by itself",
+    Reason.CARRIER: "other arguments, or trust set to classical",
+    Reason.SAFE_BIN_ARGUMENTS: "fewer arguments, or an allowlist entry for the program",
+    Reason.ARGV_NOT_ALLOWED: _BY_ACL,
+    Reason.ENVIRONMENT: "the request without these names",
+    Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
+    Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
+}

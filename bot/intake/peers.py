@@ -1,0 +1,51 @@
+"""Say who is at the other end of a Unix socket."""
+
+from pathlib import Path
+
+from core.ipc.unix import Peer
+from core.model.identity import Actor, Intake, Requester
+
+LOCAL_CHANNEL = "terminal"
+_SESSION_FIELD = 3
+_START_FIELD = 19
+
+
+def requester(peer: Peer) -> Requester:
+    """Return who asks: the peer's uid and kernel session, never a word of the request's body."""
+    return Requester(Intake.SOCKET, account(peer), kernel_session(peer.pid))
+
+
+def actor(peer: Peer) -> Actor:
+    """Return the person who answers from this machine."""
+    return Actor(LOCAL_CHANNEL, account(peer), account(peer))
+
+
+def account(peer: Peer) -> str:
+    """Return the immutable local id, ``uid:1000``."""
+    return f"uid:{peer.uid}"
+
+
+def kernel_session(pid: int) -> tuple[int, int] | None:
+    """Return ``(session id, start ticks of its leader)`` of a process, ``None`` if it is gone.
+
+    The leader's start time keeps a reused id from being taken for the old session; a leader that
+    has exited counts as 0, which still equals itself.
+    """
+    fields = _stat(pid)
+    if fields is None:
+        return None
+    session = int(fields[_SESSION_FIELD])
+    if session == 0:
+        # The leader lives outside this pid namespace: the session cannot be told from another.
+        return None
+    leader = _stat(session)
+    return session, int(leader[_START_FIELD]) if leader is not None else 0
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return the fields of /proc/PID/stat behind the command name (proc(5): 3rd field first)."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(") ")[2].split()

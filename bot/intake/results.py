@@ -1,0 +1,91 @@
+"""Shape what the methods answer; every text that a person typed or a program named is redacted.
+
+Output of a command goes back to the agent that ran it, unchanged: it is the agent's own.
+"""
+
+from core.approvals.rendering import redact, show_command
+from core.model.approval import Approval
+from core.model.events import SessionEvent
+from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
+from core.store.approvals import HistoryRow
+
+Json = dict[str, object]
+
+
+def submission(answer: Submission) -> Json:
+    """Return ``{"status": finished|denied|pending|running|unknown, "id", …}``."""
+    match answer:
+        case Finished():
+            return _finished(answer)
+        case Denied(run_id=run_id, reason=reason, why=why):
+            return {"status": "denied", "id": run_id, "reason": reason, "why": redact(why).text}
+        case Pending(run_id=run_id, code=code, deadline_ms=deadline):
+            return {"status": "pending", "id": run_id, "code": code, "deadlineMs": deadline}
+        case Running(run_id=run_id):
+            return {"status": "running", "id": run_id}
+        case Unknown(run_id=run_id):
+            return {"status": "unknown", "id": run_id}
+
+
+def _finished(result: Finished) -> Json:
+    return {
+        "status": "finished",
+        "id": result.run_id,
+        "exitCode": result.exit_code,
+        "signal": result.signal,
+        "timedOut": result.timed_out,
+        "durationMs": result.duration_ms,
+        "output": result.output.text,
+        "truncated": result.output.truncated,
+        "totalBytes": result.output.total_bytes,
+    }
+
+
+def approval(question: Approval) -> Json:
+    """Return an approval as lists show it: what is asked, where it stands, who ended it."""
+    plan, end = question.plan, question.resolution
+    return {
+        "id": question.id,
+        "code": question.code,
+        "command": show_command(plan).text,
+        "cwd": redact(plan.cwd.path).text,
+        "agent": redact(plan.agent).text,
+        "session": redact(plan.session).text,
+        "host": plan.host,
+        "why": redact(question.evaluation.why).text,
+        "promise": [redact(pattern).text for pattern in question.evaluation.promise],
+        "createdMs": question.created_ms,
+        "deadlineMs": question.deadline_ms,
+        "state": end.state if end is not None else "pending",
+        "decision": end.reply if end is not None else None,
+        "by": f"{end.by.channel}:{end.by.account}" if end is not None and end.by else None,
+        "atMs": end.at_ms if end is not None else None,
+        "note": redact(end.note).text if end is not None else "",
+    }
+
+
+def event(happened: SessionEvent) -> Json:
+    """Return one session event."""
+    return {
+        "seq": happened.seq,
+        "kind": happened.kind,
+        "text": happened.text,
+        "id": happened.run_id,
+        "atMs": happened.at_ms,
+    }
+
+
+def history(row: HistoryRow) -> Json:
+    """Return one line of the history."""
+    return {
+        "id": row.id,
+        "code": row.code,
+        "atMs": row.at_ms,
+        "agent": redact(row.agent).text,
+        "session": redact(row.session).text,
+        "command": redact(row.text).text,
+        "source": row.source,
+        "state": row.state,
+        "by": f"{row.by.channel}:{row.by.account}" if row.by is not None else None,
+        "exitCode": row.exit_code,
+    }

@@ -1,0 +1,47 @@
+"""Write the gateway's log to standard error: readable, or one JSON object a line."""
+
+import json
+import logging
+import sys
+import time
+
+from core.approvals.rendering import redact
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": _utc(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _clean(record.getMessage()),
+        }
+        if record.exc_info:
+            line["error"] = _clean(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False)
+
+
+class _Plain(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{_utc(record)} {record.levelname.lower()} {record.name}: "
+        line += _clean(record.getMessage())
+        if record.exc_info:
+            line += "\n" + _clean(self.formatException(record.exc_info))
+        return line
+
+
+def configure(*, json_lines: bool) -> None:
+    """Send warnings and worse of everybody, and our own information, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines() if json_lines else _Plain())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    for name in ("bot", "channels", "core"):
+        logging.getLogger(name).setLevel(logging.INFO)
+
+
+def _utc(record: logging.LogRecord) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+
+
+def _clean(text: str) -> str:
+    return redact(text, multiline=True).text

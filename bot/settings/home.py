@@ -1,0 +1,106 @@
+"""Find and check $SAYSO_HOME, the folder that holds all state."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.errors import StateError
+
+CONFIG_NAME = "config.json5"
+_MODE = 0o700
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_OTHERS_ENTER = stat.S_IXGRP | stat.S_IXOTH
+
+
+def home_folder(home: Path | None, environ: Mapping[str, str]) -> Path:
+    """Return the absolute home: the given one, else $SAYSO_HOME, else ~/.sayso."""
+    if home is not None:
+        return home.absolute()
+    return expand(environ.get("SAYSO_HOME") or "~/.sayso", environ).absolute()
+
+
+def expand(name: str, environ: Mapping[str, str]) -> Path:
+    """Return a path with a leading ``~`` read as the user's own folder."""
+    if name != "~" and not name.startswith("~/"):
+        return Path(name)
+    user = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    return user / name[2:]
+
+
+def ensure_home(home: Path) -> None:
+    """Create the home with mode 0700, or check the one that is there.
+
+    Raises:
+        StateError: it cannot be created, is no folder, or is not this user's alone to write.
+    """
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=_MODE)
+    except FileExistsError:
+        check_home(home)
+    except OSError as error:
+        raise StateError(
+            f"{home} cannot be created: {error.strerror}. Set SAYSO_HOME to a folder of yours."
+        ) from error
+
+
+def check_home(home: Path) -> None:
+    """Refuse a home in which somebody else could replace the files; none yet is fine.
+
+    Raises:
+        StateError: it is no folder, belongs to somebody else, or others may write to it.
+    """
+    try:
+        status = home.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StateError(f"{home} cannot be used: {error.strerror}.") from error
+    if not stat.S_ISDIR(status.st_mode):
+        raise StateError(f"{home} is not a folder. Set SAYSO_HOME to one.")
+    _refuse_others(home, status)
+
+
+def read_config(path: Path, limit: int) -> bytes | None:
+    """Return the configuration's bytes, at most ``limit`` and one more, or ``None`` if none is.
+
+    Raises:
+        StateError: it is unreadable, no file, or somebody else could rewrite it.
+    """
+    try:
+        content, status = read_file(path, limit)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror}.") from error
+    # Under umask 002 editors leave files group-writable; nobody else reaches them in a 0700 home.
+    if path.parent.stat().st_mode & _OTHERS_ENTER:
+        _refuse_others(path, status)
+    return content
+
+
+def read_file(path: Path, limit: int) -> tuple[bytes, os.stat_result]:
+    """Return up to ``limit`` bytes and one more of a regular file, and that file's status.
+
+    Raises:
+        OSError: it cannot be read, or is a folder, pipe or device.
+    """
+    # Without O_NONBLOCK, opening a pipe would wait for a writer for ever.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(0, "it is not a regular file")
+        return file.read(limit + 1), status
+
+
+def _refuse_others(path: Path, status: os.stat_result) -> None:
+    if status.st_uid not in {os.geteuid(), 0}:
+        raise StateError(f"{path} belongs to uid {status.st_uid}, not to you. chown it.")
+    if status.st_mode & _OTHERS_WRITE:
+        mode = stat.S_IMODE(status.st_mode)
+        right = "700" if stat.S_ISDIR(status.st_mode) else "600"
+        raise StateError(
+            f"{path} can be written by others (mode {mode:o}), who could then decide what runs."
+            f" Run: chmod {right} {path}"
+        )

@@ -1,0 +1,98 @@
+"""Join the sections of core and of the channels into one frozen whole."""
+
+from contextvars import ContextVar
+from pathlib import Path
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from bot.settings.environment import Tree
+from bot.settings.shape import Shape, shape_of
+from channels.discord.settings import DiscordSettings
+from channels.slack.settings import SlackSettings
+from channels.telegram.settings import TelegramSettings
+from core.settings import CoreSettings, LocalApprovers, Section
+
+trees: ContextVar[tuple[Tree, ...]] = ContextVar("trees", default=())
+"""What the sources of the ``Settings`` under construction hold, strongest first.
+
+pydantic-settings asks the class for its sources and passes nothing on; a context variable keeps
+two readings in two threads apart.
+"""
+
+
+class TreeSource(PydanticBaseSettingsSource):
+    """Offer a tree that was read and examined before."""
+
+    def __init__(self, settings_cls: type[BaseSettings], tree: Tree) -> None:
+        super().__init__(settings_cls)
+        self.tree = tree
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
+        """Return one top-level section as it was read; nothing is left to decode."""
+        del field  # the tree is keyed by the file's names, which at the top are the fields' own
+        return self.tree.get(field_name), field_name, False
+
+    def __call__(self) -> Tree:
+        """Return the whole tree."""
+        return self.tree
+
+
+class ChannelsSection(Section):
+    """``channels``: where people are asked."""
+
+    telegram: TelegramSettings | None = Field(
+        default=None, description="a Telegram bot; null: no Telegram"
+    )
+    slack: SlackSettings | None = Field(default=None, description="a Slack app; null: no Slack")
+    discord: DiscordSettings | None = Field(
+        default=None, description="a Discord bot; null: no Discord"
+    )
+    terminal: LocalApprovers = Field(
+        default_factory=LocalApprovers, description="the terminal that `sayso serve` runs in"
+    )
+    memory: LocalApprovers = Field(
+        default_factory=LocalApprovers, description="prompts inside the process: demo and tests"
+    )
+
+
+class Settings(BaseSettings, CoreSettings):
+    """Everything that was configured; ``home`` is where all state lives."""
+
+    model_config = SettingsConfigDict(title="Sayso's settings")
+
+    home: Path = Field(exclude=True)
+    channels: ChannelsSection = Field(
+        default_factory=ChannelsSection, description="where people are asked"
+    )
+
+    @property
+    def store_url(self) -> str:
+        """Return the store's URL, which may hold a password."""
+        if self.store.url is not None:
+            return self.store.url.get_secret_value()
+        return f"sqlite:///{self.home / 'state.db'}"
+
+    @property
+    def audit_path(self) -> Path:
+        """Return the journal's file; a relative one lies in the home."""
+        return self.home / (self.audit.path or "audit.jsonl")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the examined trees below the arguments; pydantic-settings merges key by key."""
+        # Its own sources know neither our variable's spelling nor where a value stands.
+        del env_settings, dotenv_settings, file_secret_settings
+        return init_settings, *(TreeSource(settings_cls, tree) for tree in trees.get())
+
+
+SHAPE: Shape = shape_of(Settings)
+"""The tree of every key that the configuration may hold."""

@@ -1,0 +1,104 @@
+"""Define what a chat platform must offer, and where its answers go."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.commands import Command
+from core.approvals.rendering import Redacted
+from core.model.identity import Actor, Target
+
+
+class Tone(StrEnum):
+    """How a reply is meant."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a person is told in answer to a press or a message, after the commit."""
+
+    text: Redacted
+    tone: Tone = Tone.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """What a person did: who, where, what.
+
+    ``key`` is the same for a redelivery of the same event (platform and update id).
+    ``replied_to`` is the message id that ``post`` returned, where the person answered one.
+    """
+
+    actor: Actor
+    place: Target
+    command: Command
+    key: str
+    replied_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether a channel can be used now, and in words why not and what to do."""
+
+    ok: bool
+    detail: str
+
+
+class Inbox(Protocol):
+    """Where answers go; the composition root fills it (``bot.inbox``)."""
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Authorise, decide and commit; return what that person is told.
+
+        Raises:
+            SaysoError: nothing was decided; the channel keeps the event and offers it again.
+        """
+
+
+class Channel(Protocol):
+    """A place where people are asked.
+
+    A channel never judges who may answer and never says that something was decided before
+    ``Inbox.receive`` returned.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return the name that ``Target.channel`` uses."""
+
+    async def start(self, inbox: Inbox) -> None:
+        """Begin to listen; an outage of the platform is no error here but shows in ``check``."""
+
+    async def stop(self) -> None:
+        """Stop listening; what people do meanwhile is taken up by the next ``start``."""
+
+    async def check(self) -> Health:
+        """Say whether prompts and answers get through now."""
+
+    async def post(self, target: Target, card: PromptCard) -> str:
+        """Show a prompt and return the platform's message id.
+
+        Buttons that allow are offered only where the whole command was offered before.
+
+        Raises:
+            ChannelError: the platform refused it (``permanent``) or cannot be reached.
+        """
+
+    async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
+        """Bring a prompt to its final state, without buttons; a vanished message is no error.
+
+        Raises:
+            ChannelError: the platform refused it (``permanent``) or cannot be reached.
+        """
+
+    async def notify(self, target: Target, card: NoticeCard) -> str:
+        """Show a notice and return the platform's message id.
+
+        Raises:
+            ChannelError: the platform refused it (``permanent``) or cannot be reached.
+        """

@@ -1,0 +1,179 @@
+"""Build what people are shown, for every platform alike, from the bound plan alone.
+
+Every text in a card is ``Redacted``. A platform lays a card out and counts its own limits; it never
+looks at the plan.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from channels.wording import concerns, detail, digest_words, duration, headline, program
+from core.approvals.rendering import Redacted, command_text, join, phrase, redact, shell_statement
+from core.model.approval import Approval, ApprovalState
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.result import ExecResult
+
+LONGEST_SHOWN = 200_000
+"""Characters of a command, beyond which nobody reads: it can only be denied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a prompt: a label of ours and a value."""
+
+    label: str
+    value: Redacted
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCard:
+    """A question, in full.
+
+    ``size`` counts the characters of the exact command. ``concerns`` are the commands of a longer
+    line that policy would not let through by itself, each with its number. ``resolved`` are the
+    programs that start. ``promise`` is what allow-always would store; empty means that it is not
+    offered. ``shell`` is empty where no shell runs. ``whole`` is false where the command is too
+    long to be shown: then nothing may offer to allow it. Times are epoch ms and ms.
+    """
+
+    id: ApprovalId
+    code: str
+    command: Redacted
+    size: int
+    segments: int
+    concerns: tuple[Redacted, ...]
+    cwd: Redacted
+    agent: Redacted
+    session: Redacted
+    host: Redacted
+    resolved: tuple[Redacted, ...]
+    why: Redacted
+    promise: tuple[Redacted, ...]
+    env_names: tuple[Redacted, ...]
+    expires_at_ms: int
+    answer_within_ms: int
+    timeout_ms: int
+    digest: str
+    shell: Redacted
+    whole: bool
+
+    @property
+    def approvable(self) -> bool:
+        """Say whether a platform that offers the whole command may offer to allow it."""
+        return self.whole and bool(self.command.text)
+
+    @property
+    def offers_always(self) -> bool:
+        """Say whether allow-always may be offered."""
+        return self.approvable and bool(self.promise)
+
+    @property
+    def replies(self) -> str:
+        """Return the decisions that ``/approve`` takes here, as typed."""
+        once = ["allow-once"] if self.approvable else []
+        always = ["allow-always"] if self.offers_always else []
+        return "|".join([*once, *always, "deny"])
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeCard:
+    """How a question ended: what was asked, and in a sentence or two what became of it."""
+
+    id: ApprovalId
+    code: str
+    state: ApprovalState
+    command: Redacted
+    agent: Redacted
+    headline: Redacted
+    detail: Redacted
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeCard:
+    """Something that people should know and need not answer."""
+
+    text: Redacted
+
+
+def build_prompt(approval: Approval) -> PromptCard:
+    """Build the question from the plan that the approval is bound to."""
+    plan = approval.plan
+    return PromptCard(
+        id=approval.id,
+        code=approval.code,
+        command=_shown(plan),
+        size=len(plan.text),
+        segments=len(plan.commands),
+        concerns=concerns(approval.evaluation.segments),
+        cwd=redact(plan.cwd.path),
+        agent=_named(plan.agent, "(unnamed agent)"),
+        session=_named(plan.session, "(no session)"),
+        host=_host(plan),
+        resolved=tuple(dict.fromkeys(program(command) for command in plan.commands)),
+        why=redact(approval.evaluation.why),
+        promise=tuple(redact(pattern) for pattern in approval.evaluation.promise),
+        env_names=tuple(redact(name, strict=True) for name in plan.requested_env),
+        expires_at_ms=approval.deadline_ms,
+        answer_within_ms=approval.deadline_ms - approval.created_ms,
+        timeout_ms=plan.timeout_ms,
+        digest=digest_words(plan.digest),
+        shell=shell_statement(plan),
+        whole=len(plan.text) <= LONGEST_SHOWN,
+    )
+
+
+def build_outcome(approval: Approval, result: ExecResult | None = None) -> OutcomeCard:
+    """Build the final state of a prompt; ``result`` is how the run ended, once it did."""
+    resolution = approval.resolution
+    return OutcomeCard(
+        id=approval.id,
+        code=approval.code,
+        state=resolution.state if resolution else ApprovalState.PENDING,
+        command=_shown(approval.plan),
+        agent=_named(approval.plan.agent, "(unnamed agent)"),
+        headline=headline(resolution),
+        detail=detail(resolution, result),
+        digest=digest_words(approval.plan.digest),
+    )
+
+
+def facts(card: PromptCard) -> tuple[Fact, ...]:
+    """Return the lines below the command, in the order in which every platform shows them."""
+    several = card.segments > 1
+    lines = (
+        Fact("Commands", Redacted(str(card.segments) if several else "")),
+        Fact("Not allowed by policy", join("\n", card.concerns) if several else Redacted("")),
+        Fact("Folder", card.cwd),
+        Fact("Agent", join(" · ", (card.agent, card.session))),
+        Fact("Runs on", card.host),
+        Fact("Programs" if several else "Program", join("\n", card.resolved)),
+        Fact("Sets", join(", ", card.env_names)),
+        Fact("Why you are asked", card.why),
+        Fact("Allow always stores", join("\n", card.promise)),
+        Fact("May run for", Redacted(duration(card.timeout_ms))),
+        Fact("Answer by", Redacted(_deadline(card))),
+        Fact("Id", Redacted(card.id)),
+        Fact("Length and check", Redacted(f"{card.size:,} characters · {card.digest}")),
+    )
+    return tuple(line for line in lines if line.value.text)
+
+
+def _deadline(card: PromptCard) -> str:
+    at = datetime.fromtimestamp(card.expires_at_ms / 1000, UTC)
+    return f"{at:%H:%M:%S} UTC ({duration(card.answer_within_ms)}); no answer is a denial"
+
+
+def _shown(plan: ExecPlan) -> Redacted:
+    if len(plan.text) > LONGEST_SHOWN:
+        return redact(plan.text[:LONGEST_SHOWN], multiline=True)
+    return command_text(plan)
+
+
+def _named(name: str, absent: str) -> Redacted:
+    return redact(name, strict=True) if name else Redacted(absent)
+
+
+def _host(plan: ExecPlan) -> Redacted:
+    return phrase("node {}", redact(plan.node, strict=True)) if plan.node else redact(plan.host)

@@ -1,0 +1,109 @@
+"""Translate Discord's errors into ours, with what to do next."""
+
+from http import HTTPStatus
+
+import aiohttp
+from discord import (
+    ConnectionClosed,
+    DiscordException,
+    Forbidden,
+    HTTPException,
+    LoginFailure,
+    NotFound,
+    PrivilegedIntentsRequired,
+    RateLimited,
+)
+
+from core.approvals.rendering import redact
+from core.errors import ChannelError
+
+FAILURES = (DiscordException, aiohttp.ClientError, OSError, TimeoutError)
+"""What a call of the library may raise when Discord refuses or cannot be reached."""
+
+REFUSED = (
+    "Discord refuses the bot token. Reset it in the Developer Portal (Bot, Reset Token) and set "
+    "channels.discord.token."
+)
+INTENT = (
+    "Discord refuses the Message Content intent. Turn it on in the Developer Portal (Bot, "
+    "Privileged Gateway Intents), or set channels.discord.messageContent to false."
+)
+ALREADY_ACKNOWLEDGED = 40060
+_UNKNOWN_CHANNEL = 10003
+_UNKNOWN_MESSAGE = 10008
+_THREAD_ARCHIVED = 50083
+_ADVICE = {
+    _UNKNOWN_CHANNEL: "Check the target's `to`: a channel's id, or user: and a user's id.",
+    10013: "Check the target's `to`: there is no such user.",
+    50001: "Invite the bot to that server and let it see the channel.",
+    50007: "That person must share a server with the bot and allow direct messages from it.",
+    50013: "Give the bot View Channel, Send Messages and Send Messages in Threads there.",
+    _THREAD_ARCHIVED: "The thread is archived and locked; unlock it or choose another target.",
+}
+_AUTHENTICATION_FAILED = 4004
+_DISALLOWED_INTENTS = 4014
+_NEVER_AGAIN = (_AUTHENTICATION_FAILED, 4010, 4011, 4012, 4013, _DISALLOWED_INTENTS)
+_MS = 1000
+
+
+def translate(error: BaseException) -> ChannelError:
+    """Return the channel error that stands for one of Discord's."""
+    match error:
+        case LoginFailure():
+            return ChannelError(REFUSED, permanent=True)
+        case PrivilegedIntentsRequired():
+            return ChannelError(INTENT, permanent=True)
+        case ConnectionClosed():
+            return _closed(error.code)
+        case RateLimited():
+            return _slower(error.retry_after)
+        case HTTPException():
+            return _refused(error)
+        case _:
+            said = "no answer in time" if isinstance(error, TimeoutError) else redact(str(error))
+            return ChannelError(f"Discord cannot be reached: {said}")
+
+
+def gone(error: BaseException) -> bool:
+    """Say whether an edit failed because nothing is left to edit."""
+    return isinstance(error, NotFound) and error.code in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL)
+
+
+def archived(error: BaseException) -> bool:
+    """Say whether an edit failed because its thread went to sleep."""
+    return isinstance(error, HTTPException) and error.code == _THREAD_ARCHIVED
+
+
+def _refused(error: HTTPException) -> ChannelError:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return ChannelError(REFUSED, permanent=True)
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ChannelError(f"Discord answers with HTTP {error.status}.")
+    if error.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return _slower(_seconds(error.response.headers.get("Retry-After", "")))
+    advice = _ADVICE.get(error.code, "")
+    if not advice and isinstance(error, Forbidden):
+        advice = "Check the bot's permissions in that channel."
+    said = f"Discord: {redact(error.text)} ({error.status}, {error.code})."
+    return ChannelError(f"{said} {advice}".rstrip(), permanent=True)
+
+
+def _slower(seconds: float | None) -> ChannelError:
+    wait = None if seconds is None else round(seconds * _MS)
+    return ChannelError("Discord asks to send more slowly.", retry_after_ms=wait)
+
+
+def _seconds(header: str) -> float | None:
+    try:
+        return float(header)
+    except ValueError:
+        return None
+
+
+def _closed(code: int) -> ChannelError:
+    if code == _AUTHENTICATION_FAILED:
+        return ChannelError(REFUSED, permanent=True)
+    if code == _DISALLOWED_INTENTS:
+        return ChannelError(INTENT, permanent=True)
+    words = f"Discord's gateway closed the connection with code {code}."
+    return ChannelError(words, permanent=code in _NEVER_AGAIN)

@@ -1,0 +1,90 @@
+"""Keep where a gateway session stands, so that nothing that people did meanwhile is missed.
+
+Discord replays what came after a sequence number to whoever resumes a session within some minutes,
+also to another process. What is in hand when a process dies comes again that way; the inbox knows
+it by its key.
+"""
+
+import json
+import logging
+import os
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+_MOST_IN_HAND = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A gateway session: its id, the last sequence number that is done with, where to resume.
+
+    ``owner`` is the bot and the intents that it was made with; no other can go on with it.
+    """
+
+    id: str
+    sequence: int
+    url: str
+    owner: str
+
+
+@dataclass(slots=True)
+class InHand:
+    """The events that are not done with, by id, each with its sequence number."""
+
+    _open: OrderedDict[int, int] = field(default_factory=OrderedDict)
+
+    def begin(self, event: int, sequence: int) -> None:
+        """Note that an event came in; one that nobody ever ends is forgotten in time."""
+        self._open[event] = sequence
+        if len(self._open) > _MOST_IN_HAND:
+            self._open.popitem(last=False)
+
+    def end(self, event: int) -> None:
+        """Note that an event is done with."""
+        self._open.pop(event, None)
+
+    def done_up_to(self, sequence: int) -> int:
+        """Return the sequence number up to which everything is done with."""
+        return min([sequence, *(number - 1 for number in self._open.values())])
+
+
+@dataclass(slots=True)
+class SessionFile:
+    """The session of the process before; without a path it is kept in this process only."""
+
+    path: Path | None = None
+    session: Session | None = None
+
+    def load(self, owner: str) -> Session | None:
+        """Return the owner's last session, ``None`` where there is none that can be read."""
+        if self.session is None and self.path is not None:
+            with suppress(OSError, ValueError, TypeError):
+                self.session = Session(**json.loads(self.path.read_text(encoding="utf-8")))
+        return self.session if self.session is not None and self.session.owner == owner else None
+
+    def save(self, session: Session | None) -> None:
+        """Keep a session; a disk that fails costs only what is pressed during a restart."""
+        if session == self.session:
+            return
+        self.session = session
+        if self.path is None:
+            return
+        try:
+            _write(self.path, session)
+        except OSError as error:
+            _log.warning("The gateway session could not be kept: %s", error)
+
+
+def _write(path: Path, session: Session | None) -> None:
+    if session is None:
+        path.unlink(missing_ok=True)
+        return
+    fresh = path.with_name(f"{path.name}.new")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123 - a mode that no umask widens
+        json.dump(asdict(session), file)
+    fresh.replace(path)

@@ -1,0 +1,168 @@
+"""Keep connected to Slack between start and stop, and hand in what comes."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from channels.base import Inbox
+from channels.slack.calls import Calls
+from channels.slack.deliveries import Deliveries
+from channels.slack.errors import FAILURES, translate
+from channels.slack.events import Identity, heard
+from channels.slack.intake import Intake
+from channels.slack.line import HttpLine, Line, SocketLine
+from channels.slack.masking import library_logger
+from channels.slack.notes import Notes
+from channels.slack.settings import Mode, SlackSettings
+from core.errors import ChannelError
+
+_log = logging.getLogger(__name__)
+_CALL_PATIENCE_S = 10.0
+_FIRST_RETRY_S = 1.0
+_LONGEST_RETRY_S = 30.0
+_NOT_CONNECTED_MS = 1_000
+_TAKEN = 200
+_SEND_AGAIN = 503
+
+
+class Connection:
+    """The calls out and the line in; made inside the running loop."""
+
+    def __init__(self, settings: SlackSettings, inbox: Inbox) -> None:
+        self._settings = settings
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_CALL_PATIENCE_S))
+        self._calls = Calls(self._client(settings.bot_token.get_secret_value()))
+        self._deliveries = Deliveries(self._calls)
+        self._notes = Notes(self._calls)
+        self._intake = Intake(inbox, self._notes)
+        self._line: Line | None = None
+        self._problem = "connecting"
+
+    @property
+    def calls(self) -> Calls:
+        """Return the Web API, once it is known who we are.
+
+        Raises:
+            ChannelError: not connected yet.
+        """
+        self._known()
+        return self._calls
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """Return what sends prompts, once it is known who we are.
+
+        Raises:
+            ChannelError: not connected yet.
+        """
+        self._known()
+        return self._deliveries
+
+    async def keep(self, tried: asyncio.Event) -> None:
+        """Connect, again and again where it must be; ``tried`` is set after the first attempt."""
+        wait = _FIRST_RETRY_S
+        while True:
+            try:
+                line = await self._connect()
+            except ChannelError as error:
+                self._problem = str(error)
+                tried.set()
+                await self._hang_up()
+                _log.warning("%s Trying again in %.0f s.", self._problem, wait)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_RETRY_S)
+                continue
+            self._problem, wait = "", _FIRST_RETRY_S
+            tried.set()
+            await line.hold()
+            _log.warning("The socket to Slack was lost; connecting anew.")
+            await self._hang_up()
+
+    async def problem(self) -> str:
+        """Say what keeps answers from coming in at present; empty where all is well."""
+        return self._problem or (await self._line.problem() if self._line else "not listening")
+
+    async def close(self) -> None:
+        """Stop listening, let what is in hand be committed, close every connection."""
+        await self._hang_up()
+        await self._intake.finish()
+        await self._notes.finish()
+        await self._session.close()
+
+    def _known(self) -> None:
+        if not self._deliveries.our_user:
+            words = f"Slack is not connected: {self._problem}"
+            raise ChannelError(words, retry_after_ms=_NOT_CONNECTED_MS)
+
+    async def _connect(self) -> Line:
+        us = await self._calls.who_we_are()
+        self._deliveries.our_user = us.user
+        self._line = self._make_line(us)
+        try:
+            await self._line.open()
+        except FAILURES as error:
+            raise translate(error) from error
+        return self._line
+
+    async def _hang_up(self) -> None:
+        # A line whose closing was cancelled is still there, and is closed again.
+        if self._line is not None:
+            await self._line.close()
+            self._line = None
+
+    def _make_line(self, us: Identity) -> Line:
+        settings = self._settings
+        if settings.mode is Mode.HTTP:
+            return HttpLine(self._app(us), *settings.address)
+        token = settings.app_token.get_secret_value() if settings.app_token else ""
+        return SocketLine(self._app(us), self._client(None), token, settings.ping_interval)
+
+    def _app(self, us: Identity) -> AsyncApp:
+        secret = self._settings.signing_secret
+        known = AuthorizeResult(
+            enterprise_id=None, team_id=us.team, bot_user_id=us.user, bot_id=us.bot
+        )
+
+        # The library would ask Slack who we are at the first press, and lose it if that failed.
+        async def authorize() -> AuthorizeResult:
+            return known
+
+        async def take(body: Mapping[str, Any]) -> BoltResponse:
+            return await self._take(body, us)
+
+        app = AsyncApp(
+            name="channels.slack.app",
+            logger=library_logger(),
+            client=self._client(None),
+            signing_secret=secret.get_secret_value() if secret else "",
+            authorize=authorize,
+        )
+        # As middleware and not as a listener: a listener's answer is polled for every 10 ms, and
+        # that of an event is sent before it was handled.
+        app.middleware(take)
+        return app
+
+    async def _take(self, body: Mapping[str, Any], us: Identity) -> BoltResponse:
+        found = heard(body, us)
+        if found is None:
+            return BoltResponse(status=_TAKEN)
+        committed = await self._intake.take(found)
+        # Slack sends an event again, but never a press or a command.
+        again = "event" in body and not committed
+        return BoltResponse(status=_SEND_AGAIN if again else _TAKEN)
+
+    def _client(self, token: str | None) -> AsyncWebClient:
+        return AsyncWebClient(
+            token=token,
+            base_url=self._settings.api_base_url,
+            session=self._session,
+            logger=library_logger(),
+            retry_handlers=[],
+        )

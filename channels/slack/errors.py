@@ -1,0 +1,91 @@
+"""Translate Slack's refusals into ours, with what to do next."""
+
+from collections.abc import Mapping
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+
+from core.approvals.rendering import redact
+from core.errors import ChannelError
+
+FAILURES = (SlackApiError, aiohttp.ClientError, OSError, TimeoutError)
+"""What a call of the Web API raises."""
+
+_TOKEN = "Slack refuses a token ({}). Get the current one from the app's pages and restart."  # noqa: S105 - words
+_PLACE = "Slack: {}. Check the target's `to`, and invite the bot to that channel."
+_SCOPE = "Slack: {}. Add the scope to the app, install it again and use the new token."
+_BARRED = "Slack: {}. The workspace does not let the bot write there; choose another target."
+_TOO_LONG = "Slack: {}. The message breaks one of Slack's limits; please report this."
+_PERMANENT = {
+    **dict.fromkeys(("invalid_auth", "not_authed", "account_inactive", "token_revoked"), _TOKEN),
+    **dict.fromkeys(("token_expired", "not_allowed_token_type", "no_permission"), _TOKEN),
+    **dict.fromkeys(("missing_scope", "no_app_token"), _SCOPE),
+    **dict.fromkeys(("channel_not_found", "not_in_channel", "is_archived"), _PLACE),
+    **dict.fromkeys(("user_not_found", "user_disabled", "users_not_found", "not_found"), _PLACE),
+    **dict.fromkeys(("cannot_dm_bot", "invalid_thread_ts", "thread_not_found"), _PLACE),
+    **dict.fromkeys(("messages_tab_disabled", "restricted_action", "ekm_access_denied"), _BARRED),
+    **dict.fromkeys(("restricted_action_read_only_channel", "user_not_in_channel"), _BARRED),
+    **dict.fromkeys(("cant_update_message", "edit_window_closed", "team_access_denied"), _BARRED),
+    **dict.fromkeys(("invalid_blocks", "msg_too_long", "msg_blocks_too_long"), _TOO_LONG),
+    **dict.fromkeys(("invalid_arguments", "no_text", "metadata_too_large"), _TOO_LONG),
+}
+_LIMITED = {"ratelimited", "rate_limited", "message_limit_exceeded"}
+_UNSURE = {"internal_error", "fatal_error", "request_timeout", "service_unavailable"}
+_GONE = "message_not_found"
+_LIMIT_STATUS = 429
+_SERVER_STATUS = 500
+_DEFAULT_WAIT_S = 30
+
+
+class Unconfirmed(ChannelError):
+    """Slack may or may not have taken a message. Look for it before it is sent again."""
+
+
+class Gone(ChannelError):
+    """The message is not there any more, so there is nothing to edit."""
+
+
+def translate(error: Exception) -> ChannelError:
+    """Return the channel error that stands for a failed call."""
+    if isinstance(error, SlackApiError):
+        return _refused(error)
+    said = redact(str(error) or type(error).__name__)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return ChannelError(f"Slack cannot be reached: {said}")
+    return Unconfirmed(f"Slack did not confirm: {said}")
+
+
+def _refused(error: SlackApiError) -> ChannelError:
+    code = _code(error)
+    status = int(getattr(error.response, "status_code", 0))
+    if status == _LIMIT_STATUS or code in _LIMITED:
+        wait = _wait_s(error) * 1000
+        return ChannelError("Slack asks to send more slowly.", retry_after_ms=wait)
+    if code == _GONE:
+        return Gone(permanent=True)
+    if code in _PERMANENT:
+        return ChannelError(_PERMANENT[code].format(redact(_said(error))), permanent=True)
+    if code in _UNSURE or status >= _SERVER_STATUS or not code:
+        return Unconfirmed(f"Slack failed: {redact(code or f'HTTP {status}')}")
+    return ChannelError(f"Slack: {redact(_said(error))}")
+
+
+def _data(error: SlackApiError) -> Mapping[str, object]:
+    # Behind a proxy's error page there may be text, bytes or another library's response.
+    data = getattr(error.response, "data", None)
+    return data if isinstance(data, Mapping) else {}
+
+
+def _code(error: SlackApiError) -> str:
+    return str(_data(error).get("error", ""))
+
+
+def _said(error: SlackApiError) -> str:
+    needed = _data(error).get("needed", "")
+    return f"{_code(error)}, needed: {needed}" if needed else _code(error)
+
+
+def _wait_s(error: SlackApiError) -> int:
+    headers = getattr(error.response, "headers", {})
+    asked = str(headers.get("Retry-After", ""))
+    return int(asked) if asked.isdecimal() else _DEFAULT_WAIT_S

@@ -1,0 +1,130 @@
+"""Cut and count text as Slack does, and put it into blocks where nothing is markup.
+
+``plain_text`` objects and ``rich_text_preformatted`` elements are shown as they are: no mentions,
+links, emoji or styles (docs.slack.dev, "Text object", "Rich text block"). All untrusted text stands
+in one of the two; ``mrkdwn`` objects are never made.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+Json = dict[str, object]
+"""A JSON object of the Web API."""
+
+MAX_HEADER = 150
+MAX_SECTION = 3000
+MAX_FIELD = 2000
+MAX_FIELDS = 10
+MAX_BLOCKS = 50
+MAX_MESSAGE = 9_500
+"""Weight of all blocks of a message.
+
+Slack refuses messages whose blocks come to about 13,200 characters with ``msg_blocks_too_long``,
+which it does not document and reports to count containers too (slackapi/bolt-js #2509, #2867).
+"""
+
+_BOX = 2_900
+_OPEN_ESCAPE = re.compile(r"\\(?:u(?:\{[^}]*)?)?\Z")
+_LONGEST_ESCAPE = 12
+_LOOK_BACK = 64
+_LINE_MARK = "\u23ce"
+
+
+def weight(text: str) -> int:
+    """Count what text costs at most: JSON in ASCII, ``& < >`` as the entities that Slack keeps."""
+    return len(json.dumps(text)) - 2 + _entities(text)
+
+
+def size(blocks: list[Json]) -> int:
+    """Return the weight of blocks together, containers included."""
+    written = json.dumps(blocks)
+    return len(written) + _entities(written)
+
+
+def cut(text: str, limit: int) -> tuple[str, str]:
+    """Split so that the head weighs at most ``limit``: never in an escape, hardly at a blank."""
+    if len(text) <= limit and weight(text) <= limit:
+        return text, ""
+    end = min(limit, len(text))
+    while weight(text[:end]) > limit:
+        end -= max(1, (weight(text[:end]) - limit) // 12)
+    end = next(_places(text, end), end)
+    return text[:end], text[end:]
+
+
+def chunks(text: str, limit: int) -> Iterator[str]:
+    """Cut text into pieces that weigh at most ``limit``; joined they are ``text``."""
+    while text:
+        head, text = cut(text, limit)
+        yield head
+
+
+def tail(text: str, limit: int) -> str:
+    """Return the end of a text that weighs at most ``limit``, never beginning in an escape."""
+    start = max(0, len(text) - limit)
+    while weight(text[start:]) > limit:
+        start += max(1, (weight(text[start:]) - limit) // 12)
+    opened = _OPEN_ESCAPE.search(text[max(0, start - _LONGEST_ESCAPE) : start])
+    closed = text.find("}", start, start + _LONGEST_ESCAPE)
+    return text[closed + 1 :] if opened and closed >= 0 else text[start:]
+
+
+def plain(text: str) -> Json:
+    """Return a text object that shows text as it is."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def header(text: str) -> Json:
+    """Return a headline of our own words."""
+    return {"type": "header", "text": plain(text)}
+
+
+def section(text: str) -> Json:
+    """Return a paragraph."""
+    return {"type": "section", "text": plain(text)}
+
+
+def sections(text: str) -> list[Json]:
+    """Return text of any length as paragraphs."""
+    return [section(part) for part in chunks(text, _BOX)]
+
+
+def cells(texts: list[str]) -> Json:
+    """Return up to ten short texts in two columns."""
+    return {"type": "section", "fields": [plain(text) for text in texts]}
+
+
+def box(text: str) -> Json:
+    """Return a monospaced box."""
+    words = {"type": "text", "text": text}
+    inside: Json = {"type": "rich_text_preformatted", "elements": [words]}
+    return {"type": "rich_text", "elements": [inside]}
+
+
+def boxes(text: str) -> list[Json]:
+    """Return text of any length as monospaced boxes; joined they are ``text``."""
+    return [box(part) for part in chunks(text, _BOX)]
+
+
+def context(text: str) -> Json:
+    """Return a line in small print."""
+    return {"type": "context", "elements": [plain(text)]}
+
+
+def _entities(text: str) -> int:
+    return 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
+
+
+def _places(text: str, end: int) -> Iterator[int]:
+    # A client may trim the ends of a box, so a cut prefers to have no blank at either side.
+    usable = [at for at in range(end, max(end - _LOOK_BACK, 1), -1) if not _in_mark(text, at)]
+    yield from (at for at in usable if " " not in text[at - 1 : at + 1])
+    yield from usable
+
+
+def _in_mark(text: str, at: int) -> bool:
+    if text[at - 1 : at + 1] == f"{_LINE_MARK}\n":
+        return True
+    opened = _OPEN_ESCAPE.search(text[max(0, at - _LONGEST_ESCAPE) : at])
+    return opened is not None

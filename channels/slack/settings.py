@@ -1,0 +1,119 @@
+"""Define the section ``channels.slack``."""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, SecretStr, model_validator
+
+from core.settings import Seconds, Section
+
+PATH = "/slack/events"
+"""The path that Slack's requests come in by in HTTP mode."""
+
+_USER = re.compile(r"[UW][A-Z0-9]{5,20}")
+_LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
+_HIGHEST_PORT = 65_535
+
+
+def _member(account: str) -> str:
+    if account.startswith("group:"):
+        raise ValueError("names a user group; groups are not looked up, so list its member ids")
+    if not _USER.fullmatch(account):
+        raise ValueError('must be a member id such as "U012AB3CD", never a name')
+    return account
+
+
+def _token(kind: str, secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if not value.startswith(f"{kind}-") or not value.isascii() or not value.isprintable():
+        raise ValueError(f"must start with {kind}-, as the app's pages at Slack show it")
+    return secret
+
+
+def _bot_token(secret: SecretStr) -> SecretStr:
+    return _token("xoxb", secret)
+
+
+def _app_token(secret: SecretStr) -> SecretStr:
+    return _token("xapp", secret)
+
+
+def _signing_secret(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if not value.isascii() or not value.isalnum():
+        raise ValueError("must be the Signing Secret of the app's Basic Information page")
+    return secret
+
+
+def _base_url(url: str) -> str:
+    if not url.startswith(("https://", "http://")) or not url.isprintable() or " " in url:
+        raise ValueError("must be an http(s) URL")
+    return url.rstrip("/") + "/"
+
+
+def _address(listen: str) -> str:
+    match = _LISTEN.fullmatch(listen)
+    if match is None or int(match["port"]) > _HIGHEST_PORT:
+        raise ValueError('must be HOST:PORT such as "127.0.0.1:3000"')
+    return listen
+
+
+class Mode(StrEnum):
+    """How answers come in."""
+
+    SOCKET = "socket"
+    HTTP = "http"
+
+
+MemberId = Annotated[str, AfterValidator(_member)]
+"""A Slack member id; names can change hands, ids cannot."""
+MemberIds = Annotated[tuple[MemberId, ...], Field(strict=False)]
+"""A list of Slack member ids."""
+
+
+class SlackSettings(Section):
+    """A Slack app that asks people in channels and direct messages."""
+
+    bot_token: Annotated[SecretStr, AfterValidator(_bot_token)] = Field(
+        description="the Bot User OAuth Token, xoxb-…"
+    )
+    mode: Annotated[Mode, Field(strict=False)] = Field(
+        default=Mode.SOCKET, description="how answers come in: socket needs no public address"
+    )
+    app_token: Annotated[SecretStr, AfterValidator(_app_token)] | None = Field(
+        default=None, description="the app-level token, xapp-…; needed for mode socket"
+    )
+    signing_secret: Annotated[SecretStr, AfterValidator(_signing_secret)] | None = Field(
+        default=None, description="the Signing Secret; needed for mode http"
+    )
+    api_base_url: Annotated[str, AfterValidator(_base_url)] = Field(
+        default="https://slack.com/api/", description="where the Web API is"
+    )
+    listen: Annotated[str, AfterValidator(_address)] = Field(
+        default="127.0.0.1:3000",
+        description=f"HOST:PORT for mode http; Slack's requests come in at {PATH}",
+    )
+    approvers: MemberIds = Field(
+        default=(), description="member ids of those who may answer; empty: nobody"
+    )
+    senders: MemberIds = Field(
+        default=(), description="member ids of those who may send /exec, /elevated and /run"
+    )
+    ping_interval: Seconds = Field(
+        default=3.0, description="seconds between signs of life on the socket"
+    )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return the host and port of ``listen``."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.mode is Mode.SOCKET and self.app_token is None:
+            raise ValueError("mode socket needs appToken: make one with connections:write")
+        if self.mode is Mode.HTTP and self.signing_secret is None:
+            raise ValueError("mode http needs signingSecret: without it anyone could answer")
+        return self

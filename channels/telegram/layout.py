@@ -1,0 +1,52 @@
+"""Build message text with explicit entities, counted as Telegram counts.
+
+There is no parse mode, so nothing in a command can be markup. Offsets and lengths are UTF-16 code
+units (Bot API, "Formatting options"), which is two for each character beyond U+FFFF. Inside
+``code`` and ``pre`` Telegram makes no links, mentions or tappable commands, so every value stands
+in one.
+"""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from telegram import MessageEntity
+from telegram.constants import MessageEntityType
+
+from channels.utf16 import units
+
+MAX_UNITS = 4096
+"""UTF-16 units of one message (Bot API sendMessage)."""
+
+
+@dataclass(slots=True)
+class Layout:
+    """A message under construction."""
+
+    text: str = ""
+    entities: list[MessageEntity] = field(default_factory=list)
+    _units: int = 0
+
+    def plain(self, text: str) -> Self:
+        """Add words of our own."""
+        self.text += text
+        self._units += units(text)
+        return self
+
+    def bold(self, text: str) -> Self:
+        """Add words of our own that stand out."""
+        return self._styled(MessageEntityType.BOLD, text)
+
+    def value(self, text: str) -> Self:
+        """Add a value: monospaced, and nothing in it is a link, mention or command."""
+        kind = MessageEntityType.PRE if "\n" in text else MessageEntityType.CODE
+        return self._styled(kind, text)
+
+    def block(self, text: str) -> Self:
+        """Add a block of its own, monospaced."""
+        return self._styled(MessageEntityType.PRE, text)
+
+    def _styled(self, kind: MessageEntityType, text: str) -> Self:
+        # An entity without length is refused by the platform.
+        if text:
+            self.entities.append(MessageEntity(kind, self._units, units(text)))
+        return self.plain(text)

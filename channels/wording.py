@@ -1,0 +1,120 @@
+"""Word the parts of cards: programs, commands of concern, endings, durations, digests."""
+
+from datetime import UTC, datetime
+
+from core.approvals.rendering import Redacted, phrase, redact, show_argv
+from core.model.approval import ApprovalReply, ApprovalState, Resolution
+from core.model.command import PlannedCommand
+from core.model.decision import Decision, SegmentVerdict
+from core.model.identity import Actor
+from core.model.result import Denied, ExecResult, Finished, Unknown
+
+_SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/store/", "/snap/")
+_QUINT_CONSONANTS = "bdfghjklmnprstvz"
+_QUINT_VOWELS = "aiou"
+_DIGEST_WORDS = 4
+
+
+def digest_words(digest: str) -> str:
+    """Return the first 64 bits of a digest as four words that can be read out.
+
+    Each word is a proquint: 16 bits as consonant and vowel in turn (arXiv:0901.4016).
+    """
+    quints = (int(digest[start : start + 4], 16) for start in range(0, _DIGEST_WORDS * 4, 4))
+    return "-".join(_quint(bits) for bits in quints)
+
+
+def duration(milliseconds: int) -> str:
+    """Word a duration in its largest whole units: ``1 h 30 min``, ``45 s``."""
+    seconds = max(0, milliseconds) // 1000
+    units = ((seconds // 3600, "h"), (seconds % 3600 // 60, "min"), (seconds % 60, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in units if count) or "0 s"
+
+
+def _quint(bits: int) -> str:
+    return (
+        _QUINT_CONSONANTS[bits >> 12 & 15]
+        + _QUINT_VOWELS[bits >> 10 & 3]
+        + _QUINT_CONSONANTS[bits >> 6 & 15]
+        + _QUINT_VOWELS[bits >> 4 & 3]
+        + _QUINT_CONSONANTS[bits & 15]
+    )
+
+
+def program(command: PlannedCommand) -> Redacted:
+    """Name a program as called and the file that starts, with what is odd about it."""
+    name = redact(command.argv[0] if command.argv else "", strict=True)
+    found = command.executable
+    if found is None:
+        return phrase("{}: {}", name, redact(command.problem or "not found"))
+    link = "" if found.path == found.realpath else " (a link to {})"
+    odd = "" if found.realpath.startswith(_SYSTEM_FOLDERS) else "; not in a system folder"
+    words = "{}: {}" + link + odd
+    return phrase(words, name, redact(found.path), redact(found.realpath))
+
+
+def concerns(segments: tuple[SegmentVerdict, ...]) -> tuple[Redacted, ...]:
+    """Name the commands that policy would not let through by itself, each with its number."""
+    return tuple(
+        phrase("{}. {} ({})", Redacted(str(number)), show_argv(segment.argv), redact(segment.rule))
+        for number, segment in enumerate(segments, 1)
+        if segment.decision is not Decision.ALLOW
+    )
+
+
+def headline(resolution: Resolution | None) -> Redacted:
+    """Say what was decided, by whom, and when (HH:MM UTC)."""
+    if resolution is None:
+        return Redacted("Still waiting for an answer")
+    at = Redacted(f"{datetime.fromtimestamp(resolution.at_ms / 1000, UTC):%H:%M} UTC")
+    by = _person(resolution.by)
+    match resolution.state:
+        case ApprovalState.ALLOWED:
+            always = resolution.reply is ApprovalReply.ALLOW_ALWAYS
+            return phrase(f"Allowed {'always' if always else 'once'} by {{}} at {{}}", by, at)
+        case ApprovalState.DENIED:
+            return phrase("Denied by {} at {}", by, at)
+        case ApprovalState.EXPIRED:
+            return phrase("Expired at {}: nobody answered, so nothing ran", at)
+        case ApprovalState.CANCELLED:
+            return phrase("Withdrawn at {}: nothing ran", at)
+        case ApprovalState.PENDING:
+            return Redacted("Still waiting for an answer")
+
+
+def _person(actor: Actor | None) -> Redacted:
+    if actor is None:
+        return Redacted("Sayso")
+    account = redact(actor.account, strict=True)
+    channel = redact(actor.channel, strict=True)
+    if not actor.name:
+        return phrase("{} {}", channel, account)
+    return phrase("{} ({} {})", redact(actor.name, strict=True), channel, account)
+
+
+def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted:
+    """Say why nothing ran, or how the run ended; empty where neither is known."""
+    note = resolution.note if resolution else ""
+    if resolution is not None and resolution.state is not ApprovalState.ALLOWED:
+        return phrase("Reason: {}", redact(note)) if note else Redacted("")
+    match result:
+        case Finished():
+            return _finished(result)
+        case Denied():
+            reason = redact(result.reason, strict=True)
+            return phrase("Nothing ran ({}): {}", reason, redact(result.why))
+        case Unknown():
+            return Redacted(
+                "The gateway died while it ran: how it ended is unknown, and it is not run again"
+            )
+        case None:
+            return Redacted("")
+
+
+def _finished(result: Finished) -> Redacted:
+    seconds = f"{result.duration_ms / 1000:.1f} s"
+    if result.timed_out:
+        return Redacted(f"Stopped at its time limit after {seconds}")
+    if result.signal is not None:
+        return Redacted(f"Ended by signal {result.signal} after {seconds}")
+    return Redacted(f"Finished after {seconds}, code {result.exit_code}")

@@ -1,0 +1,241 @@
+"""Read the text of exec-approvals.json, version 1 (S1 "Settings and storage").
+
+Strict where a slip could let more run than was meant: an unknown value, a doubled or misspelt
+key, an entry with a condition that we do not know. Other unknown keys are kept and reported.
+"""
+
+import json
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from core.approvals.approvals_document import (
+    AgentApprovals,
+    ApprovalsDocument,
+    Knobs,
+    ignored_because,
+)
+from core.errors import ApprovalsFileError
+from core.model.approval import AllowlistEntry
+from core.model.identity import DEFAULT_AGENT, AgentId
+from core.model.policy import (
+    AskFallback,
+    ExecAsk,
+    ExecSecurity,
+    stricter_ask,
+    stricter_fallback,
+    stricter_security,
+)
+
+VERSION = 1
+LEGACY_AGENT = "default"
+"""S1: "Legacy agents.default entries are migrated to agents.main on load"."""
+EVERY_AGENT = "*"
+LONGEST_PATTERN = 4096
+_MISSPELT = 0.8
+_KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
+
+Raw = dict[str, object]
+
+
+class _Edge(BaseModel):
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="allow", alias_generator=to_camel, hide_input_in_errors=True
+    )
+
+
+class _Entry(_Edge):
+    pattern: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)]
+    id: str | None = None
+    last_used_at: int | float | None = None
+    last_used_command: str | None = None
+    last_resolved_path: str | None = None
+    note: str | None = None
+    comment: str | None = None
+
+
+class _Knobs(_Edge):
+    security: ExecSecurity | None = None
+    ask: ExecAsk | None = None
+    ask_fallback: AskFallback | None = None
+    auto_allow_skills: bool | None = None
+
+
+class _Agent(_Knobs):
+    allowlist: list[_Entry] = []
+
+
+class _Socket(_Edge):
+    path: str | None = None
+    token: str | None = None
+
+
+class _Document(_Edge):
+    version: Literal[1]
+    socket: _Socket = _Socket()
+    defaults: _Knobs = _Knobs()
+    agents: dict[str, _Agent] = {}
+
+
+def parse(data: bytes, name: str) -> tuple[Raw, ApprovalsDocument]:
+    """Read the file's bytes into plain JSON, with unknown keys kept, and into its meaning.
+
+    ``name`` is the file's path, for error texts.
+
+    Raises:
+        ApprovalsFileError: names the file, the place and what to do; nothing is allowed from it.
+    """
+    raw = _load(data, name)
+    model = _validated(data, name)
+    agents = raw.get("agents")
+    warnings: list[str] = []
+    if isinstance(agents, dict) and LEGACY_AGENT in agents:
+        _migrate(agents)
+        model = _validated(json.dumps(raw).encode(), name)
+        warnings.append(f"agents.{LEGACY_AGENT} counts as agents.{DEFAULT_AGENT}; rename it.")
+    if EVERY_AGENT in model.agents:
+        raise _unusable(name, f"agents.{EVERY_AGENT}", "no entry holds for all; use defaults")
+    warnings.extend(_strays(model, name))
+    return raw, _meaning(model, warnings)
+
+
+def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
+    return ApprovalsFileError(
+        f"{name}, {place}: {what}. Nothing is allowed from this file until it is mended. "
+        f"Edit it, or restore the last good copy: cp -p '{name}.last-good' '{name}'"
+    )
+
+
+def _load(data: bytes, name: str) -> Raw:
+    try:
+        value = json.loads(
+            data.decode(),
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise _unusable(name, f"line {error.lineno}, column {error.colno}", error.msg) from None
+    except UnicodeDecodeError as error:
+        raise _unusable(name, f"byte {error.start}", "not UTF-8") from None
+    except RecursionError:
+        raise _unusable(name, "somewhere", "nested too deeply") from None
+    except ValueError as error:
+        raise _unusable(name, "somewhere", str(error)) from None
+    if not isinstance(value, dict):
+        raise _unusable(name, "line 1", "the file must hold one JSON object")
+    return value
+
+
+def _unique(pairs: list[tuple[str, object]]) -> Raw:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _no_constant(word: str) -> object:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _validated(data: bytes, name: str) -> _Document:
+    try:
+        return _Document.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "line 1"
+        raise _unusable(name, place, first["msg"]) from None
+
+
+def _migrate(agents: Raw) -> None:
+    """Fold ``agents.default`` into ``agents.main``; where both set a knob, the stricter stays."""
+    old, new = agents.pop(LEGACY_AGENT), agents.setdefault(DEFAULT_AGENT, {})
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        raise TypeError("agents are validated before they are migrated")
+    for knob in _KNOBS:
+        values = [part[knob] for part in (new, old) if part.get(knob) is not None]
+        if values:
+            new[knob] = _stricter(knob, values)
+    known = {entry["pattern"] for entry in new.get("allowlist", [])}
+    fresh = [entry for entry in old.get("allowlist", []) if entry["pattern"] not in known]
+    new["allowlist"] = [*new.get("allowlist", []), *fresh]
+    for key, value in old.items():
+        new.setdefault(key, value)
+
+
+def _stricter(knob: str, values: list[str]) -> object:
+    first, last = values[0], values[-1]
+    match knob:
+        case "security":
+            return stricter_security(ExecSecurity(first), ExecSecurity(last)).value
+        case "ask":
+            return stricter_ask(ExecAsk(first), ExecAsk(last)).value
+        case "askFallback":
+            return stricter_fallback(AskFallback(first), AskFallback(last)).value
+        case _:
+            return all(values)
+
+
+def _strays(model: _Document, name: str) -> Iterator[str]:
+    """Report unknown keys; refuse those that look like a known key, for they may be a limit.
+
+    Raises:
+        ApprovalsFileError: a key is probably misspelt.
+    """
+    parts: list[tuple[str, _Edge]] = [
+        ("", model),
+        ("socket", model.socket),
+        ("defaults", model.defaults),
+        *((f"agents.{agent}", part) for agent, part in model.agents.items()),
+    ]
+    for place, part in parts:
+        known = [info.alias or key for key, info in type(part).model_fields.items()]
+        for key in part.model_extra or ():
+            path = f"{place}.{key}" if place else key
+            close = get_close_matches(key, known, 1, _MISSPELT)
+            if close:
+                raise _unusable(name, path, f"unknown key, perhaps {close[0]!r} is meant")
+            yield f"{path}: unknown key, kept and ignored."
+
+
+def _meaning(model: _Document, warnings: list[str]) -> ApprovalsDocument:
+    agents = {
+        AgentId(agent): AgentApprovals(_knobs(part), tuple(_entries(agent, part, warnings)))
+        for agent, part in model.agents.items()
+    }
+    return ApprovalsDocument(
+        defaults=_knobs(model.defaults),
+        agents=agents,
+        socket_path=model.socket.path,
+        socket_token=model.socket.token,
+        warnings=tuple(warnings) + tuple(_lax(model)),
+    )
+
+
+def _knobs(part: _Knobs) -> Knobs:
+    return Knobs(part.security, part.ask, part.ask_fallback, part.auto_allow_skills)
+
+
+def _lax(model: _Document) -> Iterator[str]:
+    places: list[tuple[str, _Knobs]] = [("defaults", model.defaults)]
+    places += [(f"agents.{agent}", part) for agent, part in model.agents.items()]
+    for place, part in places:
+        if part.ask_fallback is AskFallback.FULL:
+            yield f"{place}.askFallback is full: what nobody can be asked about runs."
+
+
+def _entries(agent: str, part: _Agent, warnings: list[str]) -> Iterator[AllowlistEntry]:
+    for number, entry in enumerate(part.allowlist):
+        why = ignored_because(entry.pattern)
+        if entry.model_extra:
+            # An unknown key may narrow the entry (an argument pattern, an expiry): without
+            # understanding it, honouring the rest would allow more than its author meant.
+            why = f"its key {next(iter(entry.model_extra))!r} is unknown and may limit it"
+        if why:
+            warnings.append(f"agents.{agent}.allowlist.{number} {entry.pattern!r}: ignored, {why}.")
+        else:
+            yield AllowlistEntry(entry.pattern, entry.id)

@@ -1,0 +1,185 @@
+"""Write the audit journal: append-only, hash-chained, durable before ``append`` returns.
+
+One thread writes. Records that arrive while it waits for the disk share the next wait (group
+commit): 32 callers pay about what one does.
+"""
+
+import asyncio
+import logging
+import os
+import queue
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from core.audit.chain import Head, fields, head_text, sealed
+from core.audit.opening import open_journal
+from core.errors import JournalError
+
+_LOG = logging.getLogger(__name__)
+_BATCH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    kind: str
+    encoded: dict[str, str]
+    done: Future[None]
+
+
+class AuditJournal:
+    """One journal file with its single writer (implements ``core.ports.Journal``).
+
+    Opening locks the file, repairs a torn end and, if there was one, writes a ``recovered`` record.
+
+    Raises:
+        JournalError: the file is unsafe, held by another process, or was tampered with.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        opened = open_journal(path)
+        self._file, self._note, self._head = opened.file, opened.note, opened.head
+        self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
+        self._closed = False
+        self._broken = ""
+        self._writer = threading.Thread(target=self._run, name="sayso-journal", daemon=True)
+        self._writer.start()
+        if opened.cut is not None:
+            self._recovered(opened.cut)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def head(self) -> Head:
+        """Return the last durable line: number, end in bytes, hash (note it on another host)."""
+        return self._head
+
+    async def append(self, kind: str, record: dict[str, object]) -> None:
+        """Append one record; it is on disk when this returns. Secrets are masked by the caller.
+
+        A caller that is cancelled while it waits may or may not have its record written.
+
+        Raises:
+            JournalError: it was not written; nothing may run for it.
+        """
+        await asyncio.wrap_future(self._submit(kind, record))
+
+    def close(self) -> None:
+        """Write what waits, then release the file; later appends are refused."""
+        with self._gate:
+            if self._closed:
+                return
+            self._closed = True
+            self._waiting.put(None)
+        self._writer.join()
+        os.close(self._note)
+        os.close(self._file)
+
+    def _recovered(self, cut: dict[str, object]) -> None:
+        _LOG.warning("%s: a half-written end was cut off: %s", self._path, cut)
+        try:
+            self._submit("recovered", cut).result()
+        except JournalError:
+            self.close()
+            raise
+
+    def _submit(self, kind: str, record: dict[str, object]) -> Future[None]:
+        try:
+            entry = _Entry(kind, fields(record), Future())
+        except (TypeError, ValueError, RecursionError) as error:
+            raise JournalError(f"A {kind!r} record cannot be journalled: {error}.") from error
+        with self._gate:
+            if self._closed:
+                raise JournalError(f"{self._path} is closed, so nothing runs any more.")
+            self._waiting.put(entry)
+        return entry.done
+
+    def _run(self) -> None:
+        """Write batches until the closing mark; in the writer's thread."""
+        going = True
+        while going:
+            batch = [self._waiting.get()]
+            while len(batch) < _BATCH:
+                try:
+                    batch.append(self._waiting.get_nowait())
+                except queue.Empty:
+                    break
+            going = None not in batch
+            self._commit([entry for entry in batch if entry is not None])
+
+    def _commit(self, batch: list[_Entry]) -> None:
+        batch = [entry for entry in batch if entry.done.set_running_or_notify_cancel()]
+        try:
+            if batch:
+                self._write(batch)
+        except Exception as error:  # noqa: BLE001  # whatever happened, nobody may wait for ever
+            for entry in batch:
+                # One exception each: several tasks that raise the same one mix up its traceback.
+                reason = JournalError(str(error))
+                reason.__cause__ = error
+                entry.done.set_exception(reason)
+        else:
+            for entry in batch:
+                entry.done.set_result(None)
+
+    def _write(self, batch: list[_Entry]) -> None:
+        if self._broken:
+            raise JournalError(self._broken)
+        head, lines = self._head, []
+        for entry in batch:
+            line, head = sealed(entry.encoded, entry.kind, head)
+            lines.append(line)
+        try:
+            _write_all(self._file, b"".join(lines))
+        except OSError as error:
+            self._undo()
+            raise self._failure(error) from error
+        try:
+            os.fdatasync(self._file)
+        except OSError as error:
+            # After a failed sync the kernel may drop the pages and call the next sync a success,
+            # so this descriptor's word is worth nothing any more.
+            self._broken = f"{self._path} failed to reach the disk. Check it, then restart Sayso."
+            self._undo()
+            raise self._failure(error) from error
+        self._head = head
+        self._note_head()
+
+    def _undo(self) -> None:
+        try:
+            os.ftruncate(self._file, self._head.end)
+        except OSError:
+            self._broken = f"{self._path} holds half a line. Check the disk, then restart Sayso."
+
+    def _failure(self, error: OSError) -> JournalError:
+        return JournalError(
+            f"{self._path} cannot be written: {error.strerror}. Nothing runs until it can: "
+            f"free some space or mend the disk."
+        )
+
+    def _note_head(self) -> None:
+        """Note what is durable; a note that lags is caught up with when the journal is opened."""
+        try:
+            os.pwrite(self._note, head_text(self._head), 0)
+        except OSError as error:
+            _LOG.warning("%s.head could not be written: %s", self._path, error.strerror)
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]

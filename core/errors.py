@@ -1,0 +1,92 @@
+"""The one exception tree. An exception means that Sayso failed, and then nothing runs.
+
+::
+
+    SaysoError
+    ├── ConfigError            a setting is unknown, duplicated or ill-typed          exit 2
+    ├── BadRequest             a frame or request cannot be understood                exit 2
+    ├── StateError             $SAYSO_HOME or a file in it cannot be used             exit 1
+    │   ├── AnotherGateway     the store is held by a running gateway
+    │   └── ApprovalsFileError exec-approvals.json is corrupt or unsafe
+    ├── StoreError             the database cannot be reached, read or written        exit 1
+    │   └── StoreFull          no space left: nothing runs until there is
+    ├── JournalError           the audit journal cannot be written: nothing runs      exit 1
+    ├── GatewayUnreachable     no gateway answers on the socket                       exit 1
+    ├── PlanDrift              what was approved is not what is there now: denied     exit 3
+    ├── SpawnError             the launcher could not start a command                 exit 1
+    └── ChannelError           a chat platform refused or cannot be reached           exit 1
+
+The class docstring is the default message and says what to do next.
+"""
+
+from typing import ClassVar
+
+
+class SaysoError(Exception):
+    """Sayso failed. Nothing ran; see the gateway's log for the cause."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class ConfigError(SaysoError):
+    """The configuration cannot be used. Mend the named key; `sayso config check` tells more."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class BadRequest(SaysoError):
+    """The request cannot be understood. Mend it and send it again."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class StateError(SaysoError):
+    """A file in $SAYSO_HOME cannot be used. `sayso doctor` names it and the way to mend it."""
+
+
+class AnotherGateway(StateError):
+    """Another gateway holds this store. Stop it, or set store.url to postgresql:// for several."""
+
+
+class ApprovalsFileError(StateError):
+    """exec-approvals.json cannot be used. Mend it, or restore exec-approvals.json.last-good."""
+
+
+class StoreError(SaysoError):
+    """The database cannot be used, so nothing runs. Check store.url and the disk."""
+
+
+class StoreFull(StoreError):
+    """The disk is full, so nothing runs. Free some space; pending approvals are kept."""
+
+
+class JournalError(SaysoError):
+    """The audit journal cannot be written, so nothing runs. Free space or mend its permissions."""
+
+
+class GatewayUnreachable(SaysoError):
+    """No gateway answers on the socket. Start one with `sayso serve`."""
+
+
+class PlanDrift(SaysoError):
+    """What was approved is not what is there now, so nothing ran. Ask again."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class SpawnError(SaysoError):
+    """The command could not be started. The message names the step that failed."""
+
+
+class ChannelError(SaysoError):
+    """A chat platform refused a message or cannot be reached. `sayso doctor` checks its token."""
+
+    def __init__(
+        self, message: str = "", *, retry_after_ms: int | None = None, permanent: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+        self.permanent = permanent

@@ -1,0 +1,13 @@
+"""Walk one request straight through; the only place that sees both wings (DESIGN §3).
+
+::
+
+    line        Gate: submit, answer, wait, cancel; one call a step
+    rulebook    what an agent may do now: settings, session, approvals file
+    execution   claim, run and tell; at most once (DESIGN §1 rule 6)
+    announce    the journal's records, redacted
+"""
+
+from core.gate.line import Gate
+
+__all__ = ["Gate"]

@@ -1,0 +1,69 @@
+"""Word the journal's records; every text in them is redacted."""
+
+from core.approvals.rendering import redact
+from core.model.approval import Approval
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import DenialReason, Evaluation
+from core.model.identity import ApprovalId, Requester
+from core.model.result import Finished
+
+
+def decided(
+    run_id: ApprovalId, requester: Requester, plan: ExecPlan, evaluation: Evaluation
+) -> dict[str, object]:
+    """Record what policy decided about a plan, before anything runs."""
+    return {
+        "run": run_id,
+        "requester": f"{requester.intake}:{requester.account}",
+        "agent": plan.agent,
+        "session": plan.session,
+        "host": plan.host,
+        "cwd": redact(plan.cwd.path).text,
+        "command": redact(plan.text).text,
+        "digest": plan.digest,
+        "decision": evaluation.decision.word,
+        "reason": evaluation.reason,
+        "rules": [redact(segment.rule).text for segment in evaluation.segments],
+    }
+
+
+def resolved(approval: Approval) -> dict[str, object]:
+    """Record how people, silence or the fallback ended an approval."""
+    end = approval.resolution
+    by = end.by if end is not None else None
+    return {
+        "run": approval.id,
+        "digest": approval.plan.digest,
+        "state": end.state if end is not None else "pending",
+        "reply": end.reply if end is not None else None,
+        "by": f"{by.channel}:{by.account}" if by is not None else None,
+        "note": redact(end.note).text if end is not None else "",
+    }
+
+
+def finished(result: Finished) -> dict[str, object]:
+    """Record how a run ended."""
+    return {
+        "run": result.run_id,
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "timed_out": result.timed_out,
+        "duration_ms": result.duration_ms,
+        "output_bytes": result.output.total_bytes,
+    }
+
+
+def refused(
+    run_id: ApprovalId, request: ExecRequest, reason: DenialReason, why: str
+) -> dict[str, object]:
+    """Record a request that no plan could be made of."""
+    asked = request.line if request.line is not None else " ".join(request.argv or ())
+    return {
+        "run": run_id,
+        "requester": f"{request.requester.intake}:{request.requester.account}",
+        "agent": request.agent,
+        "session": request.session,
+        "command": redact(asked).text,
+        "reason": reason,
+        "why": redact(why).text,
+    }

@@ -1,0 +1,87 @@
+"""Claim a run durably, once, before anything is spawned (DESIGN §1 rule 6)."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.gate import announce
+from core.model.command import ExecPlan
+from core.model.decision import DenialReason, Evaluation
+from core.model.identity import ApprovalId, Requester
+from core.ports import Journal
+from core.store import Store, runs
+
+
+class Claim(Protocol):
+    """The one right to start a run."""
+
+    async def take(self) -> bool:
+        """Take it; ``False`` if it is gone already. Raises ``StoreError`` or ``JournalError``."""
+
+    async def give_up(self, reason: DenialReason, why: str) -> None:
+        """End the run without a process, and tell its session."""
+
+
+@dataclass(slots=True)
+class NewRun:
+    """A run that policy allowed: its row is written as started, beside the journal's record."""
+
+    store: Store
+    journal: Journal
+    draft: runs.RunDraft
+    evaluation: Evaluation
+    taken: bool = False
+
+    async def take(self) -> bool:
+        """Write the decision to the journal and the run to the store, both before any spawn."""
+        decided = announce.decided(
+            self.draft.id, self.draft.requester, self.draft.plan, self.evaluation
+        )
+        _, self.taken = await asyncio.gather(
+            self.journal.append("decision", decided), self.store.write(runs.begin, self.draft)
+        )
+        return self.taken
+
+    async def give_up(self, reason: DenialReason, why: str) -> None:
+        """Record that nothing ran."""
+        if self.taken:
+            await self.store.write(runs.refuse, self.draft.id, reason, why)
+        else:
+            await self.store.write(runs.record_denied, self.draft, reason, why)
+
+
+@dataclass(slots=True)
+class QueuedRun:
+    """A run that people allowed: its row turns from queued to started, once over all gateways."""
+
+    store: Store
+    journal: Journal
+    id: ApprovalId
+    plan: ExecPlan
+    owner: str
+
+    async def take(self) -> bool:
+        """Write the start to the journal, then turn the row."""
+        await self.journal.append("start", {"run": self.id, "digest": self.plan.digest})
+        return await self.store.write(runs.start, self.id, self.owner)
+
+    async def give_up(self, reason: DenialReason, why: str) -> None:
+        """Record that nothing ran."""
+        await self.store.write(runs.refuse, self.id, reason, why)
+
+
+def new_run(
+    store: Store,
+    journal: Journal,
+    run_id: ApprovalId,
+    plan: ExecPlan,
+    evaluation: Evaluation,
+    requester: Requester,
+    owner: str,
+    request_key: str | None,
+) -> NewRun:
+    """Return the claim on a run that policy allowed."""
+    draft = runs.RunDraft(
+        id=run_id, plan=plan, requester=requester, owner=owner, request_key=request_key
+    )
+    return NewRun(store=store, journal=journal, draft=draft, evaluation=evaluation)

@@ -1,0 +1,128 @@
+"""Claim, run and tell (DESIGN §3 steps 8 to 11); at most once, whatever dies meanwhile."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import PlanDrift, SpawnError
+from core.gate import announce
+from core.gate.claims import Claim
+from core.hosts.router import HostRouter
+from core.model.command import ExecPlan
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.result import Denied, ExecResult
+from core.ports import Journal
+from core.store import Store, runs
+
+_log = logging.getLogger(__name__)
+_Note = Callable[[], Awaitable[object]]
+
+# A command shorter than this leaves nothing to find: its supervisor ends it with the gateway.
+_IDENTIFY_AFTER_S = 0.05
+
+
+@dataclass(slots=True)
+class Execution:
+    """Run plans on their hosts. ``owner`` names this boot of the gateway; times in ms."""
+
+    store: Store
+    journal: Journal
+    hosts: HostRouter
+    owner: str
+    notice_after_ms: int
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
+        """Run a plan and record how it ended; ``None`` if somebody else holds the claim.
+
+        Raises:
+            StoreError: nothing was claimed, so nothing ran.
+            JournalError: the decision could not be written down, so nothing ran.
+        """
+        host = self.hosts.pick(plan)
+        if host is None:
+            why = f"no host runs {plan.host} commands here; see `sayso doctor`"
+            return await self._refuse(run_id, claim, DenialReason.HOST_UNAVAILABLE, why)
+        watcher = _Watcher(self, run_id, claim)
+        try:
+            finished = await host.run(run_id, plan, watcher)
+        except PlanDrift as drift:
+            return await self._refuse(run_id, claim, DenialReason.PLAN_DRIFT, str(drift))
+        except SpawnError as failure:
+            if watcher.lost:
+                return None
+            return await self._refuse(run_id, claim, DenialReason.SPAWN_FAILED, str(failure))
+        finally:
+            watcher.close()
+        await asyncio.gather(
+            self.journal.append("finish", announce.finished(finished)),
+            self.store.write(runs.finish, run_id, finished, self.owner),
+        )
+        return finished
+
+    async def _refuse(
+        self, run_id: ApprovalId, claim: Claim, reason: DenialReason, why: str
+    ) -> Denied:
+        await self.journal.append("refuse", {"run": run_id, "reason": reason, "why": why})
+        await claim.give_up(reason, why)
+        return Denied(run_id, reason, why)
+
+    async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:
+        """End a running command; ``False`` if it does not run here."""
+        host = self.hosts.pick(plan)
+        return host is not None and await host.cancel(run_id)
+
+
+@dataclass(slots=True)
+class _Watcher:
+    """Hear a run's start: claim it, note its process, tell its session when it takes long."""
+
+    execution: Execution
+    run_id: ApprovalId
+    claim_on: Claim
+    lost: bool = False
+    _timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    _notes: set[asyncio.Future[object]] = field(default_factory=set)
+
+    async def claim(self) -> bool:
+        taken = await self.claim_on.take()
+        self.lost = not taken
+        if taken:
+            seconds = self.execution.notice_after_ms / 1000
+            notice = self.execution.store.write
+            self._later(seconds, lambda: notice(runs.running, self.run_id, round(seconds)))
+        return taken
+
+    async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
+        write = self.execution.store.write
+        self._later(
+            _IDENTIFY_AFTER_S,
+            lambda: write(runs.identify, self.run_id, pid, pgid, start_ticks, boot_id()),
+        )
+
+    def _later(self, seconds: float, note: _Note) -> None:
+        self._timers.append(
+            asyncio.get_running_loop().call_later(seconds, lambda: self._start(note))
+        )
+
+    def _start(self, note: _Note) -> None:
+        task = asyncio.ensure_future(note())
+        self._notes.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Future[object]) -> None:
+        self._notes.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            # The note is only for finding and telling; the run's own record stays guarded.
+            _log.warning("a note on run %s was not stored: %s", self.run_id, task.exception())
+
+    def close(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+
+def boot_id() -> str:
+    """Return the kernel's id of this boot, so that a process id is never taken for another's."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

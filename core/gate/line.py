@@ -1,0 +1,227 @@
+"""The straight line: what was asked goes in, an answer or a question comes out.
+
+::
+
+    submit ─▶ policy ─▶ plan ─▶ evaluate ─┬─ DENY  ─▶ recorded ─▶ Denied
+                                          ├─ ASK   ─▶ broker.open ─▶ Pending … people … queued
+                                          └─ ALLOW ─▶ execution ─▶ Finished
+    run_approved ─▶ what people allowed, here or before a restart, runs once
+
+A denial is a result. An exception means that Sayso failed, and then nothing runs.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from core.approvals.broker import Answer, Answered, AnswerOutcome, Broker
+from core.approvals.ids import new_id
+from core.approvals.rendering import redact
+from core.errors import BadRequest, StateError
+from core.gate import announce
+from core.gate.claims import Claim, NewRun, QueuedRun
+from core.gate.execution import Execution
+from core.gate.rulebook import Rulebook
+from core.gate.waiters import Waiters
+from core.model.approval import ApprovalReply, ApprovalState
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Decision, DenialReason, Evaluation
+from core.model.identity import ApprovalId
+from core.model.policy import ExecPolicy
+from core.model.result import Denied, ExecResult, Pending, Running, Submission
+from core.policy.evaluate import denial_reason, evaluate
+from core.ports import Journal
+from core.runner.plan import Planner, Refusal
+from core.store import Store, approvals, runs
+from core.store.refusals import record_refused
+
+_QUEUE_BATCH = 32
+_EXPIRY_BATCH = 500
+
+
+@dataclass(slots=True)
+class Gate:
+    """The one way to run a command; every intake and every surface ends here."""
+
+    rulebook: Rulebook
+    planner: Planner
+    broker: Broker
+    execution: Execution
+    store: Store
+    journal: Journal
+    _waiters: Waiters = field(init=False)
+    _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Listen for what ends elsewhere."""
+        self._waiters = Waiters(self.store, self._running.__contains__)
+
+    async def submit(self, request: ExecRequest) -> Submission:
+        """Judge a request; run it, refuse it, or ask people.
+
+        Raises:
+            SaysoError: Sayso failed; nothing ran.
+        """
+        known = await self._known(request)
+        if known is not None:
+            return known
+        policy = self.rulebook.policy(request)
+        plan = self.planner.plan(request, policy)
+        if isinstance(plan, Refusal):
+            return await self._refuse(request, policy, plan)
+        evaluation = evaluate(plan, policy, self.rulebook.allowlist(request.agent))
+        match evaluation.decision:
+            case Decision.ALLOW:
+                return await self._allow(request, plan, evaluation)
+            case Decision.ASK:
+                return await self._ask(request, plan, evaluation, policy)
+            case Decision.DENY:
+                return await self._deny(request, plan, evaluation)
+
+    async def _known(self, request: ExecRequest) -> Submission | None:
+        """Return where a request stands that was made before under the same key."""
+        if request.request_key is None:
+            return None
+        known = await self.store.read(runs.by_request_key, request.request_key)
+        return None if known is None else await self._standing(known) or Running(known)
+
+    async def _allow(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation
+    ) -> Submission:
+        claim = self._claim(request, plan, evaluation)
+        result = await self._run(claim.draft.id, plan, claim)
+        if result is None:
+            # The same request came in twice at once, and the other one holds the key.
+            return await self._known(request) or Running(claim.draft.id)
+        self.rulebook.note_uses(plan, evaluation, round(time.time() * 1000))
+        return result
+
+    async def _ask(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
+    ) -> Submission:
+        approval = await self.broker.open(request, plan, evaluation, policy)
+        await self.journal.append(
+            "ask", announce.decided(approval.id, request.requester, plan, evaluation)
+        )
+        if approval.resolution is None:
+            return Pending(approval.id, approval.code, approval.deadline_ms)
+        await self.journal.append("resolve", announce.resolved(approval))
+        if approval.resolution.state is ApprovalState.ALLOWED:
+            return Running(approval.id)
+        why = f"a person must allow this, and {approval.resolution.note}"
+        return Denied(approval.id, DenialReason.NO_ROUTE, why)
+
+    async def _deny(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> Denied:
+        claim = self._claim(request, plan, evaluation)
+        decided = announce.decided(claim.draft.id, request.requester, plan, evaluation)
+        await self.journal.append("decision", decided)
+        reason = denial_reason(evaluation)
+        await claim.give_up(reason, evaluation.why)
+        return Denied(claim.draft.id, reason, evaluation.why)
+
+    async def _refuse(self, request: ExecRequest, policy: ExecPolicy, refusal: Refusal) -> Denied:
+        run_id = new_id()
+        record = announce.refused(run_id, request, refusal.reason, refusal.why)
+        await self.journal.append("refuse", record)
+        place = policy.node or policy.host
+        await self.store.write(
+            record_refused, run_id, request.session, place, refusal.reason, refusal.why
+        )
+        return Denied(run_id, refusal.reason, refusal.why)
+
+    def _claim(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> NewRun:
+        draft = runs.RunDraft(
+            id=new_id(),
+            plan=plan,
+            requester=request.requester,
+            owner=self.execution.owner,
+            request_key=request.request_key,
+        )
+        return NewRun(self.store, self.journal, draft, evaluation)
+
+    async def _run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
+        self._running[run_id] = plan
+        try:
+            result = await self.execution.run(run_id, plan, claim)
+        finally:
+            del self._running[run_id]
+        if result is not None:
+            self._waiters.settle(run_id, result)
+        return result
+
+    async def queued(self) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
+        """Return what people allowed and no gateway has started yet."""
+        waiting = await self.store.read(runs.queued, _QUEUE_BATCH)
+        return tuple((run_id, plan) for run_id, plan in waiting if run_id not in self._running)
+
+    async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
+        """Run what people allowed, once; ``None`` if it was started elsewhere."""
+        await self._remember(run_id)
+        claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
+        return await self._run(run_id, plan, claim)
+
+    async def _remember(self, run_id: ApprovalId) -> None:
+        """Store what an allow-always promised, before it runs and once (DESIGN §3 step 7)."""
+        approval = await self.store.read(approvals.get, run_id)
+        if approval is None or approval.resolution is None:
+            return
+        if approval.resolution.reply is not ApprovalReply.ALLOW_ALWAYS:
+            return
+        try:
+            for pattern in approval.evaluation.promise:
+                await asyncio.to_thread(self.rulebook.file.add, approval.plan.agent, pattern)
+        except (StateError, BadRequest) as failure:
+            # The person allowed this run, so it runs; that it will be asked again must be told.
+            words = f"{approval.code} runs, but could not be stored as always allowed: {failure}"
+            await self.journal.append("remember", {"run": run_id, "why": redact(words).text})
+            await self.broker.tell(approval, words)
+        await self.store.write(approvals.mark_remembered, run_id)
+
+    async def answer(self, answer: Answer) -> Answered:
+        """Take a person's answer and write it to the journal when it decided."""
+        answered = await self.broker.answer(answer)
+        if answered.outcome is AnswerOutcome.ACCEPTED and answered.approval is not None:
+            await self.journal.append("resolve", announce.resolved(answered.approval))
+        return answered
+
+    async def expire(self) -> int:
+        """End all that nobody answered in time; return how many.
+
+        Ending comes first and the journal after: ten thousand deadlines of one instant must not
+        wait for each other's records.
+        """
+        expired: list[ApprovalId] = []
+        while True:
+            ended = await self.broker.expire(_EXPIRY_BATCH)
+            expired += ended
+            if len(ended) < _EXPIRY_BATCH:
+                break
+        for_good = {"state": ApprovalState.EXPIRED.value}
+        await asyncio.gather(
+            *(self.journal.append("resolve", {"run": run_id, **for_good}) for run_id in expired)
+        )
+        return len(expired)
+
+    async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
+        """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
+        return await self._waiters.wait(run_id, timeout_ms) or await self._standing(run_id)
+
+    async def _standing(self, run_id: ApprovalId) -> Submission | None:
+        outcome = await self.store.read(runs.outcome, run_id)
+        if outcome is not None:
+            return outcome
+        approval = await self.store.read(approvals.get, run_id)
+        if approval is None:
+            return Running(run_id) if run_id in self._running else None
+        if approval.resolution is None:
+            return Pending(run_id, approval.code, approval.deadline_ms)
+        return Running(run_id)
+
+    async def cancel(self, run_id: ApprovalId, note: str) -> bool:
+        """Withdraw a question or end a running command; ``False`` if there is nothing to end."""
+        withdrawn = await self.broker.cancel(run_id, note)
+        if withdrawn is not None:
+            await self.journal.append("resolve", announce.resolved(withdrawn))
+            return True
+        plan = self._running.get(run_id)
+        return plan is not None and await self.execution.cancel(run_id, plan)

@@ -1,0 +1,71 @@
+"""Say what an agent may do now: call, configuration and approvals file together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.rendering import redact
+from core.approvals.usage import LastUse, UsageFile
+from core.model.approval import AllowlistEntry
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Evaluation, Reason
+from core.model.identity import AgentId
+from core.model.policy import ExecPolicy, PolicyLayer
+from core.policy.allowlist import Allowlist
+from core.policy.resolve import resolve
+
+
+@dataclass(slots=True)
+class Rulebook:
+    """The layers of policy of every agent, and its allowlist as indexed last.
+
+    ``configured`` returns an agent's layers of the configuration, its own first.
+    """
+
+    configured: Callable[[AgentId], tuple[PolicyLayer, ...]]
+    file: ApprovalsFile
+    usage: UsageFile
+    home: str
+    _indexed: dict[AgentId, tuple[tuple[AllowlistEntry, ...], Allowlist]] = field(
+        default_factory=dict
+    )
+
+    def policy(self, request: ExecRequest) -> ExecPolicy:
+        """Resolve the effective policy of a request: call, agent, global, then the file.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        wish = request.overrides
+        call = PolicyLayer(
+            source="call",
+            host=wish.host,
+            security=wish.security,
+            ask=wish.ask,
+            node=wish.node,
+            timeout_ms=request.timeout_ms,
+        )
+        layers = (call, *self.configured(request.agent))
+        return resolve(layers, self.file.layer(request.agent))
+
+    def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:
+        """Note which entries let a plan run (S1 "last used"); in memory, written by and by."""
+        allowlist = self.allowlist(plan.agent)
+        for command, verdict in zip(plan.commands, evaluation.segments, strict=True):
+            file = command.executable
+            if verdict.reason is not Reason.ALLOWLISTED or file is None:
+                continue
+            entry = allowlist.match((file.path, file.realpath))
+            if entry is not None:
+                use = LastUse(at_ms, redact(plan.text).text, file.realpath)
+                self.usage.note(plan.agent, entry.pattern, use)
+
+    def allowlist(self, agent: AgentId) -> Allowlist:
+        """Return an agent's indexed allowlist, built anew only when its entries changed."""
+        entries = self.file.entries(agent)
+        known = self._indexed.get(agent)
+        if known is not None and known[0] is entries:
+            return known[1]
+        index = Allowlist(entries, self.home)
+        self._indexed[agent] = (entries, index)
+        return index

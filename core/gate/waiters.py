@@ -1,0 +1,68 @@
+"""Let callers wait for a run's end without holding anything in memory for those who do not."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from core.model.identity import ApprovalId
+from core.model.result import ExecResult
+from core.store import Store, runs
+
+_LOOK_AGAIN_S = 5.0
+
+
+class Waiters:
+    """Wake whoever waits for a run; a run that ended here is handed over with its whole output."""
+
+    def __init__(self, store: Store, runs_here: Callable[[ApprovalId], bool]) -> None:
+        self._store = store
+        self._runs_here = runs_here
+        self._here: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
+
+    def settle(self, run_id: ApprovalId, result: ExecResult) -> None:
+        """Hand a result to everybody who waits for it."""
+        for future in self._here.pop(run_id, ()):
+            if not future.done():
+                future.set_result(result)
+
+    async def wait(self, run_id: ApprovalId, timeout_ms: int | None) -> ExecResult | None:
+        """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes)."""
+        seconds = None if timeout_ms is None else timeout_ms / 1000
+        future: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
+        self._here.setdefault(run_id, set()).add(future)
+        watch = asyncio.ensure_future(self._watch(run_id, future))
+        try:
+            with suppress(TimeoutError):
+                return await asyncio.wait_for(future, seconds)
+            return None
+        finally:
+            watch.cancel()
+            self._forget(run_id, future)
+
+    def _forget(self, run_id: ApprovalId, future: asyncio.Future[ExecResult]) -> None:
+        waiting = self._here.get(run_id)
+        if waiting is not None:
+            waiting.discard(future)
+            if not waiting:
+                del self._here[run_id]
+
+    async def _watch(self, run_id: ApprovalId, future: asyncio.Future[ExecResult]) -> None:
+        """Look into the store at each change: the run may end on another gateway, or be denied."""
+        changed = asyncio.Event()
+        about = {f"run:{run_id}", f"approval:{run_id}", "resync"}
+        unsubscribe = self._store.subscribe(lambda note: changed.set() if note in about else None)
+        try:
+            while not future.done():
+                outcome = await self._store.read(runs.outcome, run_id)
+                # What ends here is settled with its whole output; the store keeps the tail only.
+                if outcome is not None and not self._runs_here(run_id):
+                    self.settle(run_id, outcome)
+                    return
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), _LOOK_AGAIN_S)
+                changed.clear()
+        except Exception as failure:  # noqa: BLE001 - handed to the waiter, who must not hang
+            if not future.done():
+                future.set_exception(failure)
+        finally:
+            unsubscribe()

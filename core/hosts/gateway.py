@@ -1,0 +1,33 @@
+"""Run plans on the machine of the gateway itself."""
+
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.policy import ExecHost
+from core.model.result import Finished
+from core.ports import RunWatcher
+from core.runner.process import Runner
+
+
+class GatewayHost:
+    """The execution host ``gateway``: no sandbox, the gateway's own user."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    @property
+    def place(self) -> str:
+        """Return the word that events show."""
+        return ExecHost.GATEWAY.value
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Verify the plan, claim, spawn and wait.
+
+        Raises:
+            PlanDrift: what was approved is not what is there now; nothing ran.
+            SpawnError: the command could not be started.
+        """
+        return await self._runner.run(run_id, plan, watcher)
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""
+        return await self._runner.cancel(run_id)

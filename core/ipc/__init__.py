@@ -1,0 +1,9 @@
+"""Talk JSON-RPC 2.0 with local processes: one JSON object a line, both ends distrustful.
+
+::
+
+    unix      the socket: who may connect, how many, and a calm end
+    jsonrpc   one connection: requests side by side, deadlines, cancellation
+    frames    one line: bytes to request, result to bytes; everything odd is refused
+    peer      who is at the other end, as the kernel says
+"""

@@ -1,0 +1,224 @@
+"""Serve JSON-RPC 2.0 on one connection: newline-delimited frames, requests side by side.
+
+Every request has an ``id`` and is answered once. ``$/cancelRequest`` with ``{"id": …}`` is the only
+notification; a request that asks for something and wants no answer is refused, not run.
+"""
+
+import asyncio
+import contextlib
+import logging
+import select
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.errors import BadRequest, SaysoError
+from core.ipc.frames import (
+    MAX_FRAME,
+    Call,
+    Code,
+    FrameError,
+    Id,
+    error_frame,
+    read_frame,
+    result_frame,
+)
+from core.ipc.peer import Peer
+
+_LOG = logging.getLogger(__name__)
+CANCEL = "$/cancelRequest"
+_LOOK_S = 0.25
+"""How often a connection that is not being read is looked at for a peer that is gone."""
+_LINGER_S = 1.0
+
+
+class Handler(Protocol):
+    """A method: gets params and the peer, returns a JSON value, raises ``SaysoError``."""
+
+    def __call__(self, params: dict[str, object], peer: Peer, /) -> Awaitable[object]:
+        """Answer one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one connection may use: requests in flight, seconds of a request and of a write."""
+
+    in_flight: int = 64
+    request_s: float = 2 * 86_400
+    write_s: float = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One peer's connection, served until it ends."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    methods: Mapping[str, Handler]
+    peer: Peer
+    limits: Limits = field(default_factory=Limits)
+    _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _reading: asyncio.Task[None] | None = None
+
+    async def serve(self) -> None:
+        """Read requests until the peer ends; then let those in flight finish while it listens."""
+        self._reading = asyncio.ensure_future(self._read())
+        try:
+            await asyncio.wait((self._reading,))
+            await self._settle()
+            if not self._reading.cancelled():
+                self._reading.result()
+        finally:
+            self._reading.cancel()
+            await self._abandon()
+            await self._close()
+
+    def stop_reading(self) -> None:
+        """Take no further request; ``serve`` returns when those in flight are answered."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                line = await self.reader.readuntil(b"\n")
+            except asyncio.IncompleteReadError as end:
+                if end.partial:
+                    await self._send(error_frame(None, Code.PARSE_ERROR, "half a frame"))
+                return
+            except asyncio.LimitOverrunError:
+                await self._refuse_flood()
+                return
+            except ConnectionError:
+                return
+            await self._take(line)
+            if len(self._tasks) >= self.limits.in_flight and not await self._has_room():
+                return
+
+    async def _refuse_flood(self) -> None:
+        """Say why and hang up; what the peer still sends is read, or it would lose the answer."""
+        message = f"a frame is larger than {MAX_FRAME} bytes"
+        await self._send(error_frame(None, Code.INVALID_REQUEST, message))
+        await self._abandon()
+        with contextlib.suppress(OSError, TimeoutError):
+            self.writer.write_eof()
+            async with asyncio.timeout(_LINGER_S):
+                while await self.reader.read(1 << 20):
+                    pass
+
+    async def _has_room(self) -> bool:
+        """Wait until fewer requests are in flight; ``False`` if the peer hung up meanwhile."""
+        while len(self._tasks) >= self.limits.in_flight:
+            await asyncio.wait(self._tasks, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+            if self._is_gone():
+                return False
+        return True
+
+    async def _settle(self) -> None:
+        while self._tasks and not self._is_gone():
+            await asyncio.wait(self._tasks, timeout=_LOOK_S)
+
+    async def _abandon(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _is_gone(self) -> bool:
+        """Tell whether the peer closed both directions: one that only ended its sending listens."""
+        connection = self.writer.get_extra_info("socket")
+        if connection is None or connection.fileno() < 0:
+            return True
+        poll = select.poll()
+        poll.register(connection.fileno(), 0)
+        return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
+
+    async def _take(self, line: bytes) -> None:
+        try:
+            call = read_frame(line)
+            if call.method == CANCEL:
+                self._cancel(call)
+            else:
+                self._start(call)
+                # The task takes its first step now: one cancelled before that never answers.
+                await asyncio.sleep(0)
+        except FrameError as error:
+            await self._send(error_frame(error.id, error.code, str(error)))
+
+    def _cancel(self, call: Call) -> None:
+        target = call.params.get("id")
+        task = self._calls.get(target) if isinstance(target, int | str) else None
+        if task is not None:
+            task.cancel()
+
+    def _start(self, call: Call) -> None:
+        handler = self.methods.get(call.method)
+        if call.id is None:
+            raise FrameError(Code.INVALID_REQUEST, "a request needs an id")
+        if handler is None:
+            message = f"there is no method {call.method!a}"
+            raise FrameError(Code.METHOD_NOT_FOUND, message, call.id)
+        if call.id in self._calls:
+            raise FrameError(Code.INVALID_REQUEST, "this id is in flight already", call.id)
+        task = asyncio.ensure_future(self._answer(call.id, handler, call))
+        self._calls[call.id] = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, frame_id: Id, handler: Handler, call: Call) -> None:
+        try:
+            frame = await self._outcome(frame_id, handler, call)
+        finally:
+            del self._calls[frame_id]
+        await self._send(frame)
+
+    async def _outcome(self, frame_id: Id, handler: Handler, call: Call) -> bytes:
+        deadline = asyncio.timeout(self.limits.request_s)
+        try:
+            async with deadline:
+                return result_frame(frame_id, await handler(call.params, self.peer))
+        except asyncio.CancelledError:
+            return error_frame(frame_id, Code.CANCELLED, "cancelled")
+        except SaysoError as error:
+            code = Code.INVALID_PARAMS if isinstance(error, BadRequest) else Code.FAILED
+            kind = {"type": type(error).__name__, "exitCode": error.exit_code}
+            return error_frame(frame_id, code, str(error), kind)
+        except Exception as error:  # noqa: BLE001  # a handler's bug must be answered, and logged
+            if isinstance(error, TimeoutError) and deadline.expired():
+                return error_frame(frame_id, Code.DEADLINE, "the deadline of the request passed")
+            # The text of other exceptions may hold a secret or a path: it stays in the log.
+            _LOG.exception("%s failed", call.method)
+            words = "internal error, see the gateway's log"
+            return error_frame(frame_id, Code.INTERNAL_ERROR, words)
+
+    async def _send(self, frame: bytes) -> None:
+        """Write a frame; a peer that does not read for ``write_s`` is hung up on."""
+        if self.writer.is_closing():
+            return
+        self.writer.write(frame)
+        if not self.writer.transport.get_write_buffer_size():
+            return
+        try:
+            async with asyncio.timeout(self.limits.write_s):
+                await self.writer.drain()
+        except (ConnectionError, TimeoutError):
+            self.writer.transport.abort()
+
+    async def _close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(_LINGER_S):
+                await self.writer.wait_closed()
+            return
+        self.writer.transport.abort()
+
+
+async def serve_connection(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    methods: Mapping[str, Handler],
+    peer: Peer,
+    limits: Limits | None = None,
+) -> None:
+    """Serve one connection until it ends. ``reader`` has its limit set to ``MAX_FRAME``."""
+    await Connection(reader, writer, methods, peer, limits or Limits()).serve()

@@ -1,0 +1,216 @@
+"""Listen on a Unix socket that only its owner can reach (S0 "Socket auth", S1 "Security notes").
+
+The folder is 0700, the socket 0600, and the kernel says who connects. A lock file next to the
+socket says whether a gateway lives; a socket without one that answers is left over and replaced.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import socket
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import AnotherGateway, StateError
+from core.ipc.frames import MAX_FRAME, Code, error_frame
+from core.ipc.jsonrpc import Connection, Handler, Limits
+from core.ipc.peer import Peer, peer_of
+
+__all__ = ["LONGEST_PATH", "Peer", "Server", "listen"]
+
+_LOG = logging.getLogger(__name__)
+LONGEST_PATH = 107
+"""Bytes of a socket's path (unix(7): sun_path has 108 with its NUL)."""
+MAX_CONNECTIONS = 256
+DEFAULT_GRACE_S = 5.0
+_BACKLOG = 128
+
+
+@dataclass(slots=True)
+class Server:
+    """A listening socket and its connections; made by ``listen``."""
+
+    path: Path
+    methods: Mapping[str, Handler]
+    uid: int
+    limits: Limits
+    max_connections: int
+    lock: int
+    _connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
+    _listener: asyncio.Server | None = None
+    _inode: int = 0
+
+    async def start(self) -> None:
+        """Bind and listen; ``listen`` calls this."""
+        bound = _bound(self.path)
+        self._inode = self.path.stat().st_ino
+        self._listener = await asyncio.start_unix_server(
+            self._accept, sock=bound, limit=MAX_FRAME, backlog=_BACKLOG
+        )
+
+    async def close(self, grace_s: float = DEFAULT_GRACE_S) -> None:
+        """Stop accepting, give requests in flight ``grace_s`` seconds, then cancel them."""
+        if self._listener is not None:
+            self._listener.close()
+        self._unlink()
+        for connection in self._connections:
+            connection.stop_reading()
+        tasks = tuple(self._connections.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
+
+    def _unlink(self) -> None:
+        # Only our own: after a forced start the path may belong to a successor.
+        with contextlib.suppress(FileNotFoundError):
+            if self.path.stat().st_ino == self._inode:
+                self.path.unlink()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            peer = peer_of(writer.get_extra_info("socket"))
+        except OSError:
+            writer.transport.abort()
+            return
+        refusal = self._refusal(peer)
+        if refusal is not None:
+            writer.write(error_frame(None, *refusal))
+            writer.close()
+            return
+        connection = Connection(reader, writer, self.methods, peer, self.limits)
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # asyncio runs a coroutine callback as a task
+        self._connections[connection] = task
+        try:
+            await connection.serve()
+        except Exception:  # noqa: BLE001  # one connection's bug must not end the others
+            _LOG.exception("the connection of pid %d failed", peer.pid)
+        finally:
+            del self._connections[connection]
+
+    def _refusal(self, peer: Peer) -> tuple[Code, str] | None:
+        if peer.uid != self.uid:
+            words = f"this socket belongs to uid {self.uid}; uid {peer.uid} may not use it"
+            return Code.FORBIDDEN, words
+        if len(self._connections) >= self.max_connections:
+            return Code.BUSY, f"{self.max_connections} connections are open; close some"
+        return None
+
+
+async def listen(
+    path: Path,
+    methods: Mapping[str, Handler],
+    *,
+    limits: Limits | None = None,
+    max_connections: int = MAX_CONNECTIONS,
+    uid: int | None = None,
+) -> Server:
+    """Listen on ``path`` for processes of ``uid`` (default: our own).
+
+    Raises:
+        StateError: the path is too long, or its folder or the socket cannot be used.
+        AnotherGateway: a live process listens there.
+    """
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        raise StateError(
+            f"{path} has {len(os.fsencode(path))} bytes; a socket's path has {LONGEST_PATH} at "
+            f"most. Set SAYSO_HOME to a shorter path."
+        )
+    _check_folder(path.parent)
+    lock = _locked(path)
+    server = Server(
+        path,
+        methods,
+        os.getuid() if uid is None else uid,
+        limits or Limits(),
+        max_connections,
+        lock,
+    )
+    try:
+        await server.start()
+    except OSError as error:
+        os.close(lock)
+        raise StateError(f"{path} cannot be made: {error.strerror}. Mend its folder.") from error
+    except BaseException:
+        os.close(lock)
+        raise
+    return server
+
+
+def _check_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError as error:
+        raise StateError(f"{folder} cannot be made: {error.strerror}.") from error
+    if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
+        raise StateError(
+            f"{folder} must belong to uid {os.getuid()} with mode 0700; it has uid "
+            f"{status.st_uid} and mode {stat.S_IMODE(status.st_mode):04o}. "
+            f"If it is yours: chmod 700 '{folder}'"
+        )
+
+
+def _locked(path: Path) -> int:
+    name = path.with_name(path.name + ".lock")
+    try:
+        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StateError(f"{name} cannot be made: {error.strerror}.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise _another(path) from None
+    return lock
+
+
+def _another(path: Path) -> AnotherGateway:
+    return AnotherGateway(f"A gateway listens on {path} already. Stop it, or set another home.")
+
+
+def _bound(path: Path) -> socket.socket:
+    """Bind the socket and make it private; until then its folder keeps others out."""
+    if _answers(path):
+        raise _another(path)
+    path.unlink(missing_ok=True)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        bound.bind(os.fspath(path))
+        path.chmod(0o600)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def _answers(path: Path) -> bool:
+    """Tell whether somebody listens on ``path``.
+
+    Raises:
+        StateError: something other than a socket is there; it is not removed.
+    """
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISSOCK(status.st_mode):
+        raise StateError(f"{path} is not a socket. Move it away.")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(os.fspath(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except TimeoutError:
+            return True  # its backlog is full: it lives
+    return True

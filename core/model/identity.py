@@ -1,0 +1,56 @@
+"""Say who asks, who answers, and where."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType
+
+AgentId = NewType("AgentId", str)
+SessionKey = NewType("SessionKey", str)
+NodeId = NewType("NodeId", str)
+ApprovalId = NewType("ApprovalId", str)
+"""128 random bits in Crockford base32 (26 lower-case characters); also the run id."""
+
+DEFAULT_AGENT = AgentId("main")
+CODE_LENGTH = 6
+"""Characters of an id that make its short code; upper-case when shown to people."""
+
+
+class Intake(StrEnum):
+    """The way a request came in."""
+
+    SOCKET = "socket"
+    CHAT = "chat"
+    DEMO = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """Who asks, taken from the connection and never from the body.
+
+    ``account`` is an immutable id in the namespace of ``intake`` (``uid:1000``, a chat user id).
+    ``process`` names a local peer's kernel session where known: ``(session id, start time of its
+    leader in ticks)``. Two commands of one terminal, or of one agent, share it.
+    """
+
+    intake: Intake
+    account: str
+    process: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A person at a surface: channel name and immutable platform id; the name is display only."""
+
+    channel: str
+    account: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place in a channel that prompts go to."""
+
+    channel: str
+    to: str
+    account: str = ""
+    thread: str = ""

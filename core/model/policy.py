@@ -1,0 +1,126 @@
+"""Describe what may run where, and when a person is asked (S0 "Key concepts", S1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+
+class ExecHost(StrEnum):
+    """Where a command runs."""
+
+    SANDBOX = "sandbox"
+    GATEWAY = "gateway"
+    NODE = "node"
+
+
+class ExecSecurity(StrEnum):
+    """What may run at all; ordered from strict to lax by ``_SECURITY_ORDER``."""
+
+    DENY = "deny"
+    ALLOWLIST = "allowlist"
+    FULL = "full"
+
+
+class ExecAsk(StrEnum):
+    """When a person is asked."""
+
+    OFF = "off"
+    ON_MISS = "on-miss"
+    ALWAYS = "always"
+
+
+class AskFallback(StrEnum):
+    """What decides when a person should be asked and no route to one exists."""
+
+    DENY = "deny"
+    ALLOWLIST = "allowlist"
+    FULL = "full"
+
+
+class Trust(StrEnum):
+    """Whether a carrier is trusted by its path alone (classical) or by profile only (strict)."""
+
+    STRICT = "strict"
+    CLASSICAL = "classical"
+
+
+_SECURITY_ORDER = (ExecSecurity.DENY, ExecSecurity.ALLOWLIST, ExecSecurity.FULL)
+_ASK_ORDER = (ExecAsk.ALWAYS, ExecAsk.ON_MISS, ExecAsk.OFF)
+_FALLBACK_ORDER = (AskFallback.DENY, AskFallback.ALLOWLIST, AskFallback.FULL)
+_TRUST_ORDER = (Trust.STRICT, Trust.CLASSICAL)
+
+DEFAULT_SAFE_BINS = ("jq", "grep", "cut", "sort", "uniq", "head", "tail", "tr", "wc")
+"""The seed's nine stdin-only programs (S1 "Safe bins")."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPolicy:
+    """The effective policy of one request, each knob with the place it came from.
+
+    ``sources`` maps a knob's name to words such as ``agents.list[main].tools.exec.ask``.
+    """
+
+    host: ExecHost = ExecHost.SANDBOX
+    security: ExecSecurity = ExecSecurity.DENY
+    ask: ExecAsk = ExecAsk.ON_MISS
+    ask_fallback: AskFallback = AskFallback.DENY
+    node: str | None = None
+    trust: Trust = Trust.STRICT
+    safe_bins: tuple[str, ...] = DEFAULT_SAFE_BINS
+    timeout_ms: int = 1_800_000
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+def stricter_security(a: ExecSecurity, b: ExecSecurity) -> ExecSecurity:
+    """Return the one that lets less run."""
+    return min(a, b, key=_SECURITY_ORDER.index)
+
+
+def stricter_ask(a: ExecAsk, b: ExecAsk) -> ExecAsk:
+    """Return the one that asks more often."""
+    return min(a, b, key=_ASK_ORDER.index)
+
+
+def stricter_fallback(a: AskFallback, b: AskFallback) -> AskFallback:
+    """Return the one that lets less run unasked."""
+    return min(a, b, key=_FALLBACK_ORDER.index)
+
+
+def stricter_trust(a: Trust, b: Trust) -> Trust:
+    """Return the one that trusts fewer programs."""
+    return min(a, b, key=_TRUST_ORDER.index)
+
+
+def stricter(a: ExecPolicy, b: ExecPolicy) -> ExecPolicy:
+    """Combine two policies knob by knob; host, node, timeout and sources stay those of ``a``.
+
+    Commutative and idempotent in the strictness knobs (S1: "the stricter of tools.exec.* and
+    approvals defaults").
+    """
+    return replace(
+        a,
+        security=stricter_security(a.security, b.security),
+        ask=stricter_ask(a.ask, b.ask),
+        ask_fallback=stricter_fallback(a.ask_fallback, b.ask_fallback),
+        trust=stricter_trust(a.trust, b.trust),
+        safe_bins=tuple(name for name in a.safe_bins if name in b.safe_bins),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyLayer:
+    """One place that may set knobs; ``None`` leaves a knob to the next layer.
+
+    ``source`` is the words that a person sees: ``call``, ``session``,
+    ``agents.list[main].tools.exec``, ``tools.exec``, ``exec-approvals.json agents.main``.
+    """
+
+    source: str
+    host: ExecHost | None = None
+    security: ExecSecurity | None = None
+    ask: ExecAsk | None = None
+    ask_fallback: AskFallback | None = None
+    node: str | None = None
+    trust: Trust | None = None
+    safe_bins: tuple[str, ...] | None = None
+    timeout_ms: int | None = None

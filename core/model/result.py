@@ -1,0 +1,79 @@
+"""Say how a request ended. A denial is a result, not an exception (DESIGN §1 rule 10)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+
+
+class RunState(StrEnum):
+    """Where a run stands; ``UNKNOWN`` means that its gateway died and nobody saw the end."""
+
+    QUEUED = "queued"
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a run printed on both streams, capped (S0 "Output caps").
+
+    ``text`` is at most 200,000 characters, ``tail`` its last 20,000 at most; ``total_bytes``
+    counts what was printed beyond the cap as well.
+    """
+
+    text: str = ""
+    tail: str = ""
+    total_bytes: int = 0
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command ran: exit code of its last part, or the signal that ended it. Times in ms."""
+
+    run_id: ApprovalId
+    exit_code: int | None
+    signal: int | None
+    output: Output
+    duration_ms: int
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Nothing ran. ``why`` is one sentence for the agent and its person."""
+
+    run_id: ApprovalId
+    reason: DenialReason
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Somebody is being asked until ``deadline_ms`` (epoch ms)."""
+
+    run_id: ApprovalId
+    code: str
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The command was allowed and has not ended yet."""
+
+    run_id: ApprovalId
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The gateway died while the command ran: how it ended was not seen, and it is not re-run."""
+
+    run_id: ApprovalId
+
+
+ExecResult = Finished | Denied | Unknown
+Submission = ExecResult | Pending | Running

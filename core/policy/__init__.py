@@ -1,0 +1,25 @@
+"""Judge what was asked: pure functions of the plan and the configuration, no I/O, no clock.
+
+``resolve`` finds the effective policy (S0 precedence, then S1's stricter-of), ``shell`` reads a
+line, ``evaluate`` judges the plan. Order of evaluation; the first three may end it for the line:
+
+1. ``security: deny``: everything is denied.
+2. Environment changes: a forbidden name denies, a name off the safe list asks.
+3. A line that cannot be read for certain asks (denies where asking is off, or under an ACL).
+4. Each command by itself:
+
+   a. under an ACL (S4) the ACL alone decides: an exact vector with typed templates, or denial;
+   b. a program that was not found is denied, for there is nothing to ask about;
+   c. ``security: full`` allows;
+   d. shells, wrappers, multiplexers and code on the command line ask, whatever the lists hold;
+   e. a safe bin whose profile knows all its arguments is allowed;
+   f. a program that no allowlist entry covers asks;
+   g. a covered carrier asks under strict trust unless its profile knows the arguments;
+   h. all else is allowed.
+
+5. The strictest verdict of all commands is the line's; no commands at all is a denial.
+6. ``ask: always`` turns an allowed line into a question, ``ask: off`` a question into a denial.
+
+What is unknown is stricter, everywhere: options, operands, programs in wildcard-listed system
+directories, variables, templates (DESIGN §1 rule 4).
+"""

@@ -1,0 +1,148 @@
+"""Judge a plan: one verdict a segment, the strictest of all for the line (DESIGN §1 rule 4).
+
+Pure: argv, pinned paths and configuration decide, never the existence of a file, so that a
+verdict cannot be used to probe the disk. The order is written down in ``core.policy``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from core.model.command import ExecPlan
+from core.model.decision import Decision, DenialReason, Evaluation, Reason, SegmentVerdict
+from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
+from core.policy.allowlist import Allowlist
+from core.policy.environment import judge_name
+from core.policy.segments import Context, judge
+from core.policy.templates import ArgvTemplate
+from core.policy.words import WHY
+
+_NOTHING = "The command is empty: there is nothing to run."
+_DENIAL = {
+    Reason.SECURITY_DENY: DenialReason.SECURITY_DENY,
+    Reason.ARGV_NOT_ALLOWED: DenialReason.ARGV_NOT_ALLOWED,
+    Reason.EXECUTABLE_NOT_FOUND: DenialReason.EXECUTABLE_NOT_FOUND,
+    Reason.ENVIRONMENT: DenialReason.FORBIDDEN_ENVIRONMENT,
+}
+
+
+_strictness = attrgetter("decision")
+
+
+class _Finding(NamedTuple):
+    decision: Decision
+    reason: Reason
+    rule: str
+
+
+def denial_reason(evaluation: Evaluation) -> DenialReason:
+    """Return the word that events and the API give for a denied evaluation."""
+    return _DENIAL.get(evaluation.reason, DenialReason.ALLOWLIST_MISS)
+
+
+def evaluate(
+    plan: ExecPlan,
+    policy: ExecPolicy,
+    allowlist: Allowlist,
+    acl: Sequence[ArgvTemplate] | None = None,
+) -> Evaluation:
+    """Judge a plan under a policy, an allowlist and, for S4, an ACL that alone decides."""
+    context = Context(policy, allowlist, acl)
+    whole = _whole_line(plan, policy, acl)
+    if whole is not None and (whole.decision is Decision.DENY or plan.unreadable):
+        return _uniform(plan, whole, policy)
+    segments = tuple(judge(command, context) for command in plan.commands)
+    deciding = max(segments, key=_strictness)
+    finding = _Finding(deciding.decision, deciding.reason, deciding.rule)
+    if whole is not None and whole.decision > finding.decision:
+        finding = whole
+    elif finding.decision is Decision.ALLOW and policy.ask is ExecAsk.ALWAYS and acl is None:
+        finding = _Finding(Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command")
+    asks = finding.decision is Decision.ASK and whole is None and policy.ask is ExecAsk.ON_MISS
+    promise = _promise(plan, segments, context) if asks else ()
+    return _concluded(finding, segments, policy, promise)
+
+
+def _whole_line(
+    plan: ExecPlan, policy: ExecPolicy, acl: Sequence[ArgvTemplate] | None
+) -> _Finding | None:
+    """Judge what concerns the line and not one segment; ``None`` leaves it to the segments."""
+    if policy.security is ExecSecurity.DENY:
+        return _Finding(Decision.DENY, Reason.SECURITY_DENY, "security is deny")
+    environment = _environment(plan)
+    if environment is not None and environment.decision is Decision.DENY:
+        return environment
+    if not plan.commands:
+        return _Finding(Decision.DENY, Reason.EXECUTABLE_NOT_FOUND, "nothing to run")
+    if plan.unreadable is not None and (
+        acl is not None or policy.security is not ExecSecurity.FULL
+    ):
+        rule = f"{plan.unreadable.rule}: {plan.unreadable.detail}"
+        decision = Decision.ASK if acl is None else Decision.DENY
+        return _Finding(decision, Reason.UNREADABLE, rule)
+    return None if policy.security is ExecSecurity.FULL and acl is None else environment
+
+
+def _environment(plan: ExecPlan) -> _Finding | None:
+    if not plan.requested_env:
+        return None
+    values = dict(plan.env)
+    judged = [(judge_name(name, values.get(name, "")), name) for name in plan.requested_env]
+    decision = max(verdict for verdict, _ in judged)
+    if decision is Decision.ALLOW:
+        return None
+    names = ", ".join(repr(name) for verdict, name in judged if verdict is decision)
+    what = (
+        "may never be set by a request" if decision is Decision.DENY else "is not on the safe list"
+    )
+    return _Finding(decision, Reason.ENVIRONMENT, f"the environment name {names} {what}")
+
+
+def _uniform(plan: ExecPlan, finding: _Finding, policy: ExecPolicy) -> Evaluation:
+    final = _final(finding.decision, policy)
+    segments = tuple(
+        SegmentVerdict(
+            command.argv,
+            command.executable.realpath if command.executable else None,
+            final,
+            finding.reason,
+            finding.rule,
+        )
+        for command in plan.commands
+    )
+    return _concluded(finding, segments, policy, ())
+
+
+def _final(decision: Decision, policy: ExecPolicy) -> Decision:
+    never_ask = decision is Decision.ASK and policy.ask is ExecAsk.OFF
+    return Decision.DENY if never_ask else decision
+
+
+def _concluded(
+    finding: _Finding,
+    segments: tuple[SegmentVerdict, ...],
+    policy: ExecPolicy,
+    promise: tuple[str, ...],
+) -> Evaluation:
+    final = _final(finding.decision, policy)
+    why = WHY[finding.reason].format(rule=finding.rule) if segments else _NOTHING
+    if final is not finding.decision:
+        why = f"{why} Asking is off, so it is denied."
+        segments = tuple(replace(one, decision=_final(one.decision, policy)) for one in segments)
+    return Evaluation(final, finding.reason, why, segments, promise)
+
+
+def _promise(
+    plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context
+) -> tuple[str, ...]:
+    """Return the patterns that would let this very line pass from now on, if such exist."""
+    patterns: list[str] = []
+    for command, segment in zip(plan.commands, segments, strict=True):
+        if segment.decision is Decision.ALLOW:
+            continue
+        pattern = context.would_pass_by(command)
+        if pattern is None:
+            return ()
+        patterns.append(pattern)
+    return tuple(dict.fromkeys(patterns))

@@ -1,0 +1,44 @@
+"""Gather once what the tables say about a program, for it does not depend on its arguments."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from core.model.command import PinnedFile
+from core.policy.carriers import in_system_directory, inline_options, is_known, is_plain
+from core.policy.wrappers import names_of, wrapper_kind
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program under its invoked and its real name.
+
+    ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
+    are ``(name, option)`` pairs that carry code; ``paths`` are what patterns may match;
+    ``plain`` programs pass strict trust with any arguments; ``foreign`` ones lie in a system
+    directory and are in no table.
+    """
+
+    bare: str | None
+    laden: str | None
+    inline: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
+    plain: bool
+    foreign: bool
+
+
+def program_of(word: str, file: PinnedFile) -> Program:
+    """Return the program that ``argv[0]`` names and the plan pinned."""
+    return _program(word, file.path, file.realpath)
+
+
+@lru_cache(maxsize=16_384)
+def _program(word: str, path: str, realpath: str) -> Program:
+    names = names_of(word) | names_of(path) | names_of(realpath)
+    return Program(
+        bare=wrapper_kind(names, 0),
+        laden=wrapper_kind(names, 1),
+        inline=inline_options(names),
+        paths=tuple(dict.fromkeys((path, realpath))),
+        plain=is_plain(path) and is_plain(realpath),
+        foreign=in_system_directory(realpath) and not (is_known(path) or is_known(realpath)),
+    )

@@ -1,0 +1,81 @@
+"""Find the effective policy: first the place that speaks, then the stricter of that and the file.
+
+S0 "Policy resolution" gives the order call → session → agent → global; S1 adds the approvals file,
+which may only make things stricter. One choice of our own: the ``call`` layer is written by the
+agent itself, so it may harden its policy and never widen it (docs/decisions/0003).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+
+from core.model.policy import (
+    ExecPolicy,
+    PolicyLayer,
+    stricter_ask,
+    stricter_fallback,
+    stricter_security,
+    stricter_trust,
+)
+
+CALL = "call"
+"""The source of the layer that the agent writes itself."""
+DEFAULT = "built-in default"
+
+_Strictness = Callable[[ExecPolicy, PolicyLayer], object]
+
+
+def _fewer_bins(policy: ExecPolicy, layer: PolicyLayer) -> tuple[str, ...]:
+    return tuple(name for name in policy.safe_bins if name in (layer.safe_bins or ()))
+
+
+_STRICTER: dict[str, _Strictness] = {
+    "security": lambda p, layer: stricter_security(p.security, layer.security or p.security),
+    "ask": lambda p, layer: stricter_ask(p.ask, layer.ask or p.ask),
+    "ask_fallback": lambda p, layer: stricter_fallback(
+        p.ask_fallback, layer.ask_fallback or p.ask_fallback
+    ),
+    "trust": lambda p, layer: stricter_trust(p.trust, layer.trust or p.trust),
+    "safe_bins": _fewer_bins,
+    "timeout_ms": lambda p, layer: min(p.timeout_ms, layer.timeout_ms or p.timeout_ms),
+}
+_CHOICES = ("host",)
+_KNOBS = tuple(field.name for field in fields(ExecPolicy) if field.name != "sources")
+
+
+def resolve(layers: Sequence[PolicyLayer], approvals: PolicyLayer) -> ExecPolicy:
+    """Combine the layers (strongest first) and the approvals-file layer into one policy.
+
+    ``sources`` of the result names where each knob's value came from. A call may harden security,
+    ask, fallback, trust, safe bins and timeout, and choose the host; it may choose the node only
+    where nothing binds one (S0 "Node identity + binding").
+    """
+    owners = [layer for layer in layers if layer.source != CALL]
+    policy = _first(owners, _KNOBS, ExecPolicy(sources=dict.fromkeys(_KNOBS, DEFAULT)))
+    for call in (layer for layer in layers if layer.source == CALL):
+        chosen = (*_CHOICES, "node") if policy.node is None else _CHOICES
+        policy = _hardened(_first([call], chosen, policy), call)
+    return _hardened(policy, approvals)
+
+
+def _first(layers: Sequence[PolicyLayer], knobs: Iterable[str], policy: ExecPolicy) -> ExecPolicy:
+    values: dict[str, object] = {}
+    sources = dict(policy.sources)
+    for knob in knobs:
+        for layer in layers:
+            value = getattr(layer, knob)
+            if value is not None:
+                values[knob], sources[knob] = value, layer.source
+                break
+    return replace(policy, sources=sources, **values)  # type: ignore[arg-type] # same field names
+
+
+def _hardened(policy: ExecPolicy, layer: PolicyLayer) -> ExecPolicy:
+    values: dict[str, object] = {}
+    sources = dict(policy.sources)
+    for knob, stricter in _STRICTER.items():
+        if getattr(layer, knob) is None:
+            continue
+        value = stricter(policy, layer)
+        if value != getattr(policy, knob):
+            values[knob], sources[knob] = value, layer.source
+    return replace(policy, sources=sources, **values)  # type: ignore[arg-type] # same field names

@@ -1,0 +1,45 @@
+"""Let the seed's stdin-only programs pass without an allowlist entry (S1 "Safe bins").
+
+A safe bin needs its positive profile in ``data/safe_bins.toml`` *and* must really be the program
+of that name in a trusted directory. No profile, no safe bin.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+from core.policy.profiles import Profile, profile_of
+from core.policy.tables import section, table, words
+
+
+@cache
+def _profiles() -> dict[str, Profile]:
+    known = table("safe_bins")
+    return {name: profile_of(section(known, name)) for name in known if name != "directories"}
+
+
+@cache
+def _trusted() -> frozenset[str]:
+    return frozenset(words(section(table("safe_bins"), "directories"), "trusted"))
+
+
+def profiled() -> frozenset[str]:
+    """Return the names that have a profile; configuring another safe bin is an error."""
+    return frozenset(_profiles())
+
+
+def is_safe_bin(invoked: str, real: str, configured: Sequence[str]) -> bool:
+    """Tell whether both paths name the same configured program in a trusted directory."""
+    directory, _, name = real.rpartition("/")
+    if name not in configured or name not in _profiles() or directory not in _trusted():
+        return False
+    place, _, word = invoked.rpartition("/")
+    return word == name and place in _trusted()
+
+
+def safe_bin_problem(real: str, arguments: Sequence[str]) -> str | None:
+    """Say what the profile refuses; ``None`` means that only standard input can be read.
+
+    Raises:
+        KeyError: the program has no profile; ask ``is_safe_bin`` first.
+    """
+    return _profiles()[real.rpartition("/")[2]].problem(arguments)

@@ -1,0 +1,117 @@
+"""Read a command line for certain, or not at all (rules R0 to R10 of the shell reader).
+
+A reading is run by execve, never by a shell (R0); so it must hold exactly the vectors that bash
+and dash would both run. Two readers that share no code must agree on it (R10), and its canonical
+form must read back as itself. All else is ``Unreadable``: never allowed unseen, shown to a person.
+"""
+
+import re
+
+from core.model.command import Reading, Unreadable
+from core.policy import second_reader, syntax
+from core.policy.quoting import quote_reading
+
+MAX_BYTES = 16 * 1024
+"""Longest line in bytes of UTF-8; beyond it the grammar takes many milliseconds (R1)."""
+MAX_COMMANDS = 128
+"""Most commands of one line; 8,000 piped ones cost the grammar 76 ms (R1)."""
+
+_LAYOUT = str.maketrans("\t\n", "  ")
+# Printable to Unicode, yet seen as a blank or not at all: fillers, Braille blank, joiners and
+# variation selectors (default ignorable, category Mn or Lo).
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001d159\U000e0100-\U000e01ef]"
+)
+
+_ORDINARY = frozenset(["echo", "false", "kill", "printf", "pwd", "test", "true"])
+"""Builtins that also exist as programs of the same meaning; the program is what runs."""
+_NAMES = """
+. : [ [[ ]] { } ! - alias autoload bg bind break builtin caller case cd chdir command compgen
+complete compopt continue coproc declare dirs disown do done elif else enable esac eval exec
+exit export fc fg fi for foreach function getopts hash help history if in jobs let local logout
+mapfile nocorrect noglob popd pushd read readarray readonly repeat return select set shift shopt
+source suspend then time times trap type typeset ulimit umask unalias unset until wait while
+"""
+# bash 5.2 and 5.3 (compgen -bk), dash 0.5.12, and what zsh puts before a command.
+_SHELL_WORDS = frozenset(_NAMES.split())
+# These read a variable's name from their arguments, and a subscript in it is run by bash:
+# `test -v 'a[$(x)]'`. The program knows no variables, so whoever writes it means the shell.
+_SHELL_OPTIONS = {"test": ("-v", "-R"), "printf": ("-v",), "kill": ("%",)}
+
+
+def read(text: str) -> Reading | Unreadable:
+    """Read ``text`` into the vectors that it runs and what joins them.
+
+    Args:
+        text: one command line, as an agent sent it.
+
+    Returns:
+        The reading, or ``Unreadable`` with the broken rule (``R1`` to ``R10``) and a short phrase.
+    """
+    unfit = _unfit(text)
+    if unfit:
+        return unfit
+    second = second_reader.read(text)
+    if isinstance(second, Unreadable):
+        return second
+    odd = _odd_name(second)
+    if odd:
+        return odd
+    first = syntax.read(text)
+    if isinstance(first, Unreadable):
+        return first
+    if first != second or not _survives(first, text):
+        return Unreadable("R10", "two readers disagree")
+    return first
+
+
+def _survives(reading: Reading, text: str) -> bool:
+    """Tell whether the canonical form reads back the same; ``text`` itself has just been read."""
+    canonical = quote_reading(reading)
+    return canonical == text or second_reader.read(canonical) == reading
+
+
+def _unfit(text: str) -> Unreadable | None:
+    """Refuse what no reader should see: too long, not text, or not visible (R1, R5)."""
+    if len(text) > MAX_BYTES:
+        return Unreadable("R1", "a line longer than 16 KiB")
+    if not text.isprintable():
+        odd = next((c for c in text.translate(_LAYOUT) if not c.isprintable()), None)
+        if odd is not None:
+            return _unprintable(odd)
+    if text.isascii():
+        return None
+    if len(text.encode()) > MAX_BYTES:
+        return Unreadable("R1", "a line longer than 16 KiB")
+    unseen = _UNSEEN.search(text)
+    return _invisible(unseen[0]) if unseen else None
+
+
+def _unprintable(odd: str) -> Unreadable:
+    if odd < " " or odd == "\x7f":
+        return Unreadable("R1", f"a control character (U+{ord(odd):04X})")
+    if "\ud800" <= odd <= "\udfff":
+        return Unreadable("R1", "text that is not valid UTF-8")
+    return _invisible(odd)
+
+
+def _invisible(odd: str) -> Unreadable:
+    return Unreadable("R5", f"an invisible or misleading character (U+{ord(odd):04X})")
+
+
+def _odd_name(reading: Reading) -> Unreadable | None:
+    """Refuse names that mean something else to a shell than a program (R8, R9)."""
+    if len(reading.argvs) > MAX_COMMANDS:
+        return Unreadable("R1", f"a line of more than {MAX_COMMANDS} commands")
+    for argv in reading.argvs:
+        name = argv[0]
+        if name in _SHELL_WORDS:
+            return Unreadable("R9", f"the shell's own word {name}")
+        if not name or name[0] in "^%" or "=" in name:
+            return Unreadable("R8", "an assignment or no program's name in front")
+        if name in _SHELL_OPTIONS and any(
+            word.startswith(_SHELL_OPTIONS[name]) for word in argv[1:]
+        ):
+            return Unreadable("R9", f"the shell's own form of {name}")
+    return None

@@ -1,0 +1,47 @@
+"""Protocols written from core's need; the composition root (``bot.app``) fills them."""
+
+from typing import Protocol
+
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.result import Finished
+
+
+class Journal(Protocol):
+    """The audit journal: a record is on disk before the call returns."""
+
+    async def append(self, kind: str, record: dict[str, object]) -> None:
+        """Append one record durably.
+
+        Raises:
+            JournalError: nothing was written; the caller must not run anything.
+        """
+
+
+class RunWatcher(Protocol):
+    """What the gate wants to hear while a command runs."""
+
+    async def claim(self) -> bool:
+        """Claim the run durably, once; ``False`` means that it must not start (rule 6)."""
+
+    async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
+        """Note the process that leads the run, so that recovery can find it."""
+
+
+class ExecutionHost(Protocol):
+    """A place where plans run."""
+
+    @property
+    def place(self) -> str:
+        """Return the word that events show: ``gateway``, ``sandbox`` or a node id."""
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Verify the plan, claim, spawn and wait.
+
+        Raises:
+            PlanDrift: what was approved is not what is there now; nothing ran.
+            SpawnError: the command could not be started.
+        """
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""

@@ -1,0 +1,140 @@
+"""Frame messages between gateway and supervisor: 4-byte big-endian length, then JSON in UTF-8.
+
+Stdlib leaf modules only: the supervisor lives on this side of the import budget.
+"""
+
+import array
+import json
+import socket
+import struct
+from typing import TypedDict
+
+from core.runner.fileid import FileIdentity
+
+LARGEST_FRAME = 8 * 1024 * 1024
+"""Bytes: a job of 128 KiB with every byte escaped, or 220,000 characters of output, fit easily."""
+
+HEADER = struct.Struct("!I")
+MOST_DESCRIPTORS = 200
+"""Below the kernel's SCM_MAX_FD of 253."""
+
+
+class Pin(TypedDict):
+    """A file that must still have this identity when its command starts."""
+
+    path: str
+    identity: FileIdentity
+
+
+class Stage(TypedDict):
+    """One command: ``program`` is the index of its descriptor, or -1 to start it by ``path``.
+
+    The first pin is the program: looked at through its descriptor where there is one, since that
+    is what runs. The others are looked at by path, since that is how they will be opened.
+    """
+
+    argv: list[str]
+    program: int
+    path: str
+    pins: list[Pin]
+
+
+class Job(TypedDict):
+    """All that a supervisor needs; descriptor 0 is the working directory. Times in ms."""
+
+    stages: list[Stage]
+    connectors: list[str]
+    env: dict[str, str]
+    limits: dict[str, tuple[int, int]]
+    timeout_ms: int
+    grace_ms: int
+
+
+class Started(TypedDict):
+    """The process that leads the run: number, session, start in ticks."""
+
+    pid: int
+    pgid: int
+    start_ticks: int
+
+
+class Failed(TypedDict):
+    """Nothing was started: ``drift`` tells a changed file from a refusal of the kernel."""
+
+    drift: bool
+    why: str
+
+
+class Ended(TypedDict):
+    """How a run ended; ``tail`` is ``None`` where it is simply the end of ``text``.
+
+    ``fit``: the supervisor takes another job.
+    """
+
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    text: str
+    tail: str | None
+    truncated: bool
+    total_bytes: int
+    duration_ms: int
+    fit: bool
+
+
+class Report(TypedDict, total=False):
+    """What a supervisor says: exactly one of these."""
+
+    started: Started
+    failed: Failed
+    ended: Ended
+
+
+def encode(message: Job | Report) -> bytes:
+    """Return one frame."""
+    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def body_length(header: bytes) -> int:
+    """Return the length that a header announces.
+
+    Raises:
+        ValueError: it is longer than any frame may be.
+    """
+    (length,) = HEADER.unpack(header)
+    if length > LARGEST_FRAME:
+        raise ValueError(f"a frame of {length} bytes; at most {LARGEST_FRAME} are read")
+    return int(length)
+
+
+def receive(sock: socket.socket, size: int, flags: int = 0) -> tuple[bytes, list[int]]:
+    """Receive up to ``size`` bytes and the descriptors that came with them.
+
+    Not ``socket.recv_fds``: up to Python 3.11 it drops its flags, and without close-on-exec every
+    descriptor would leak into the commands.
+    """
+    fds = array.array("i")
+    room = socket.CMSG_SPACE(MOST_DESCRIPTORS * fds.itemsize)
+    data, ancillary, _, _ = sock.recvmsg(size, room, flags | socket.MSG_CMSG_CLOEXEC)
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    return data, fds.tolist()
+
+
+def receive_job(sock: socket.socket) -> tuple[Job, list[int]] | None:
+    """Wait for the job and its descriptors; ``None`` at the end of the stream."""
+    data, fds = receive(sock, HEADER.size, socket.MSG_WAITALL)
+    if len(data) < HEADER.size:
+        return None
+    length = body_length(data)
+    body = bytearray(length)
+    view = memoryview(body)
+    while view:
+        count = sock.recv_into(view)
+        if count == 0:
+            return None
+        view = view[count:]
+    job: Job = json.loads(body)
+    return job, fds

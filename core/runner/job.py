@@ -1,0 +1,43 @@
+"""Turn an opened plan into the job that a supervisor runs."""
+
+from core.model.command import PinnedFile, PlannedCommand
+from core.model.identity import ApprovalId
+from core.runner.environ import RUN_MARK
+from core.runner.frames import Job, Pin, Stage
+from core.runner.limits import Limits
+from core.runner.verify import OpenedPlan
+
+
+def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job, list[int]]:
+    """Return the job and its descriptors: the working directory, then each ELF program once."""
+    plan = opened.plan
+    fds = [opened.cwd]
+    places: dict[PinnedFile, int] = {}
+    for command in plan.commands:
+        program = command.executable
+        if program is not None and program not in places and opened.files[program].elf:
+            places[program] = len(fds)
+            fds.append(opened.files[program].fd)
+    job: Job = {
+        "stages": [_stage(command, opened, places) for command in plan.commands],
+        "connectors": [connector.value for connector in plan.connectors],
+        "env": {**dict(plan.env), RUN_MARK: run_id},
+        "limits": limits.pairs(),
+        "timeout_ms": plan.timeout_ms,
+        "grace_ms": limits.grace_ms,
+    }
+    return job, fds
+
+
+def _stage(command: PlannedCommand, opened: OpenedPlan, places: dict[PinnedFile, int]) -> Stage:
+    program = command.executable
+    pinned = (*(() if program is None else (program,)), *command.operands)
+    pins: list[Pin] = [
+        {"path": file.path, "identity": opened.files[file].identity} for file in pinned
+    ]
+    return {
+        "argv": list(command.argv),
+        "program": -1 if program is None else places.get(program, -1),
+        "path": "" if program is None else program.path,
+        "pins": pins,
+    }

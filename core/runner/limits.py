@@ -1,0 +1,30 @@
+"""Bound what one run may use (S3 "RLIMIT enforced"; figures of research/exec.md §2)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits per process of a run, and the patience with it.
+
+    CPU in seconds: SIGXCPU at ``cpu_s``, SIGKILL at ``cpu_kill_s``. ``data_bytes`` is RLIMIT_DATA,
+    because RLIMIT_AS ends Node and Go programs that merely reserve address space. ``grace_ms``
+    lies between TERM and KILL.
+    """
+
+    cpu_s: int = 60
+    cpu_kill_s: int = 65
+    data_bytes: int = 512 * 1024 * 1024
+    file_bytes: int = 64 * 1024 * 1024
+    open_files: int = 256
+    grace_ms: int = 2_000
+
+    def pairs(self) -> dict[str, tuple[int, int]]:
+        """Return (soft, hard) by the name that the supervisor knows; never a core dump."""
+        return {
+            "cpu": (self.cpu_s, self.cpu_kill_s),
+            "data": (self.data_bytes, self.data_bytes),
+            "fsize": (self.file_bytes, self.file_bytes),
+            "nofile": (self.open_files, self.open_files),
+            "core": (0, 0),
+        }

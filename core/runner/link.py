@@ -1,0 +1,114 @@
+"""The gateway's end of one supervisor: send it a job, hear its reports."""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+
+from core.runner.frames import HEADER, LARGEST_FRAME, Job, Report, encode, receive
+
+_CHUNK = 256 * 1024
+
+
+class Link:
+    """A supervisor that waits for its job, or runs it; closing the link ends all it started."""
+
+    def __init__(self, sock: socket.socket, pid: int) -> None:
+        sock.setblocking(False)
+        self.pid = pid
+        self._sock = sock
+        self._heard = bytearray()
+        self._ended = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        # One reader for life: loop.sock_recv registers anew each time, 80 µs a report.
+        self._loop.add_reader(sock, self._on_readable)
+
+    def idle(self) -> bool:
+        """Return whether the supervisor still waits: a dead one's stream has ended."""
+        if self._ended or self._heard:
+            return False  # words before there is a job: not a supervisor to trust either
+        try:
+            self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    async def send_job(self, job: Job, fds: list[int]) -> None:
+        """Send the job; its descriptors go with the first bytes.
+
+        Raises:
+            OSError: the supervisor is gone.
+        """
+        frame = encode(job)
+        sent = socket.send_fds(self._sock, [frame], fds)
+        if sent < len(frame):
+            await self._loop.sock_sendall(self._sock, frame[sent:])
+
+    def cancel(self) -> None:
+        """Ask the supervisor to end its run: TERM, grace, KILL."""
+        with contextlib.suppress(OSError):  # gone, or asked so often that its buffer is full
+            self._sock.send(b"c")
+
+    async def receive(self) -> Report | None:
+        """Wait for the next report; ``None`` when the supervisor is gone."""
+        while True:
+            body = self._next_body()
+            if body is not None:
+                report: Report = json.loads(body)
+                return report
+            if self._ended:
+                return None
+            self._waiter = self._loop.create_future()
+            await self._waiter
+
+    def close(self) -> None:
+        """Close the stream: a supervisor that still runs something kills all of it."""
+        self._end()
+        self._sock.close()
+
+    def _on_readable(self) -> None:
+        try:
+            chunk = self._sock.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        self._heard += chunk
+        if not chunk or len(self._heard) > HEADER.size + LARGEST_FRAME:
+            self._end()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _next_body(self) -> bytes | None:
+        """Take one whole frame's body out of what was heard."""
+        if len(self._heard) < HEADER.size:
+            return None
+        end = HEADER.size + HEADER.unpack_from(self._heard)[0]
+        if len(self._heard) < end:
+            return None
+        body = bytes(self._heard[HEADER.size : end])
+        del self._heard[:end]
+        return body
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._loop.remove_reader(self._sock)
+
+
+def receive_link(control: socket.socket, format_size: int) -> tuple[bytes, socket.socket] | None:
+    """Take one newborn supervisor's packet and socket; ``None`` at the end of the stream.
+
+    Raises:
+        BlockingIOError: none is there now.
+    """
+    packet, fds = receive(control, format_size, socket.MSG_DONTWAIT)
+    if len(packet) != format_size or len(fds) != 1:
+        for fd in fds:
+            os.close(fd)
+        return None
+    return packet, socket.socket(fileno=fds[0])

@@ -1,0 +1,84 @@
+"""End what a dead gateway's run left behind, and never a stranger's process.
+
+A supervisor ends its run by itself when its gateway dies; this is for the case that it was killed
+as well. Process numbers are reused, so nothing is believed but the number together with the start
+time, within one boot; or the mark that every child of a run has in its
+environment.
+"""
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+from core.runner import procfs
+from core.runner.environ import RUN_MARK
+from core.runner.procfs import Process
+
+PATIENCE_S = 5.0
+_ROUND_S = 0.005
+
+
+def end_orphan(
+    run_id: str, pid: int | None, pgid: int | None, start_ticks: int | None, boot_id: str | None
+) -> bool:
+    """Kill what is left of a run; return whether anything was (blocks for up to 5 s).
+
+    ``pid``, ``pgid`` and ``start_ticks`` are as told to ``RunWatcher.identified``, ``boot_id`` the
+    kernel's of that time; where one is unknown, only the mark of the run leads to its processes.
+    """
+    leader = (pid, start_ticks) if boot_id == procfs.boot_id() else None
+    found = False
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        victims = _victims(run_id, leader, pgid)
+        if not victims:
+            break
+        found = True
+        for victim in victims:
+            _kill(victim)
+        time.sleep(_ROUND_S)
+    return found
+
+
+def _victims(
+    run_id: str, identity: tuple[int | None, int | None] | None, pgid: int | None
+) -> list[Process]:
+    """Return the next to kill: the leader only once it has nobody left to adopt."""
+    everyone = [one for one in procfs.processes() if one.alive and one.pid != os.getpid()]
+    victims = {one.pid: one for one in everyone if _is_marked(one, run_id)}
+    leader = next((one for one in everyone if (one.pid, one.start_ticks) == identity), None)
+    if leader is not None:
+        family = _descendants(leader, everyone)
+        session = [one for one in everyone if one.sid == pgid]
+        victims.update({one.pid: one for one in (*family, *session)})
+        victims.pop(leader.pid, None)
+        if not victims:
+            return [leader]
+    return list(victims.values())
+
+
+def _descendants(leader: Process, everyone: list[Process]) -> list[Process]:
+    found: list[Process] = []
+    parents = {leader.pid}
+    while parents:
+        children = [one for one in everyone if one.ppid in parents]
+        found += children
+        parents = {one.pid for one in children}
+    return found
+
+
+def _is_marked(one: Process, run_id: str) -> bool:
+    return f"{RUN_MARK}={run_id}".encode() in procfs.environment_of(one.pid).split(b"\0")
+
+
+def _kill(victim: Process) -> None:
+    """Kill through a descriptor: between the look and the blow the number may change owner."""
+    with suppress(ProcessLookupError, PermissionError):
+        fd = os.pidfd_open(victim.pid)
+        try:
+            now = procfs.process(victim.pid)
+            if now is not None and now.start_ticks == victim.start_ticks:
+                signal.pidfd_send_signal(fd, signal.SIGKILL)
+        finally:
+            os.close(fd)

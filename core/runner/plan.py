@@ -1,0 +1,177 @@
+"""Plan a request: read it once, resolve its programs, bind everything that the run depends on."""
+
+# ruff: noqa: PTH117
+# pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.model.command import (
+    Connector,
+    ExecPlan,
+    ExecRequest,
+    PinnedDirectory,
+    PinnedFile,
+    PlannedCommand,
+    Reading,
+    Unreadable,
+)
+from core.model.decision import DenialReason
+from core.model.policy import ExecPolicy
+from core.policy import shell
+from core.runner.binding import bind
+from core.runner.environ import base_environment, environment_fault
+from core.runner.operands import code_operands
+from core.runner.pins import Unpinned, pin_directory
+from core.runner.resolve import DEFAULT_SEARCH_PATH, SearchPath
+
+SHELL = "/bin/sh"
+
+LARGEST_COMMAND = 128 * 1024
+"""Bytes of a line or vector with its requested environment; the kernel's bound for one string."""
+
+LONGEST_RUN_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no plan can be made; ``why`` is one sentence for the agent and its person."""
+
+    reason: DenialReason
+    why: str
+
+
+class Planner:
+    """Make plans. ``search_path`` and ``base_env`` are fixed for the planner's life.
+
+    ``base_env`` supplies home, locale, zone and TMPDIR; by default the gateway's environment.
+    """
+
+    def __init__(
+        self,
+        search_path: tuple[str, ...] = DEFAULT_SEARCH_PATH,
+        base_env: Mapping[str, str] | None = None,
+    ) -> None:
+        self._search = SearchPath(search_path)
+        source = os.environ if base_env is None else base_env
+        self._base = tuple(sorted(base_environment(self._search.text, source).items()))
+
+    def plan(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
+        """Bind a request to what is there now; nothing runs, only files are read.
+
+        The policy's timeout is the longest that a request may ask for.
+        """
+        fault = _fault(request)
+        if fault is not None:
+            return Refusal(DenialReason.BAD_REQUEST, fault)
+        cwd = _directory(request.cwd)
+        if isinstance(cwd, Refusal):
+            return cwd
+        reading = _read(request)
+        if isinstance(reading, Unreadable):
+            shelled = (self._shell_command(request.line or "", cwd),)
+            return self._bound(request, policy, cwd, shelled, (), reading)
+        commands = tuple(self._command(argv, cwd) for argv in reading.argvs)
+        return self._bound(request, policy, cwd, commands, reading.connectors, None)
+
+    def _command(self, argv: tuple[str, ...], cwd: PinnedDirectory) -> PlannedCommand:
+        executable = self._search.find(argv[0], cwd.path)
+        if isinstance(executable, Unpinned):
+            return PlannedCommand(argv, None, executable.why)
+        operands = code_operands(argv, executable, cwd.path, self._search)
+        if isinstance(operands, Unpinned):
+            return PlannedCommand(argv, None, operands.why)
+        return PlannedCommand(argv, executable, operands=operands)
+
+    def _shell_command(self, text: str, cwd: PinnedDirectory) -> PlannedCommand:
+        # A text that starts like an option would be read as one; `--` makes it the text again.
+        guard = ("--",) if text.startswith(("-", "+")) else ()
+        argv = (SHELL, "-c", *guard, text)
+        found = self._search.find(SHELL, cwd.path)
+        if isinstance(found, PinnedFile):
+            return PlannedCommand(argv, found)
+        return PlannedCommand(argv, None, found.why)
+
+    def _environment(self, changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return (
+            tuple(sorted({**dict(self._base), **dict(changes)}.items())) if changes else self._base
+        )
+
+    def _bound(
+        self,
+        request: ExecRequest,
+        policy: ExecPolicy,
+        cwd: PinnedDirectory,
+        commands: tuple[PlannedCommand, ...],
+        connectors: tuple[Connector, ...],
+        unreadable: Unreadable | None,
+    ) -> ExecPlan:
+        longest = min(policy.timeout_ms, LONGEST_RUN_MS)
+        asked = longest if request.timeout_ms is None else request.timeout_ms
+        line = request.line
+        plan = ExecPlan(
+            text=shlex.join(request.argv or ()) if line is None else line,
+            commands=commands,
+            connectors=connectors,
+            unreadable=unreadable,
+            cwd=cwd,
+            env=self._environment(request.env),
+            requested_env=tuple(name for name, _ in request.env),
+            host=policy.host,
+            node=policy.node,
+            agent=request.agent,
+            session=request.session,
+            timeout_ms=min(asked, longest),
+            digest="",
+        )
+        return bind(plan)
+
+
+def _read(request: ExecRequest) -> Reading | Unreadable:
+    if request.argv is not None:
+        return Reading((request.argv,))
+    return shell.read(request.line or "")
+
+
+def _directory(path: str) -> PinnedDirectory | Refusal:
+    if not os.path.isabs(path):
+        return Refusal(DenialReason.BAD_CWD, f"the working directory `{path}` is not absolute")
+    found = pin_directory(path)
+    if isinstance(found, Unpinned):
+        return Refusal(DenialReason.BAD_CWD, f"the working directory `{path}` {found.why}")
+    return found
+
+
+def _fault(request: ExecRequest) -> str | None:
+    """Return what makes a request impossible to run as it stands, or ``None``."""
+    if (request.line is None) == (request.argv is None):
+        return "give exactly one of a command line and an argument vector"
+    if request.timeout_ms is not None and request.timeout_ms <= 0:
+        return "the timeout must be longer than 0 ms"
+    words = (request.line,) if request.line is not None else request.argv or ()
+    fault = _words_fault(words) or environment_fault(request.env)
+    if fault is not None:
+        return fault
+    changes = [part for pair in request.env for part in pair]
+    return _bytes_fault([*words, *changes, request.cwd])
+
+
+def _words_fault(words: tuple[str, ...]) -> str | None:
+    if not words or not words[0].strip():
+        return "the command is empty"
+    if any("\0" in word for word in words):
+        return "the command contains a NUL character"
+    return None
+
+
+def _bytes_fault(parts: list[str]) -> str | None:
+    """Return why the parts cannot be handed to the kernel: not UTF-8, or too long."""
+    try:
+        size = len("\0".join(parts).encode())
+    except UnicodeEncodeError:
+        return "the request contains a lone surrogate, which has no bytes; mend its encoding"
+    if size > LARGEST_COMMAND:
+        return f"the command and its environment are {size} bytes; at most {LARGEST_COMMAND} run"
+    return None

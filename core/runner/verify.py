@@ -1,0 +1,113 @@
+"""Open what a plan bound and see that it is the same, immediately before the run."""
+# ruff: noqa: PTH115, PTH116
+# pathlib is ten times slower here.
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from core.errors import PlanDrift
+from core.model.command import ExecPlan, PinnedDirectory, PinnedFile
+from core.runner.binding import digest_of
+from core.runner.fileid import FileIdentity, identity
+from core.runner.pins import FINGERPRINTS
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A pinned file, opened: ``elf`` says that it can be started through the descriptor."""
+
+    fd: int
+    identity: FileIdentity
+    elf: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPlan:
+    """A verified plan: the descriptors are what runs, whatever the names come to mean."""
+
+    plan: ExecPlan
+    cwd: int
+    files: dict[PinnedFile, OpenedFile]
+
+
+@contextmanager
+def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
+    """Open executables, script operands and working directory, and compare each with its pin.
+
+    Raises:
+        PlanDrift: something is gone or changed, or the plan does not match its own digest.
+    """
+    if digest_of(plan) != plan.digest:
+        raise PlanDrift("the plan does not match its digest, so it is not what was approved")
+    fds: list[int] = []
+    try:
+        fds.append(_open_directory(plan.cwd))
+        files: dict[PinnedFile, OpenedFile] = {}
+        for pin in _pins(plan):
+            if pin not in files:
+                files[pin] = _open_file(pin, fds)
+        yield OpenedPlan(plan, fds[0], files)
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def is_warm(plan: ExecPlan) -> bool:
+    """Return whether verifying needs no hashing, thus does not hold up the event loop."""
+    try:
+        return all(
+            FINGERPRINTS.known(identity(os.stat(pin.path))) is not None for pin in _pins(plan)
+        )
+    except OSError:
+        return True  # gone: verifying will say so without hashing it
+
+
+def warm(plan: ExecPlan) -> None:
+    """Hash what a plan pins, so that verifying it is quick (for a thread: it may read 100 MB)."""
+    with suppress(PlanDrift), verify(plan):
+        pass
+
+
+def _pins(plan: ExecPlan) -> Iterator[PinnedFile]:
+    for command in plan.commands:
+        if command.executable is None:
+            raise PlanDrift(f"`{command.argv[0]}` cannot be started: {command.problem}")
+        yield command.executable
+        yield from command.operands
+
+
+def _open_directory(pin: PinnedDirectory) -> int:
+    try:
+        fd = os.open(pin.path, _DIRECTORY)
+    except OSError as error:
+        raise PlanDrift(
+            f"the working directory `{pin.path}` cannot be opened any more ({error.strerror})"
+        ) from error
+    status = os.fstat(fd)
+    if (status.st_dev, status.st_ino) != (pin.device, pin.inode):
+        os.close(fd)
+        raise PlanDrift(f"the working directory `{pin.path}` is another one than was approved")
+    return fd
+
+
+def _open_file(pin: PinnedFile, fds: list[int]) -> OpenedFile:
+    """Open one file; its descriptor is added to ``fds`` as soon as there is one."""
+    try:
+        fd = os.open(pin.path, _READ)
+        fds.append(fd)
+        status = os.fstat(fd)
+        same = (status.st_dev, status.st_ino, status.st_size) == (pin.device, pin.inode, pin.size)
+        content = FINGERPRINTS.of(fd, status) if same else None
+        realpath = os.readlink(f"/proc/self/fd/{fd}")
+    except OSError as error:
+        raise PlanDrift(f"`{pin.path}` cannot be read any more ({error.strerror})") from error
+    if content is None or content.sha256 != pin.sha256 or realpath != pin.realpath:
+        raise PlanDrift(
+            f"`{pin.path}` is not the file that was approved, so nothing ran. Ask again."
+        )
+    return OpenedFile(fd, identity(status), content.elf)

@@ -1,0 +1,76 @@
+"""Shape core's own part of the configuration: strict, frozen, unknown keys refused.
+
+Keys are camelCase in files (``askFallback``) and snake_case in Python. Durations are seconds in
+files and milliseconds behind ``…_ms`` properties. Reading files and the environment is the work of
+``bot.settings``; nothing here does I/O. A field's description is its line in
+``docs/reference/configuration.md`` and ``config.example.json5``.
+"""
+
+from pydantic import Field
+
+from core.model.identity import AgentId
+from core.model.policy import PolicyLayer
+from core.settings.approvals import (
+    ApprovalsExecSection,
+    ApprovalsSection,
+    ForwardMode,
+    LocalApprovers,
+    TargetEntry,
+)
+from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words
+from core.settings.execution import (
+    DEFAULT_SEARCH_PATH,
+    AgentEntry,
+    AgentExecSection,
+    AgentsSection,
+    AgentToolsSection,
+    ExecSection,
+    ToolsSection,
+)
+from core.settings.storage import AuditSection, StoreSection
+
+__all__ = [
+    "DEFAULT_SEARCH_PATH",
+    "AgentEntry",
+    "AgentExecSection",
+    "AgentToolsSection",
+    "AgentsSection",
+    "ApprovalsExecSection",
+    "ApprovalsSection",
+    "AuditSection",
+    "CoreSettings",
+    "Days",
+    "ExecSection",
+    "ForwardMode",
+    "LocalApprovers",
+    "PlatformId",
+    "Seconds",
+    "Section",
+    "StoreSection",
+    "TargetEntry",
+    "ToolsSection",
+    "Word",
+    "Words",
+]
+
+
+class CoreSettings(Section):
+    """All of core's sections; ``bot.settings`` adds the channels and the home folder."""
+
+    tools: ToolsSection = Field(
+        default_factory=ToolsSection, description="the tools that agents may use"
+    )
+    agents: AgentsSection = Field(
+        default_factory=AgentsSection, description="agents that differ from tools"
+    )
+    approvals: ApprovalsSection = Field(
+        default_factory=ApprovalsSection, description="how people are asked"
+    )
+    store: StoreSection = Field(default_factory=StoreSection, description="where state is kept")
+    audit: AuditSection = Field(default_factory=AuditSection, description="the journal")
+
+    def exec_layers(self, agent: AgentId) -> tuple[PolicyLayer, ...]:
+        """Return the agent's layer, if it has one, then the global one: first set wins (S0)."""
+        own = self.agents.exec_layer(agent)
+        everyone = self.tools.exec.layer("tools.exec")
+        return (everyone,) if own is None else (own, everyone)

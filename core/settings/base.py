@@ -1,0 +1,83 @@
+"""Give every configuration section the same strictness and the same words."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, Trust
+
+_LONGEST_SECONDS = 30 * 24 * 3600
+
+
+class Section(BaseModel):
+    """Be the base of every configuration section, also of those that channels own.
+
+    A rejected value is never quoted by pydantic: it may be a secret.
+    """
+
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+    )
+
+
+def _plain(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    if not text.isprintable():
+        raise ValueError("must not contain control or invisible characters")
+    return text
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/") or ":" in path:
+        raise ValueError("must be an absolute path without a colon")
+    return path
+
+
+Word = Annotated[str, AfterValidator(_plain)]
+"""Text without control characters."""
+AbsolutePath = Annotated[str, AfterValidator(_plain), AfterValidator(_absolute)]
+"""An absolute path that a search path can hold."""
+Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
+"""A duration above zero, of 30 days at most."""
+Days = Annotated[int, Field(ge=1, le=36_500)]
+"""A number of whole days."""
+
+# Strict mode would refuse a file's lists for tuples and its strings for enums; the items of a
+# list stay strict.
+Words = Annotated[tuple[Word, ...], Field(strict=False)]
+"""A list of words."""
+AbsolutePaths = Annotated[tuple[AbsolutePath, ...], Field(strict=False, min_length=1)]
+"""A list of absolute paths with at least one."""
+HostWord = Annotated[ExecHost, Field(strict=False)]
+"""An ``ExecHost``, written as its word."""
+SecurityWord = Annotated[ExecSecurity, Field(strict=False)]
+"""An ``ExecSecurity``, written as its word."""
+AskWord = Annotated[ExecAsk, Field(strict=False)]
+"""An ``ExecAsk``, written as its word."""
+FallbackWord = Annotated[AskFallback, Field(strict=False)]
+"""An ``AskFallback``, written as its word."""
+TrustWord = Annotated[Trust, Field(strict=False)]
+"""A ``Trust``, written as its word."""
+
+
+def written_out(value: object) -> object:
+    """Return a whole number as its digits: people write ids without quotes."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+PlatformId = Annotated[Word, BeforeValidator(written_out)]
+"""An id as a platform names it; a bare number in the file is the same id."""
+
+
+def milliseconds(seconds: float) -> int:
+    """Return whole milliseconds; a file's durations are seconds, the model's are ms."""
+    return max(1, round(seconds * 1000))

@@ -1,0 +1,185 @@
+"""Shape ``tools.exec`` and what single agents have otherwise (S0 "Config surface")."""
+
+import re
+
+from pydantic import Field, field_validator
+
+from core.model.identity import AgentId
+from core.model.policy import (
+    DEFAULT_SAFE_BINS,
+    AskFallback,
+    ExecAsk,
+    ExecHost,
+    ExecSecurity,
+    PolicyLayer,
+    Trust,
+)
+from core.settings.base import (
+    AbsolutePaths,
+    AskWord,
+    FallbackWord,
+    HostWord,
+    Seconds,
+    Section,
+    SecurityWord,
+    TrustWord,
+    Word,
+    Words,
+    milliseconds,
+)
+
+DEFAULT_SEARCH_PATH = (
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+)
+"""Where programs are looked up; the caller's PATH is never asked (DESIGN §3 step 4)."""
+
+DEFAULT_RUN_SECONDS = 1800
+DEFAULT_NOTICE_SECONDS = 10
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_KNOBS = ("host", "security", "ask", "ask_fallback", "node", "trust", "safe_bins")
+
+
+class AgentExecSection(Section):
+    """``agents.list[].tools.exec``: what one agent has otherwise than ``tools.exec``."""
+
+    host: HostWord | None = Field(default=None, description="this agent's host")
+    security: SecurityWord | None = Field(default=None, description="what may run for this agent")
+    ask: AskWord | None = Field(default=None, description="when a person is asked for this agent")
+    ask_fallback: FallbackWord | None = Field(
+        default=None, description="what decides for this agent when nobody can be asked"
+    )
+    node: Word | None = Field(default=None, description="the node that this agent is bound to")
+    trust: TrustWord | None = Field(
+        default=None, description="this agent's trust in programs that can run others"
+    )
+    safe_bins: Words | None = Field(default=None, description="this agent's stdin-only programs")
+    timeout: Seconds | None = Field(
+        default=None, description="wall clock of this agent's runs in seconds"
+    )
+
+    def layer(self, source: str) -> PolicyLayer:
+        """Return the knobs that the configuration sets, and only those.
+
+        A default is no layer: the words that a person sees as a knob's source stay true.
+        """
+        given = self.model_fields_set
+        knobs = {name: getattr(self, name) for name in _KNOBS if name in given}
+        timeout = self.timeout if "timeout" in given else None
+        timeout_ms = None if timeout is None else milliseconds(timeout)
+        return PolicyLayer(source=source, timeout_ms=timeout_ms, **knobs)
+
+
+class ExecSection(AgentExecSection):
+    """``tools.exec``: what may run where, and when a person is asked."""
+
+    host: HostWord = Field(
+        default=ExecHost.SANDBOX,
+        description="where commands run: sandbox, gateway (this machine) or node",
+    )
+    security: SecurityWord = Field(
+        default=ExecSecurity.DENY,
+        description="what may run on gateway or node: deny (nothing), allowlist or full",
+    )
+    ask: AskWord = Field(
+        default=ExecAsk.ON_MISS,
+        description="when a person is asked: off, on-miss (not listed) or always",
+    )
+    ask_fallback: FallbackWord = Field(
+        default=AskFallback.DENY,
+        description="what decides when nobody can be asked: deny, allowlist or full (runs unasked)",
+    )
+    node: Word | None = Field(
+        default=None,
+        description="the node that commands are bound to when host is node; null: none",
+    )
+    trust: TrustWord = Field(
+        default=Trust.STRICT,
+        description="whether programs that can run others (git, find, make …) are trusted by path"
+        " alone: strict (no) or classical (yes)",
+    )
+    safe_bins: Words = Field(
+        default=DEFAULT_SAFE_BINS,
+        description="programs that run without an allowlist entry while they only read their input",
+    )
+    timeout: Seconds = Field(
+        default=DEFAULT_RUN_SECONDS,
+        description="wall clock of one run in seconds; then it is ended",
+    )
+    search_path: AbsolutePaths = Field(
+        default=DEFAULT_SEARCH_PATH,
+        description="folders in which programs are looked up; the caller's PATH is never used",
+    )
+    notice_after: Seconds = Field(
+        default=DEFAULT_NOTICE_SECONDS,
+        description="seconds after which a session hears that its command still runs",
+    )
+
+    @property
+    def timeout_ms(self) -> int:
+        """Return the wall clock of a run in ms."""
+        return milliseconds(self.timeout)
+
+    @property
+    def notice_after_ms(self) -> int:
+        """Return the notice threshold in ms."""
+        return milliseconds(self.notice_after)
+
+
+class ToolsSection(Section):
+    """``tools``: the tools that agents may use."""
+
+    exec: ExecSection = Field(default_factory=ExecSection, description="running commands")
+
+
+class AgentToolsSection(Section):
+    """``agents.list[].tools``: one agent's tools."""
+
+    exec: AgentExecSection = Field(
+        default_factory=AgentExecSection, description="what differs from tools.exec"
+    )
+
+
+class AgentEntry(Section):
+    """``agents.list[]``: one agent."""
+
+    id: AgentId = Field(description="the agent's name, as requests give it")
+    tools: AgentToolsSection = Field(
+        default_factory=AgentToolsSection, description="what differs from tools"
+    )
+
+    @field_validator("id")
+    @classmethod
+    def _name(cls, agent: AgentId) -> AgentId:
+        if _AGENT.fullmatch(agent) is None:
+            raise ValueError("must be 1 to 64 letters, digits, dots, dashes or underscores")
+        return agent
+
+
+class AgentsSection(Section):
+    """``agents``: the agents with settings of their own; all others use ``tools``."""
+
+    entries: tuple[AgentEntry, ...] = Field(
+        default=(), alias="list", strict=False, description="one entry for each agent that differs"
+    )
+
+    @field_validator("entries")
+    @classmethod
+    def _each_once(cls, entries: tuple[AgentEntry, ...]) -> tuple[AgentEntry, ...]:
+        seen: set[str] = set()
+        for entry in entries:
+            if entry.id in seen:
+                raise ValueError(f"agent {entry.id!r} is listed twice; merge its entries")
+            seen.add(entry.id)
+        return entries
+
+    def exec_layer(self, agent: AgentId) -> PolicyLayer | None:
+        """Return what the configuration sets for this agent, or ``None`` if it names it not."""
+        for entry in self.entries:
+            if entry.id == agent:
+                return entry.tools.exec.layer(f"agents.list[{agent}].tools.exec")
+        return None

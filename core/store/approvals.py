@@ -1,0 +1,34 @@
+"""Operate on approvals: ask, answer, expire, find. Each is one transaction's work.
+
+Every function takes a SQLAlchemy connection first and is run by ``Store.write`` or
+``Store.read``. States change only by a statement guarded by ``state = 'pending'``.
+"""
+
+from core.store.answering import answer, cancel, mark_remembered
+from core.store.asking import create, settle_unrouted
+from core.store.deadlines import expire_due, next_wake, remind_due
+from core.store.drafts import Answer, ApprovalDraft, CodeTaken, Created, HistoryRow, PromptDraft
+from core.store.history import history
+from core.store.lookup import find, get, pending, unremembered
+
+__all__ = [
+    "Answer",
+    "ApprovalDraft",
+    "CodeTaken",
+    "Created",
+    "HistoryRow",
+    "PromptDraft",
+    "answer",
+    "cancel",
+    "create",
+    "expire_due",
+    "find",
+    "get",
+    "history",
+    "mark_remembered",
+    "next_wake",
+    "pending",
+    "remind_due",
+    "settle_unrouted",
+    "unremembered",
+]

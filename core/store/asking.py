@@ -1,0 +1,154 @@
+"""Record questions: an approval, its prompts in the outbox, its request key; all or nothing."""
+
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
+
+from core.errors import StoreError
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.command import ExecPlan
+from core.model.decision import DenialReason
+from core.model.identity import CODE_LENGTH, ApprovalId
+from core.store.clock import now_ms
+from core.store.codec import dump, plain
+from core.store.context import require_space
+from core.store.drafts import ApprovalDraft, CodeTaken, Created
+from core.store.ending import Ending, conclude
+from core.store.lookup import get
+from core.store.notes import DEADLINE, note, note_approval
+from core.store.queue import enqueue_prompts
+from core.store.states import DecisionSource
+from core.store.tables import approvals, questions, requests
+
+_INSERT = insert(approvals).on_conflict_do_nothing().returning(approvals.c.id)
+_ASK = insert(questions)
+_CLAIM_KEY = (
+    insert(requests)
+    .values(request_key=bindparam("p_key"), run_id=bindparam("p_id"))
+    .on_conflict_do_nothing()
+    .returning(requests.c.run_id)
+)
+_BY_KEY = select(requests.c.run_id).where(requests.c.request_key == bindparam("p_key"))
+
+
+def place_of(plan: ExecPlan) -> str:
+    """Return the word that events show: the node's id, or the host."""
+    return plan.node or plan.host.value
+
+
+def claim_key(conn: Connection, key: str | None, run_id: str) -> bool:
+    """Bind a request key to a run id, once; ``True`` if there is no key or it was free."""
+    if key is None:
+        return True
+    return conn.execute(_CLAIM_KEY, {"p_key": key, "p_id": run_id}).first() is not None
+
+
+def by_request_key(conn: Connection, key: str) -> ApprovalId | None:
+    """Return the run or approval that this request key already made."""
+    found = conn.execute(_BY_KEY, {"p_key": key}).scalar()
+    return None if found is None else ApprovalId(found)
+
+
+def create(conn: Connection, draft: ApprovalDraft) -> Created:
+    """Record a question and enqueue its prompts.
+
+    A request key that is known returns its approval, and nothing is recorded.
+
+    Raises:
+        CodeTaken: another approval has this code; draw a new id.
+        StoreError: the request key belongs to a run that needed no approval.
+        StoreFull: the disk is full; nothing can be asked.
+    """
+    require_space(conn)
+    known = _known(conn, draft)
+    if known is not None:
+        return Created(known, fresh=False)
+    now = now_ms(conn)
+    _insert(conn, draft, now, ApprovalState.PENDING)
+    enqueue_prompts(conn, draft.id, draft.prompts, now)
+    note_approval(conn, draft.id)
+    note(conn, DEADLINE)
+    return Created(_stored(conn, draft.id), fresh=True)
+
+
+def settle_unrouted(
+    conn: Connection,
+    draft: ApprovalDraft,
+    state: ApprovalState,
+    reply: ApprovalReply | None,
+    words: str,
+) -> Approval:
+    """Record a question that nobody could be asked, already ended by the ask fallback.
+
+    ``state`` is ``ALLOWED`` (the run is queued) or ``DENIED`` (``no_route``); ``words`` says why.
+
+    Raises:
+        CodeTaken, StoreError, StoreFull: as ``create``.
+    """
+    require_space(conn)
+    known = _known(conn, draft)
+    if known is not None:
+        return known
+    now = now_ms(conn)
+    _insert(conn, draft, now, state)
+    ending = Ending(
+        id=draft.id,
+        session=draft.plan.session,
+        place=place_of(draft.plan),
+        state=state,
+        source=DecisionSource.FALLBACK,
+        at_ms=now,
+        reply=reply,
+        reason=None if state is ApprovalState.ALLOWED else DenialReason.NO_ROUTE,
+        note=words,
+    )
+    conclude(conn, [ending])
+    return _stored(conn, draft.id)
+
+
+def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:
+    if claim_key(conn, draft.request_key, draft.id):
+        return None
+    earlier = by_request_key(conn, draft.request_key or "")
+    known = None if earlier is None else get(conn, earlier)
+    if known is None:
+        raise StoreError(
+            f"Request key {draft.request_key!r} belongs to run {earlier}, which needed no "
+            "approval. Use a new key for a new request."
+        )
+    return known
+
+
+def _stored(conn: Connection, approval_id: ApprovalId) -> Approval:
+    found = get(conn, approval_id)
+    if found is None:
+        raise StoreError(f"Approval {approval_id} vanished inside its own transaction.")
+    return found
+
+
+def _insert(conn: Connection, draft: ApprovalDraft, now: int, state: ApprovalState) -> None:
+    plan, remind = draft.plan, draft.remind_ms
+    pending = state is ApprovalState.PENDING
+    soon = remind is not None and 0 < remind < draft.timeout_ms
+    row = {
+        "id": draft.id,
+        "code": draft.id[:CODE_LENGTH],
+        "state": state.value,
+        "agent": plan.agent,
+        "session": plan.session,
+        "place": place_of(plan),
+        "text": plain(plan.text),
+        "created_ms": now,
+        "deadline_ms": now + draft.timeout_ms,
+        "remind_every_ms": remind if soon else None,
+        "remind_at_ms": now + remind if pending and soon and remind else None,
+    }
+    if conn.execute(_INSERT, row).first() is None:
+        raise CodeTaken(f"The code {row['code']} is taken. Draw a new id.")
+    asked = {
+        "id": draft.id,
+        "plan": dump(plan),
+        "evaluation": dump(draft.evaluation),
+        "requester": dump(draft.requester),
+        "origin": dump(draft.origin) if draft.origin else None,
+    }
+    conn.execute(_ASK, asked)

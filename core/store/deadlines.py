@@ -1,0 +1,79 @@
+"""Do what is due: expire, remind, and say when to wake up next."""
+
+from sqlalchemy import Connection, bindparam, case, func, null, select, update
+
+from core.model.approval import ApprovalState
+from core.model.identity import ApprovalId
+from core.store import surfaces
+from core.store.answering import timed_out
+from core.store.clock import now_ms
+from core.store.ending import conclude
+from core.store.tables import IS_PENDING, approvals
+
+_NOW = bindparam("p_now", type_=approvals.c.deadline_ms.type)
+_due = (
+    select(approvals.c.id)
+    .where(IS_PENDING, approvals.c.deadline_ms <= _NOW)
+    .order_by(approvals.c.deadline_ms)
+    .limit(bindparam("p_limit"))
+    .with_for_update(skip_locked=True)  # PostgreSQL: another replica's batch is left to it
+    .cte("due")  # never a bare subquery: a planner may run that again, and lock beyond the limit
+)
+_EXPIRE = (
+    update(approvals)
+    .where(approvals.c.id.in_(select(_due.c.id)), IS_PENDING)
+    .values(state=ApprovalState.EXPIRED.value)
+    .returning(approvals.c.id, approvals.c.session, approvals.c.place, _NOW.label("now"))
+)
+_to_remind = (
+    select(approvals.c.id)
+    .where(IS_PENDING, approvals.c.remind_at_ms <= _NOW)
+    .order_by(approvals.c.remind_at_ms)
+    .limit(bindparam("p_limit"))
+    .with_for_update(skip_locked=True)
+    .cte("to_remind")
+)
+_every = approvals.c.remind_every_ms
+_next = _NOW - ((_NOW - approvals.c.created_ms) % _every) + _every  # misfires are not made up for
+_REMIND = (
+    update(approvals)
+    .where(
+        approvals.c.id.in_(select(_to_remind.c.id)), IS_PENDING, approvals.c.remind_at_ms <= _NOW
+    )
+    .values(remind_at_ms=case((_next < approvals.c.deadline_ms, _next), else_=null()))
+    .returning(approvals.c.id, approvals.c.deadline_ms)
+)
+_NEXT_DEADLINE = select(func.min(approvals.c.deadline_ms)).where(IS_PENDING)
+_NEXT_REMINDER = select(func.min(approvals.c.remind_at_ms)).where(IS_PENDING)
+
+
+def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
+    """End at most ``limit`` approvals whose deadline has come; return their ids.
+
+    As many as ``limit`` means that more may be due: call again.
+    """
+    rows = conn.execute(_EXPIRE, {"p_now": now_ms(conn), "p_limit": limit}).mappings().all()
+    conclude(conn, [timed_out(row) for row in rows])
+    return tuple(ApprovalId(row["id"]) for row in rows)
+
+
+def remind_due(conn: Connection, limit: int = 500) -> int:
+    """Enqueue a reminder for each shown copy of the approvals whose reminder is due.
+
+    Returns how many approvals were due; as many as ``limit`` means: call again.
+    """
+    now = now_ms(conn)
+    rows = conn.execute(_REMIND, {"p_now": now, "p_limit": limit}).all()
+    alive = [row.id for row in rows if row.deadline_ms > now]
+    if alive:
+        surfaces.remind(conn, alive, now)
+    return len(rows)
+
+
+def next_wake(conn: Connection) -> int | None:
+    """Return the earliest deadline or reminder of a pending approval (epoch ms)."""
+    deadline: int | None = conn.execute(_NEXT_DEADLINE).scalar()
+    reminder: int | None = conn.execute(_NEXT_REMINDER).scalar()
+    if deadline is None or reminder is None:
+        return deadline
+    return min(deadline, reminder)

@@ -1,0 +1,125 @@
+"""Carry what callers hand to the store and what it answers."""
+
+from dataclasses import dataclass
+
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.command import ExecPlan
+from core.model.decision import DenialReason, Evaluation
+from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey, Target
+from core.store.states import DecisionSource, OutboxKind, RowState
+
+
+class CodeTaken(Exception):
+    """Another approval has this short code (or id). Draw a new id and create again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDraft:
+    """One copy of a prompt to send: where, and the JSON text that the channel renders."""
+
+    target: Target
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalDraft:
+    """A question to ask. ``timeout_ms`` counts from the commit's clock.
+
+    ``remind_ms`` is the interval of reminders (half the timeout gives exactly one); ``None`` never
+    reminds. ``request_key`` must be scoped to the requester by the caller.
+    """
+
+    id: ApprovalId
+    plan: ExecPlan
+    evaluation: Evaluation
+    requester: Requester
+    origin: Target | None
+    timeout_ms: int
+    remind_ms: int | None = None
+    request_key: str | None = None
+    prompts: tuple[PromptDraft, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The approval that answers a draft; ``fresh`` is false where the request was known."""
+
+    approval: Approval
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a person's reply.
+
+    ``won``: this reply ended the approval. A reply after the deadline never wins; it ends the
+    approval as expired. ``repeated``: the same inbound message was answered before, and ``won``
+    is what it was told then. ``approval`` always tells the true state.
+    """
+
+    won: bool
+    repeated: bool
+    approval: Approval
+
+
+@dataclass(frozen=True, slots=True)
+class RunDraft:
+    """A run that needs no approval, or that policy refused. ``owner`` is the gateway's boot id."""
+
+    id: ApprovalId
+    plan: ExecPlan
+    requester: Requester
+    owner: str
+    request_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanedRun:
+    """A run whose gateway died: what is needed to find and end its processes.
+
+    All but ``id`` are ``None`` where the gateway died between the claim and the spawn.
+    """
+
+    id: ApprovalId
+    pid: int | None
+    pgid: int | None
+    start_ticks: int | None
+    boot_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxItem:
+    """One claimed piece of work for a channel.
+
+    ``message`` is the platform's id of the copy to edit or to remind under. ``uncertain``: an
+    earlier attempt may have arrived. An edit's payload is its prompt's; what it must show is the
+    approval's true state at the time of sending.
+    """
+
+    id: int
+    approval_id: ApprovalId | None
+    target: Target
+    kind: OutboxKind
+    payload: str
+    attempts: int
+    message: str | None
+    uncertain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One line of the history; ``state`` is the run's where one exists, else the approval's."""
+
+    id: ApprovalId
+    code: str
+    at_ms: int
+    agent: AgentId
+    session: SessionKey
+    place: str
+    text: str
+    source: DecisionSource | None
+    by: Actor | None
+    reply: ApprovalReply | None
+    reason: DenialReason | None
+    state: RowState | ApprovalState
+    exit_code: int | None

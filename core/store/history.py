@@ -1,0 +1,108 @@
+"""List what was asked, allowed and refused, the newest first."""
+
+from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, null, select
+
+from core.model.approval import ApprovalReply, ApprovalState
+from core.model.decision import DenialReason
+from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey
+from core.store.drafts import HistoryRow
+from core.store.lookup import actor_of
+from core.store.states import DecisionSource, RowState
+from core.store.tables import approvals, decisions, runs
+
+_ASKED: Select[tuple[object, ...]] = (
+    select(
+        approvals.c.id,
+        approvals.c.created_ms,
+        approvals.c.agent,
+        approvals.c.session,
+        approvals.c.place,
+        approvals.c.text,
+        approvals.c.state,
+        decisions.c.source,
+        decisions.c.reply,
+        decisions.c.reason,
+        decisions.c.channel,
+        decisions.c.account,
+        decisions.c.name,
+        runs.c.state.label("run_state"),
+        runs.c.reason.label("run_reason"),
+        runs.c.exit_code,
+    )
+    .select_from(
+        approvals.outerjoin(decisions, decisions.c.approval_id == approvals.c.id).outerjoin(
+            runs, runs.c.id == approvals.c.id
+        )
+    )
+    .order_by(approvals.c.created_ms.desc(), approvals.c.id)
+    .limit(bindparam("p_limit"))
+)
+_UNASKED: Select[tuple[object, ...]] = (
+    select(
+        runs.c.id,
+        runs.c.created_ms,
+        runs.c.agent,
+        runs.c.session,
+        runs.c.place,
+        runs.c.text,
+        null().label("state"),
+        literal(DecisionSource.POLICY.value).label("source"),
+        null().label("reply"),
+        null().label("reason"),
+        null().label("account"),
+        runs.c.state.label("run_state"),
+        runs.c.reason.label("run_reason"),
+        runs.c.exit_code,
+    )
+    .where(runs.c.asked == 0)
+    .order_by(runs.c.created_ms.desc(), runs.c.id)
+    .limit(bindparam("p_limit"))
+)
+
+
+def history(
+    conn: Connection, limit: int, before_ms: int | None = None, agent: str | None = None
+) -> tuple[HistoryRow, ...]:
+    """Return at most ``limit`` approvals and unasked runs made before ``before_ms``."""
+    rows = [
+        row
+        for query, table in ((_ASKED, approvals), (_UNASKED, runs))
+        for row in conn.execute(_narrowed(query, table, before_ms, agent), {"p_limit": limit})
+        .mappings()
+        .all()
+    ]
+    rows.sort(key=lambda row: (-int(row["created_ms"]), str(row["id"])))
+    return tuple(_history_row(row) for row in rows[:limit])
+
+
+def _narrowed(
+    query: Select[tuple[object, ...]],
+    table: Table,
+    before_ms: int | None,
+    agent: str | None,
+) -> Select[tuple[object, ...]]:
+    if before_ms is not None:
+        query = query.where(table.c.created_ms < before_ms)
+    if agent is not None:
+        query = query.where(table.c.agent == agent)
+    return query
+
+
+def _history_row(row: RowMapping) -> HistoryRow:
+    reason = row["run_reason"] or row["reason"]
+    run_state = row["run_state"]
+    return HistoryRow(
+        id=ApprovalId(row["id"]),
+        code=row["id"][:CODE_LENGTH].upper(),
+        at_ms=row["created_ms"],
+        agent=AgentId(row["agent"]),
+        session=SessionKey(row["session"]),
+        place=row["place"],
+        text=row["text"],
+        source=DecisionSource(row["source"]) if row["source"] else None,
+        by=actor_of(row),
+        reply=ApprovalReply(row["reply"]) if row["reply"] else None,
+        reason=DenialReason(reason) if reason else None,
+        state=RowState(run_state) if run_state else ApprovalState(row["state"]),
+        exit_code=row["exit_code"],
+    )

@@ -1,0 +1,136 @@
+"""Find approvals: by id, by the code that people type, the pending, and the past."""
+
+from typing import Final
+
+from sqlalchemy import Connection, RowMapping, Select, bindparam, select, tuple_
+
+from core.model.approval import Approval, ApprovalReply, ApprovalState, Resolution
+from core.model.command import ExecPlan
+from core.model.decision import Evaluation
+from core.model.identity import CODE_LENGTH, Actor, ApprovalId, Requester, Target
+from core.store.codec import load
+from core.store.tables import IS_PENDING, approvals, decisions, questions
+
+SHORTEST_PREFIX: Final = 4
+_MOST_MATCHES: Final = 10
+_LOOK_ALIKES: Final = str.maketrans("ilo", "110")  # Crockford base32: I and L read 1, O reads 0
+_LAST: Final = "z" * CODE_LENGTH
+
+_APPROVALS: Select[tuple[object, ...]] = select(
+    approvals.c.id,
+    approvals.c.state,
+    questions.c.plan,
+    questions.c.evaluation,
+    questions.c.requester,
+    questions.c.origin,
+    approvals.c.created_ms,
+    approvals.c.deadline_ms,
+    decisions.c.reply,
+    decisions.c.channel,
+    decisions.c.account,
+    decisions.c.name,
+    decisions.c.note,
+    decisions.c.at_ms,
+).select_from(
+    approvals.join(questions, questions.c.id == approvals.c.id).outerjoin(
+        decisions, decisions.c.approval_id == approvals.c.id
+    )
+)
+_BY_ID = _APPROVALS.where(approvals.c.id == bindparam("p_id"))
+_BY_CODE = _APPROVALS.where(approvals.c.code == bindparam("p_code"))
+_BY_PREFIX = (
+    _APPROVALS.where(approvals.c.code.between(bindparam("p_low"), bindparam("p_high")), IS_PENDING)
+    .order_by(approvals.c.id)
+    .limit(_MOST_MATCHES)
+)
+_after = approvals.alias("after")
+_PENDING = (
+    _APPROVALS.where(IS_PENDING)
+    .order_by(approvals.c.deadline_ms, approvals.c.id)
+    .limit(bindparam("p_limit"))
+)
+_PENDING_AFTER = _PENDING.where(
+    tuple_(approvals.c.deadline_ms, approvals.c.id)
+    > select(_after.c.deadline_ms, _after.c.id)
+    .where(_after.c.id == bindparam("p_after"))
+    .scalar_subquery()
+)
+_OWED = (
+    _APPROVALS.where(decisions.c.owed == 1).order_by(decisions.c.at_ms).limit(bindparam("p_limit"))
+)
+
+
+def get(conn: Connection, approval_id: ApprovalId) -> Approval | None:
+    """Return the approval with this id, with its resolution where it has ended."""
+    row = conn.execute(_BY_ID, {"p_id": approval_id}).mappings().first()
+    return None if row is None else _approval(row)
+
+
+def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
+    """Return what a person may mean by ``ref``; more than one means that it is ambiguous.
+
+    An exact id, else an exact code, else a prefix of at least four characters among the pending.
+    Case and the Crockford look-alikes (I, L for 1; O for 0) do not matter. At most 10.
+    """
+    ref = ref.strip().lower().translate(_LOOK_ALIKES)
+    exact = get(conn, ApprovalId(ref))
+    if exact is not None:
+        return (exact,)
+    if len(ref) == CODE_LENGTH:
+        found = conn.execute(_BY_CODE, {"p_code": ref}).mappings().all()
+    elif len(ref) >= SHORTEST_PREFIX:
+        code = ref[:CODE_LENGTH]
+        # A range over the code's index; all characters are digits and lower-case letters, which
+        # every collation sorts alike.
+        span = {"p_low": code, "p_high": (code + _LAST)[:CODE_LENGTH]}
+        found = conn.execute(_BY_PREFIX, span).mappings().all()
+    else:
+        return ()
+    return tuple(_approval(row) for row in found if str(row["id"]).startswith(ref))
+
+
+def pending(conn: Connection, limit: int, after: ApprovalId | None = None) -> tuple[Approval, ...]:
+    """Return the pending approvals, the soonest deadline first; ``after`` is the last one seen."""
+    if after is None:
+        found = conn.execute(_PENDING, {"p_limit": limit})
+    else:
+        found = conn.execute(_PENDING_AFTER, {"p_limit": limit, "p_after": after})
+    return tuple(_approval(row) for row in found.mappings())
+
+
+def unremembered(conn: Connection, limit: int) -> tuple[Approval, ...]:
+    """Return the allow-always approvals whose patterns are not in the approvals file yet."""
+    return tuple(_approval(row) for row in conn.execute(_OWED, {"p_limit": limit}).mappings())
+
+
+def actor_of(row: RowMapping) -> Actor | None:
+    """Return who decided, from the columns of ``decisions``."""
+    if row["account"] is None:
+        return None
+    return Actor(channel=row["channel"], account=row["account"], name=row["name"] or "")
+
+
+def _approval(row: RowMapping) -> Approval:
+    return Approval(
+        id=ApprovalId(row["id"]),
+        plan=load(ExecPlan, row["plan"]),
+        evaluation=load(Evaluation, row["evaluation"]),
+        requester=load(Requester, row["requester"]),
+        origin=load(Target, row["origin"]) if row["origin"] else None,
+        created_ms=row["created_ms"],
+        deadline_ms=row["deadline_ms"],
+        resolution=_resolution(row),
+    )
+
+
+def _resolution(row: RowMapping) -> Resolution | None:
+    state = ApprovalState(row["state"])
+    if state is ApprovalState.PENDING:
+        return None
+    return Resolution(
+        state=state,
+        reply=ApprovalReply(row["reply"]) if row["reply"] else None,
+        by=actor_of(row),
+        at_ms=row["at_ms"],
+        note=row["note"],
+    )

@@ -1,0 +1,1 @@
+"""Hold the schema's history; Alembic reads it, and only where a database is older."""

@@ -1,0 +1,26 @@
+"""Keep what must be sent to people until a platform has accepted it.
+
+Claim in one transaction, send outside of any, report in a second. A claim that nobody reported
+before its end may have been sent: prompts and edits go out again (a second copy is harmless, the
+guarded statement decides), reminders and notices do not.
+"""
+
+from core.store.claims import claim, next_due, reconcile
+from core.store.drafts import OutboxItem
+from core.store.queue import enqueue_notice
+from core.store.reports import drop, retry, sent
+from core.store.states import OutboxKind
+from core.store.surfaces import open_surfaces
+
+__all__ = [
+    "OutboxItem",
+    "OutboxKind",
+    "claim",
+    "drop",
+    "enqueue_notice",
+    "next_due",
+    "open_surfaces",
+    "reconcile",
+    "retry",
+    "sent",
+]

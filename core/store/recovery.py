@@ -1,0 +1,68 @@
+"""Name the runs whose gateway died; they are never run again (DESIGN §1 rule 6)."""
+
+from sqlalchemy import Connection, RowMapping, and_, bindparam, exists, or_, update
+
+from core.model.events import EventKind, finished_text
+from core.model.identity import ApprovalId
+from core.store import events
+from core.store.clock import now_ms
+from core.store.context import context_of
+from core.store.drafts import OrphanedRun
+from core.store.notes import note_run
+from core.store.states import RowState
+from core.store.tables import IS_OPEN_RUN, replicas, runs
+
+_GRACE_MS = 60_000
+"""How long a run's owner may be without any heartbeat before it counts as dead (PostgreSQL)."""
+
+_beats = exists().where(replicas.c.id == runs.c.owner, replicas.c.expires_ms > bindparam("p_now"))
+_known = exists().where(replicas.c.id == runs.c.owner)
+_RECOVER = (
+    update(runs)
+    .where(
+        IS_OPEN_RUN,
+        runs.c.state == RowState.STARTED.value,
+        runs.c.owner != bindparam("p_owner"),
+        or_(
+            bindparam("p_alone") == 1,
+            and_(~_beats, or_(_known, runs.c.started_ms < bindparam("p_now") - _GRACE_MS)),
+        ),
+    )
+    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"))
+    .returning(
+        runs.c.id,
+        runs.c.session,
+        runs.c.place,
+        runs.c.pid,
+        runs.c.pgid,
+        runs.c.start_ticks,
+        runs.c.boot_id,
+    )
+)
+
+
+def recover(conn: Connection, owner: str) -> tuple[OrphanedRun, ...]:
+    """End as ``unknown`` every started run of a dead owner; return them, to end their processes.
+
+    SQLite: every owner but this one is dead, for the lock on the file is ours. PostgreSQL: an
+    owner is dead when its heartbeat has ended, so call this at start and at intervals. Each run
+    is returned, and its session told, exactly once.
+    """
+    context, now = context_of(conn), now_ms(conn)
+    values = {"p_owner": owner, "p_alone": int(context.alone), "p_now": now}
+    rows = conn.execute(_RECOVER, values).mappings().all()
+    events.append(conn, [_ended(row) for row in rows], now)
+    for row in rows:
+        note_run(conn, row["id"])
+    return tuple(_orphan(row) for row in rows)
+
+
+def _ended(row: RowMapping) -> events.NewEvent:
+    text = finished_text(row["place"], row["id"], "unknown", "")
+    return events.NewEvent(row["session"], EventKind.FINISHED, text, row["id"])
+
+
+def _orphan(row: RowMapping) -> OrphanedRun:
+    return OrphanedRun(
+        ApprovalId(row["id"]), row["pid"], row["pgid"], row["start_ticks"], row["boot_id"]
+    )

@@ -1,0 +1,74 @@
+"""Forget what is old and over: never a pending approval, an open run, an unacknowledged event."""
+
+from sqlalchemy import Connection, Integer, Table, Text, bindparam, delete, exists, select
+
+from core.store.tables import (
+    IS_OPEN_ITEM,
+    IS_OPEN_RUN,
+    IS_STALE_PROMPT,
+    approvals,
+    decisions,
+    inbound,
+    outbox,
+    questions,
+    requests,
+    runs,
+    session_events,
+    sessions,
+)
+
+_BEFORE = bindparam("p_before", type_=decisions.c.at_ms.type)
+_LIMIT = bindparam("p_limit", type_=Integer)
+_open_run = exists().where(runs.c.id == decisions.c.approval_id, IS_OPEN_RUN)
+_open_item = exists().where(outbox.c.approval_id == decisions.c.approval_id, IS_OPEN_ITEM)
+_open_copy = exists().where(outbox.c.approval_id == decisions.c.approval_id, IS_STALE_PROMPT)
+_OLD_APPROVALS = (
+    select(decisions.c.approval_id)
+    .where(decisions.c.at_ms < _BEFORE, decisions.c.owed == 0)
+    .where(~_open_run, ~_open_item, ~_open_copy)
+    .order_by(decisions.c.at_ms)
+    .limit(_LIMIT)
+)
+_OLD_RUNS = (
+    select(runs.c.id)
+    .where(runs.c.asked == 0, runs.c.created_ms < _BEFORE, runs.c.ended_ms < _BEFORE)
+    .order_by(runs.c.created_ms)
+    .limit(_LIMIT)
+)
+_IDS = bindparam("p_ids", type_=Text, expanding=True)
+_FORGET: tuple[tuple[Table, str], ...] = (
+    (outbox, "approval_id"),
+    (inbound, "approval_id"),
+    (requests, "run_id"),
+    (runs, "id"),
+    (decisions, "approval_id"),
+    (questions, "id"),
+    (approvals, "id"),
+)
+_DELETES = tuple(delete(table).where(table.c[key].in_(_IDS)) for table, key in _FORGET)
+_old_events = (
+    select(session_events.c.session, session_events.c.seq)
+    .join(sessions, sessions.c.session == session_events.c.session)
+    .where(session_events.c.at_ms < _BEFORE, session_events.c.seq <= sessions.c.acked_seq)
+    .limit(_LIMIT)
+)
+_DELETE_EVENT = delete(session_events).where(
+    session_events.c.session == bindparam("p_session"), session_events.c.seq == bindparam("p_seq")
+)
+
+
+def prune(conn: Connection, before_ms: int, limit: int = 500) -> int:
+    """Delete at most ``limit`` requests and ``limit`` events that ended before ``before_ms``.
+
+    Returns how many rows of history went; 0 means done. Session counters stay, so numbers never
+    start again.
+    """
+    old = {"p_before": before_ms, "p_limit": limit}
+    ids = [*conn.execute(_OLD_APPROVALS, old).scalars(), *conn.execute(_OLD_RUNS, old).scalars()]
+    if ids:
+        for statement in _DELETES:
+            conn.execute(statement, {"p_ids": ids})
+    told = [{"p_session": row.session, "p_seq": row.seq} for row in conn.execute(_old_events, old)]
+    if told:
+        conn.execute(_DELETE_EVENT, told)
+    return len(ids) + len(told)

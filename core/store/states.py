@@ -1,0 +1,51 @@
+"""Name the states that only the store writes."""
+
+from enum import StrEnum
+
+
+class RowState(StrEnum):
+    """Where a row of ``runs`` stands: ``RunState`` and the refusals by policy."""
+
+    QUEUED = "queued"
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    DENIED = "denied"
+
+
+class DecisionSource(StrEnum):
+    """What decided: policy, a person, the deadline, the ask fallback, or the asker itself."""
+
+    POLICY = "policy"
+    PERSON = "person"
+    TIMEOUT = "timeout"
+    FALLBACK = "fallback"
+    CANCEL = "cancel"
+
+
+class OutboxKind(StrEnum):
+    """What an outbox item does at its target."""
+
+    PROMPT = "prompt"
+    EDIT = "edit"
+    REMINDER = "reminder"
+    NOTICE = "notice"
+
+
+class OutboxState(StrEnum):
+    """Where an outbox item stands.
+
+    ``READY`` and ``SENDING`` (claimed until its ``due_ms``) are open. ``SENT`` is accepted by the
+    platform; a prompt moves on to ``STALE`` when its approval ends, and to ``CLOSED`` when its edit
+    is done. ``UNCERTAIN`` was perhaps sent and is not repeated. ``DROPPED`` was
+    given up or had become pointless.
+    """
+
+    READY = "ready"
+    SENDING = "sending"
+    SENT = "sent"
+    STALE = "stale"
+    CLOSED = "closed"
+    UNCERTAIN = "uncertain"
+    DROPPED = "dropped"

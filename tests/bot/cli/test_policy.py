@@ -1,0 +1,227 @@
+"""`sayso policy explain` as a real process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.policy.plans import CORPUS
+
+SAYSO = [sys.executable, "-m", "bot", "policy", "explain"]
+CONTRACT = {"id", "decision", "reason", "segments"}
+
+
+def explain(
+    home: Path, *words: str, stdin: bytes = b"", **environ: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the command in a home of its own."""
+    return subprocess.run(
+        [*SAYSO, *words],
+        input=stdin,
+        capture_output=True,
+        timeout=50,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home), "SAYSO_HOME": str(home / "state")}
+        | environ,
+    )
+
+
+def batch(home: Path, *lines: object) -> list[dict[str, Any]]:
+    """Judge lines; bytes go in as they are, all else as JSON."""
+    raw = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    done = explain(home, "--batch", stdin=b"\n".join(raw) + b"\n")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_batch_answers_in_order_with_the_contract_fields(tmp_path: Path) -> None:
+    """Each line is answered with id, decision, reason and segments, in the same order."""
+    answers = batch(
+        tmp_path,
+        {"id": "a", "command": "ls -la | head -5", "allowlist": ["/usr/bin/ls"]},
+        {"id": 2, "argv": ["/usr/bin/cat", "x y"]},
+        {"id": None, "command": "ls > x", "allowlist": ["/usr/bin/ls"]},
+    )
+    assert [one["id"] for one in answers] == ["a", 2, None]
+    assert [one["decision"] for one in answers] == ["allow", "ask", "ask"]
+    assert [one["reason"] for one in answers] == ["allowlisted", "not_listed", "unreadable"]
+    assert all(set(one) == CONTRACT for one in answers)
+    assert answers[0]["segments"][0] == {
+        "argv": ["ls", "-la"],
+        "resolved": "/usr/bin/ls",
+        "rule": "/usr/bin/ls",
+        "decision": "allow",
+    }
+    assert answers[2]["segments"][0]["rule"].startswith("R4")
+
+
+def test_batch_defaults_and_knobs(tmp_path: Path) -> None:
+    """Absent safe_bins are the configured ones, null is none; the other knobs do what they say."""
+    answers = batch(
+        tmp_path,
+        {"id": 1, "command": "head -5"},
+        {"id": 2, "command": "head -5", "safe_bins": None},
+        {"id": 3, "command": "head -5", "safe_bins": ["wc"]},
+        {"id": 4, "command": "git status", "allowlist": ["/usr/bin/git"]},
+        {"id": 5, "command": "git status", "allowlist": ["/usr/bin/git"], "trust": "classical"},
+        {"id": 6, "command": "cal", "security": "full"},
+        {"id": 7, "command": "ls", "security": "deny"},
+        {"id": 8, "command": "git status", "ask": "off"},
+        {"id": 9, "argv": ["df", "-h"], "acl": [["df", "-h"]]},
+        {"id": 10, "argv": ["df"], "acl": [["df", "-h"]]},
+        {"id": 11, "argv": ["ls"], "allowlist": ["/usr/bin/ls"], "env": {"LD_PRELOAD": "x"}},
+        {"id": 12, "argv": ["./ls"], "allowlist": ["/usr/bin/ls"], "cwd": "/usr/bin"},
+    )
+    assert [one["decision"] for one in answers] == [
+        *("allow", "ask", "ask", "ask", "allow"),
+        *("deny" if not Path("/usr/bin/cal").exists() else "allow", "deny", "deny"),
+        *("allow", "deny", "deny", "allow"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"no json",
+        b"[1]",
+        b"\xff\xfe",
+        b'{"id": 7}',
+        b'{"id": 7, "command": "ls", "argv": ["ls"]}',
+        b'{"id": 7, "argv": ["ls", 5]}',
+        b'{"id": 7, "argv": ["ls", null]}',
+        b'{"id": 7, "argv": "ls"}',
+        b'{"id": 7, "command": 5}',
+        b'{"id": 7, "command": "ls", "env": {"A": 1}}',
+        b'{"id": 7, "command": "ls", "trust": "blind"}',
+        b'{"id": 7, "command": "ls", "allowlist": "/usr/bin/ls"}',
+        b'{"id": 7, "command": "ls", "safe_bins": "jq"}',
+        b'{"id": 7, "argv": ["x"], "acl": [["<FOO>"]]}',
+        b'{"id": 7, "argv": ["x"], "acl": [[]]}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_bad_line_is_answered_and_the_batch_goes_on(tmp_path: Path, line: bytes) -> None:
+    """A line that cannot be understood gets an error; the next one is judged."""
+    bad, good = batch(tmp_path, line, {"id": "next", "command": "head"})
+    assert set(bad) == {"id", "error"}
+    assert bad["id"] == (7 if line.startswith(b'{"id": 7') else None)
+    assert good["decision"] == "allow"
+
+
+@pytest.mark.parametrize(
+    "request_fields",
+    [
+        {"argv": []},
+        {"argv": [""]},
+        {"argv": ["ls", "a\0b"]},
+        {"argv": ["ls", "\ud800"]},
+        {"argv": ["ls\n"]},
+        {"argv": ["ls"], "cwd": "relative"},
+        {"argv": ["ls"], "cwd": "/does/not/exist"},
+        {"argv": ["ls"], "env": {"": "x"}},
+        {"argv": ["ls"], "env": {"A": "\ud800"}},
+        {"command": ""},
+        {"command": "   "},
+        {"command": "# nothing"},
+        {"command": "ls\0"},
+        {"command": "echo \ud800"},
+        {"command": "x" * 100_000},
+    ],
+)
+def test_odd_requests_are_never_allowed(tmp_path: Path, request_fields: dict[str, Any]) -> None:
+    """NUL, surrogates, emptiness, missing folders: an answer, and not an allow."""
+    (answer,) = batch(
+        tmp_path, {"id": 1, "allowlist": ["/**"], "trust": "classical", **request_fields}
+    )
+    assert answer.get("decision") in {"ask", "deny", None}
+
+
+def test_the_corpus_goes_through_one_process(tmp_path: Path) -> None:
+    """All corpus entries, with the fields they have, are answered one for one."""
+    entries = json.loads((CORPUS / "commands.json").read_text(encoding="utf-8"))
+    answers = batch(tmp_path, *entries)
+    assert [one["id"] for one in answers] == [entry["id"] for entry in entries]
+    wrong = [
+        entry["id"]
+        for entry, one in zip(entries, answers, strict=True)
+        if entry["must"] == "not-auto-allow" and one.get("decision") == "allow"
+    ]
+    assert wrong == []
+
+
+def test_one_answer_comes_before_the_next_question(tmp_path: Path) -> None:
+    """Answers are flushed line by line, so that a caller may ask one at a time."""
+    with subprocess.Popen(
+        [*SAYSO, "--batch"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"PATH": "/usr/bin", "HOME": str(tmp_path)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(json.dumps({"id": number, "command": "head"}).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == number
+        process.stdin.close()
+
+
+def test_nothing_runs(tmp_path: Path) -> None:
+    """Judging an allowed command does not run it."""
+    mark = tmp_path / "mark"
+    (answer,) = batch(
+        tmp_path, {"id": 1, "argv": ["/usr/bin/touch", str(mark)], "security": "full"}
+    )
+    assert answer["decision"] == "allow"
+    assert not mark.exists()
+
+
+def test_a_person_sees_decision_segments_knobs_and_the_way_out(tmp_path: Path) -> None:
+    """The text begins with the decision and ends with each knob's source."""
+    done = explain(tmp_path, "-c", "cat 'a b' | head -5", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    text = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    assert text.startswith("ASK  ")
+    assert "1. 'cat'  'a b'" in text
+    assert "program   /usr/bin/head" in text
+    assert "sayso approvals allowlist add --agent main '/usr/bin/cat'" in text
+    assert "SAYSO_TOOLS__EXEC__SECURITY" in text or "tools.exec" in text
+    assert "built-in default" in text
+
+
+def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
+    """Without configuration everything is denied, and the knob is named."""
+    text = explain(tmp_path, "-c", "ls").stdout.decode()
+    assert text.startswith("DENY  ")
+    assert "security set to allowlist" in text
+
+
+def test_json_holds_the_same_facts(tmp_path: Path) -> None:
+    """``--json`` gives verdict, reason in words, promise and knobs with sources."""
+    done = explain(tmp_path, "--json", "--", "cat", "a b", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    found = json.loads(done.stdout)
+    assert (found["decision"], found["promise"]) == ("ask", ["/usr/bin/cat"])
+    assert found["segments"][0]["argv"] == ["cat", "a b"]
+    assert found["policy"]["security"]["value"] == "allowlist"
+    assert found["why"].endswith(".")
+
+
+def test_misleading_characters_are_shown_as_escapes(tmp_path: Path) -> None:
+    """What a terminal would hide or act on is escaped in the text."""
+    done = explain(tmp_path, "--", "ls", "a\u202eb\x1b[2J", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    assert b"\\u202e" in done.stdout
+    assert b"\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["-c", "ls", "--", "ls"], ["--batch", "-c", "ls"], ["--what"]]
+)
+def test_wrong_usage_is_exit_2(tmp_path: Path, words: list[str]) -> None:
+    """Exactly one of a line, a vector and a batch is needed."""
+    done = explain(tmp_path, *words)
+    assert done.returncode == 2
+    assert b"sayso" in done.stderr

@@ -1,0 +1,211 @@
+"""The lean client against a real server, and what it costs to start."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import core
+from bot.client import Client
+from core.errors import BadRequest, GatewayUnreachable, SaysoError, StateError
+
+ROOT = Path(core.__file__).parents[1]
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from core.errors import BadRequest, StateError
+from core.ipc.unix import listen
+
+async def echo(params, peer):
+    return params
+
+async def fail(params, peer):
+    raise {"state": StateError("the home is full"), "request": BadRequest("no such thing")}.get(
+        params["how"], RuntimeError("hunter2"))
+
+async def slow(params, peer):
+    try:
+        await asyncio.sleep(60)
+    finally:
+        Path(params["trace"]).touch()
+
+async def main():
+    await listen(Path(sys.argv[1]), {"echo": echo, "fail": fail, "slow": slow})
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """Start a real server in a process of its own; return its socket."""
+    with tempfile.TemporaryDirectory() as folder:
+        where = f"{folder}/gateway.sock"
+        command = [sys.executable, "-c", SERVER, where]
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as server:
+            assert server.stdout is not None
+            server.stdout.readline()
+            yield where
+            server.terminate()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a folder with a path short enough for a socket."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_values_come_back_as_they_went(path: str) -> None:
+    """Text, numbers and nesting survive both C readers; one connection serves many calls."""
+    values = {"text": 'é\n"\\\u2028 \U0001f600', "n": [0, -7, 2.5, None, True], "deep": {"a": [{}]}}
+    with Client(path) as client:
+        for number in range(50):
+            sent = {**values, "number": number}
+            assert client.call("echo", sent) == sent
+        large = {"x": "y" * 3_000_000}
+        assert client.call("echo", large, timeout=30) == large
+
+
+def test_errors_are_raised_as_their_type(path: str) -> None:
+    """What the gateway raised is raised here, with its words; the connection goes on."""
+    with Client(path) as client:
+        with pytest.raises(StateError, match="the home is full"):
+            client.call("fail", {"how": "state"})
+        with pytest.raises(BadRequest, match="no such thing"):
+            client.call("fail", {"how": "request"})
+        with pytest.raises(SaysoError, match="see the gateway's log"):
+            client.call("fail", {"how": "bug"})
+        with pytest.raises(SaysoError, match="no method 'nothing'"):
+            client.call("nothing", {})
+        with pytest.raises(BadRequest, match="NUL"):
+            client.call("echo", {"x": "\0"})
+        with pytest.raises(TypeError, match="object is not JSON"):
+            client.call("echo", {"x": object()})
+        assert client.call("echo", {}) == {}
+
+
+def test_no_gateway_is_explained(folder: Path) -> None:
+    """No socket and a dead one name the path and what to start; so does a path too long."""
+    missing = str(folder / "gateway.sock")
+    with pytest.raises(GatewayUnreachable, match=r"gateway\.sock.*sayso serve"):
+        Client(missing).call("echo", {})
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(missing)
+    with pytest.raises(GatewayUnreachable, match="refused"):
+        Client(missing).call("echo", {})
+    with pytest.raises(GatewayUnreachable, match="too long"):
+        Client("/tmp/" + "x" * 200).call("echo", {})
+
+
+def test_a_timeout_says_that_it_may_still_happen(path: str, folder: Path) -> None:
+    """The wait ends in time, the gateway hears that nobody waits, and the client can go on."""
+    trace = folder / "trace"
+    with Client(path) as client:
+        begin = time.monotonic()
+        with pytest.raises(GatewayUnreachable, match="may still do"):
+            client.call("slow", {"trace": str(trace)}, timeout=0.3)
+        assert time.monotonic() - begin < 5
+        assert client.call("echo", {"a": 1}) == {"a": 1}
+    deadline = time.monotonic() + 10
+    while not trace.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert trace.exists()
+
+
+def test_a_frame_that_is_too_large_is_explained(path: str) -> None:
+    """The gateway's reason is read even though it hangs up while we send."""
+    with Client(path) as client:
+        with pytest.raises(SaysoError, match="larger than"):
+            client.call("echo", {"x": "y" * (9 << 20)}, timeout=30)
+        assert client.call("echo", {}) == {}
+
+
+@contextlib.contextmanager
+def saying(folder: Path, answer: bytes) -> Iterator[str]:
+    """Listen, answer one connection with fixed bytes, and hang up."""
+    path = str(folder / "odd.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(1)
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield path
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"half",
+        b"no json\n",
+        b"\xff\n",
+        b"[]\n",
+        b"{}\n",
+        b"[" * 100_000 + b"\n",
+        b'{"jsonrpc":"2.0","id":99,"result":{}}\n',
+    ],
+)
+def test_an_odd_answer_is_no_answer(folder: Path, answer: bytes) -> None:
+    """Nothing but an answer to this very question is taken for one."""
+    with (
+        saying(folder, answer) as path,
+        Client(path) as client,
+        pytest.raises(GatewayUnreachable, match="No gateway answers"),
+    ):
+        client.call("echo", {}, timeout=5)
+
+
+def test_a_socket_of_another_user_is_told_nothing(folder: Path) -> None:
+    """A squatter on the path never sees a command."""
+    folder.chmod(0o777)
+    path = str(folder / "squat.sock")
+    script = (
+        "import os, socket, sys\n"
+        "os.setgid(65534)\n"
+        "os.setuid(65534)\n"
+        "listener = socket.socket(socket.AF_UNIX)\n"
+        "listener.bind(sys.argv[1])\n"
+        "listener.listen(1)\n"
+        "print('ready', flush=True)\n"
+        "print(listener.accept()[0].recv(100), flush=True)\n"
+    )
+    command = [sys.executable, "-I", "-c", script, path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as squatter:
+        assert squatter.stdout is not None
+        squatter.stdout.readline()
+        with pytest.raises(GatewayUnreachable, match="uid 65534 listens there"):
+            Client(path).call("exec.run", {"command": "secret"})
+        assert squatter.stdout.readline() == b"b''\n"
+
+
+def test_starting_imports_built_in_parts_only() -> None:
+    """Neither ``json`` nor ``socket`` nor anything slow comes in with the client."""
+    script = (
+        f"import sys; before = set(sys.modules); sys.path.insert(0, {str(ROOT)!r})\n"
+        "import bot.client\n"
+        "print(' '.join(sorted(set(sys.modules) - before)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["_json", "_socket", "bot", "bot.client"]

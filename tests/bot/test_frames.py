@@ -1,0 +1,99 @@
+"""Params of the methods: strict, and never echoing what was sent."""
+
+import pytest
+
+from bot.intake.frames import EventsParams, IdParams, ResolveParams, RunParams, read
+from core.errors import BadRequest
+from core.model.approval import ApprovalReply
+from core.model.identity import Intake, Requester
+from core.model.policy import ExecAsk, ExecHost
+
+ASKER = Requester(Intake.SOCKET, "uid:0", (1, 2))
+
+
+def test_a_request_is_built_from_params_and_connection() -> None:
+    """The words of the body and the identity of the connection make the request."""
+    wish = read(
+        RunParams,
+        {
+            "argv": ["ls", "-l"],
+            "cwd": "/srv",
+            "agent": "coder",
+            "session": "s1",
+            "env": {"B": "2", "A": "1"},
+            "host": "gateway",
+            "ask": "always",
+            "timeoutMs": 5000,
+            "requestKey": "k",
+        },
+    ).request(ASKER)
+
+    assert ASKER == wish.requester
+    assert (("ls", "-l"), None) == (wish.argv, wish.line)
+    assert (("A", "1"), ("B", "2")) == wish.env
+    assert (ExecHost.GATEWAY, ExecAsk.ALWAYS) == (wish.overrides.host, wish.overrides.ask)
+    assert 5000 == wish.timeout_ms
+    assert "uid:0\x1fcoder\x1fs1\x1fk" == wish.request_key
+
+
+def test_keys_of_different_callers_never_meet() -> None:
+    """The same key of another account, agent or session is another request."""
+    params = {"command": "ls", "cwd": "/", "requestKey": "k"}
+    other = Requester(Intake.SOCKET, "uid:1", (1, 2))
+
+    keys = {
+        read(RunParams, params).request(ASKER).request_key,
+        read(RunParams, params).request(other).request_key,
+        read(RunParams, {**params, "agent": "b"}).request(ASKER).request_key,
+        read(RunParams, {**params, "session": "b"}).request(ASKER).request_key,
+    }
+
+    assert 4 == len(keys)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"cwd": "/"},
+        {"cwd": "/", "command": "ls", "argv": ["ls"]},
+        {"cwd": "/", "command": 7},
+        {"cwd": "/", "argv": ["ls", 7]},
+        {"cwd": "/", "argv": "ls"},
+        {"cwd": "/", "command": "ls", "requester": "uid:0"},
+        {"cwd": "/", "command": "ls", "host": "moon"},
+        {"cwd": "/", "command": "ls", "agent": ""},
+        {"cwd": "/", "command": "ls", "agent": "a\nb"},
+        {"cwd": "/", "command": "ls", "timeoutMs": 0},
+        {"cwd": "/", "command": "ls", "timeoutMs": 1.5},
+        {"cwd": "/", "command": "ls", "env": {"A": 1}},
+        {"cwd": "/", "command": "ls", "wait": "yes"},
+    ],
+)
+def test_bad_params_are_refused(params: dict[str, object]) -> None:
+    """Missing, doubled, unknown and ill-typed params are refused by name."""
+    with pytest.raises(BadRequest):
+        read(RunParams, params)
+
+
+def test_values_are_never_echoed() -> None:
+    """The refusal names the key, not the value, which may be a secret."""
+    with pytest.raises(BadRequest) as refused:
+        read(RunParams, {"cwd": "/", "command": "ls", "token": "hunter2-secret"})
+
+    assert "token" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_other_methods() -> None:
+    """Ids, replies and event numbers are read strictly."""
+    assert ApprovalReply.DENY is read(ResolveParams, {"id": "K3F7QZ", "decision": "deny"}).decision
+    assert 3 == read(EventsParams, {"session": "main", "seq": 3}).seq
+    for kind, params in (
+        (ResolveParams, {"id": "K3F7QZ", "decision": "perhaps"}),
+        (EventsParams, {"session": "main", "seq": -1}),
+        (IdParams, {"id": ""}),
+        (IdParams, {"id": "x" * 300}),
+    ):
+        with pytest.raises(BadRequest):
+            read(kind, params)

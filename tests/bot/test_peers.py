@@ -1,0 +1,41 @@
+"""Who is at the other end of a Unix socket."""
+
+import os
+import subprocess
+
+from bot.intake import peers
+from core.ipc.unix import Peer
+
+
+def test_commands_of_one_terminal_share_a_session() -> None:
+    """A child of this process is in the same kernel session, a setsid child is not."""
+    own = peers.kernel_session(os.getpid())
+    with subprocess.Popen(["sleep", "30"]) as child:
+        same = peers.kernel_session(child.pid)
+        child.kill()
+    with subprocess.Popen(["sleep", "30"], start_new_session=True) as child:
+        other = peers.kernel_session(child.pid)
+        child.kill()
+
+    assert own is not None
+    assert own == same
+    assert own != other
+
+
+def test_a_process_that_is_gone_has_no_session() -> None:
+    """A peer that ended cannot be told from the requester."""
+    child = subprocess.Popen(["true"])
+    child.wait()
+
+    assert peers.kernel_session(child.pid) is None
+
+
+def test_identity_comes_from_the_connection() -> None:
+    """Requester and person are named by uid and kernel session."""
+    peer = Peer(os.getpid(), 1000, 1000)
+
+    asked, answers = peers.requester(peer), peers.actor(peer)
+
+    assert "uid:1000" == asked.account == answers.account
+    assert peers.kernel_session(os.getpid()) == asked.process
+    assert "terminal" == answers.channel

@@ -1,0 +1,51 @@
+"""No fake secret of any shape leaves for Discord, and the token stays out of every log."""
+
+import logging
+
+import pytest
+
+from channels.cards import NoticeCard, build_outcome, build_prompt
+from core.approvals.rendering import redact
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.identity import Actor, Target
+from tests.channels.discord.world import DiscordWorld
+from tests.contracts.channel_examples import approval, plan, resolved
+from tests.contracts.channel_world import RecordingInbox
+from tests.core.approvals.canaries import CANARIES, Canary
+from tests.emulators.discord_state import CHANNEL
+
+
+def _everywhere(canary: Canary, size: int) -> Approval:
+    """Return an approval that carries a secret in each field that others can fill."""
+    text = canary.text + " " * 20 + "x" * size
+    by = Actor("discord", "42", canary.text)
+    ended = resolved(ApprovalState.DENIED, ApprovalReply.DENY, by=by, note=canary.text)
+    of = plan(text=text, cwd=f"/srv/{canary.text}", agent=canary.text, env=(canary.text,))
+    return approval(of, why=canary.text, promise=(canary.text,), resolution=ended)
+
+
+async def test_discord_is_sent_no_secret_and_no_log_has_the_token(
+    world: DiscordWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Short prompts, long ones, files, edits and notices; with every logger at its loudest."""
+    caplog.set_level(logging.DEBUG)
+    await world.channel.start(inbox)
+    for number, canary in enumerate(CANARIES):
+        world.server.state.nonces.clear()
+        of = _everywhere(canary, (10, 3_000, 9_000)[number % 3])
+        message = await world.channel.post(world.target, build_prompt(of))
+        await world.channel.update(world.target, message, build_outcome(of))
+        await world.channel.notify(Target("discord", str(CHANNEL)), NoticeCard(redact(canary.text)))
+    await world.channel.stop()
+
+    files = [one["attachments"] for one in world.server.messages(CHANNEL)]
+    sent = repr([call.body for call in world.server.calls]) + repr(files)
+    assert sum(bool(kept) for kept in files) > 5
+    for canary in CANARIES:
+        assert [secret for secret in canary.secrets if secret in sent + caplog.text] == []
+    assert world.server.state.token not in caplog.text
+
+
+def test_the_checker_sees_a_leak() -> None:
+    """Negative control: without the mask each canary would be found."""
+    assert all(secret in repr(canary.text) for canary in CANARIES for secret in canary.secrets)

@@ -1,0 +1,98 @@
+"""What keeps the bot from connecting is told, and mended by itself where it can be."""
+
+import asyncio
+import logging
+
+import pytest
+
+from channels.base import Channel
+from channels.cards import build_prompt
+from core.errors import ChannelError
+from core.model.identity import Target
+from tests.channels.discord.world import ANA, DiscordWorld, channel_for
+from tests.contracts.channel_examples import approval
+from tests.contracts.channel_world import RecordingInbox
+from tests.emulators.discord import DiscordServer
+from tests.emulators.discord_state import BOT, CHANNEL
+
+
+async def _healthy(channel: Channel, *, ok: bool = True) -> None:
+    async with asyncio.timeout(5):
+        while (await channel.check()).ok is not ok:
+            await asyncio.sleep(0.02)
+
+
+class TestLine:
+    """Tokens, intents, endpoints, outages."""
+
+    async def test_a_wrong_token_is_told_and_never_named(
+        self, server: DiscordServer, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A refused token shows in health, posts fail for good, and nobody sees the token."""
+        caplog.set_level(logging.DEBUG)
+        token = "NzAwMDAwMDAwMDAwMDAwMDAx.GwronG.a-token-that-nobody-may-ever-see-0001"
+        channel = channel_for(server, token=token)
+        await channel.start(inbox)
+        health = await channel.check()
+        with pytest.raises(ChannelError) as raised:
+            await channel.post(Target("discord", str(CHANNEL)), build_prompt(approval()))
+        await channel.stop()
+
+        assert "refuses the bot token" in health.detail
+        assert raised.value.permanent
+        shown = caplog.text + health.detail + str(raised.value) + repr(channel.__dict__)
+        assert "a-token-that-nobody" not in shown
+
+    async def test_a_refused_intent_is_permanent(
+        self, server: DiscordServer, inbox: RecordingInbox
+    ) -> None:
+        """Without the privileged intent the client says what to turn on, and does not loop."""
+        channel = channel_for(server, messageContent=True)
+        await channel.start(inbox)
+        health = await channel.check()
+        await asyncio.sleep(1.2)
+        await channel.stop()
+
+        assert "Message Content intent" in health.detail
+        assert server.gateway.identifies == 1
+
+    async def test_an_endpoint_url_that_steals_presses_is_told(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """With an interactions endpoint set, presses go elsewhere: health must say so."""
+        world.server.state.endpoint = "https://elsewhere.example"
+        await world.channel.start(inbox)
+
+        health = await world.channel.check()
+
+        assert not health.ok
+        assert "Interactions Endpoint URL" in health.detail
+
+    async def test_start_during_an_outage_connects_once_it_is_over(
+        self, inbox: RecordingInbox
+    ) -> None:
+        """The gateway starts without Discord; health tells, and answers come in later."""
+        async with DiscordServer() as first:
+            port = first.port
+        channel = channel_for(first)
+        await channel.start(inbox)
+        assert "cannot be reached" in (await channel.check()).detail
+        with pytest.raises(ChannelError) as raised:
+            await channel.post(Target("discord", str(CHANNEL)), build_prompt(approval()))
+        assert raised.value.retry_after_ms == 1_000
+
+        async with DiscordServer(port=port) as server:
+            await server.until(lambda: bool(server.gateway.live))
+            await server.say(CHANNEL, ANA, f"<@{BOT}> /pending")
+            await inbox.take()
+            await _healthy(channel)
+            await channel.stop()
+
+    async def test_an_outage_while_connected_shows_in_health(self, inbox: RecordingInbox) -> None:
+        """Health follows the connection, not the start."""
+        async with DiscordServer() as server:
+            channel = channel_for(server)
+            await channel.start(inbox)
+            assert (await channel.check()).ok
+        await _healthy(channel, ok=False)
+        await channel.stop()

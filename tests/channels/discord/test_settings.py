@@ -1,0 +1,58 @@
+"""The section ``channels.discord``: what it takes, what it refuses, what it never shows."""
+
+import pytest
+from pydantic import ValidationError
+
+from channels.discord.settings import DiscordSettings
+
+TOKEN = "NzAwMDAwMDAwMDAwMDAwMDA5.GtestX.a-token-for-the-tests-of-settings-01"
+
+
+def test_the_least_section_is_a_token_and_listens_for_mentions_only() -> None:
+    """Defaults: the platform's own API, no privileged intent, nobody may answer."""
+    settings = DiscordSettings.model_validate({"token": TOKEN})
+
+    assert settings.api_base_url == "https://discord.com/api/v10"
+    assert settings.gateway_url is None
+    assert not settings.message_content
+    assert settings.approvers == settings.senders == settings.guilds == ()
+    assert TOKEN not in repr(settings)
+
+
+def test_every_key_is_read() -> None:
+    """A local server is two URLs away."""
+    settings = DiscordSettings.model_validate(
+        {
+            "token": TOKEN,
+            "guilds": ["1", "2"],
+            "apiBaseUrl": "http://127.0.0.1:1/api/v10/",
+            "gatewayUrl": "ws://127.0.0.1:1/gateway",
+            "messageContent": True,
+            "approvers": ["42"],
+            "senders": ["43"],
+        }
+    )
+
+    assert settings.api_base_url == "http://127.0.0.1:1/api/v10"
+    assert settings.approvers == ("42",)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("token", "abc", "Developer Portal"),
+        ("token", "a b.c.d", "Developer Portal"),
+        ("approvers", ["ana"], "Copy ID"),
+        ("approvers", ["role:5"], "Copy ID"),
+        ("guilds", ["0"], "Copy ID"),
+        ("apiBaseUrl", "ftp://x", "https://"),
+        ("gatewayUrl", "https://x", "wss://"),
+        ("intents", 5, "Extra inputs"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_what_to_do(key: str, value: object, words: str) -> None:
+    """Names, roles, foreign URLs and unknown keys are errors; a value is never quoted."""
+    with pytest.raises(ValidationError, match=words) as raised:
+        DiscordSettings.model_validate({"token": TOKEN, key: value})
+
+    assert "a b.c.d" not in str(raised.value)

@@ -1,0 +1,68 @@
+"""Put a Discord channel and the people around it together."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from channels.base import Channel
+from channels.discord.channel import DiscordChannel
+from channels.discord.settings import DiscordSettings
+from core.model.approval import ApprovalReply
+from core.model.identity import Target
+from tests.emulators.discord import DiscordServer
+from tests.emulators.discord_state import BOT, CHANNEL, Json
+
+ANA = 42
+EVE = 66
+LABELS = {
+    ApprovalReply.ALLOW_ONCE: "Allow once",
+    ApprovalReply.ALLOW_ALWAYS: "Allow always",
+    ApprovalReply.DENY: "Deny",
+}
+
+
+def channel_for(
+    server: DiscordServer, session: Path | None = None, **more: object
+) -> DiscordChannel:
+    """Return a channel that differs from production in its base URL only."""
+    settings = {"token": server.state.token, "apiBaseUrl": server.url, **more}
+    return DiscordChannel(DiscordSettings.model_validate(settings), session)
+
+
+@dataclass(slots=True)
+class DiscordWorld:
+    """Ana in a server's channel, where plain text must mention the bot."""
+
+    server: DiscordServer
+    channel: Channel
+    target: Target = field(default_factory=lambda: Target("discord", str(CHANNEL)))
+
+    async def press(self, message: str, reply: ApprovalReply) -> None:
+        """Press a button."""
+        await self.server.press(CHANNEL, int(message), ANA, LABELS[reply])
+
+    async def type(self, text: str) -> None:
+        """Type a message that mentions the bot."""
+        await self.server.say(CHANNEL, ANA, f"<@{BOT}> {text}")
+
+    async def told(self, words: str) -> None:
+        """Wait for a private note or a message of the bot."""
+        await self.server.until(lambda: any(words in text for text in self.seen()))
+
+    async def shows(self, message: str, words: str) -> None:
+        """Wait until a message has these words."""
+        shown = self.message(message)
+        await self.server.until(lambda: words in shown["content"])
+
+    def can_press(self, message: str) -> bool:
+        """Say whether a message has buttons."""
+        return bool(self.message(message)["components"])
+
+    def message(self, message: str) -> Json:
+        """Return a message of the channel."""
+        return self.server.state.message(CHANNEL, int(message))
+
+    def seen(self) -> list[str]:
+        """Return what the bot let Ana read."""
+        notes = [note for one in self.server.state.interactions.values() for note in one.notes]
+        places = [self.server.messages(place) for place in self.server.state.channels]
+        return notes + [one["content"] for place in places for one in place if one["author"]["bot"]]

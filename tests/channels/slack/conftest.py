@@ -1,0 +1,23 @@
+"""Run a workspace for each test."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.channels.slack.world import SlackWorld, channel_for
+from tests.emulators.slack import SlackServer
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[SlackServer]:
+    """Run a workspace."""
+    async with SlackServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def world(server: SlackServer) -> AsyncIterator[SlackWorld]:
+    """Yield an app and Ana in its channel; stop what a failing test left running."""
+    made = SlackWorld(server, channel_for(server))
+    yield made
+    await made.channel.stop()

@@ -1,0 +1,224 @@
+"""What people do on Slack comes in once, from whoever did it, wherever they did it."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from channels.base import Inbound, Reply, Tone
+from channels.cards import build_outcome, build_prompt
+from channels.commands import Approve, BareReply, Malformed
+from core.approvals.rendering import redact
+from core.model.approval import ApprovalReply
+from core.model.identity import Target
+from tests.channels.slack.world import ANA, BOB, CHANNEL, LABELS, SlackWorld, ts_of
+from tests.contracts.channel_examples import ID, approval, resolved
+from tests.contracts.channel_world import RecordingInbox
+from tests.emulators.slack_rules import seen
+
+DENY = Approve("7k3f9q", ApprovalReply.DENY)
+
+
+@dataclass(slots=True)
+class CountingInbox:
+    """Count every hand-over, those of one event too, and refuse."""
+
+    got: list[Inbound] = field(default_factory=list)
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Refuse, as for somebody who may not answer."""
+        self.got.append(inbound)
+        return Reply(redact("You may not answer this."), Tone.REFUSED)
+
+
+@pytest.mark.parametrize("reply", list(ApprovalReply))
+async def test_each_button_brings_its_answer(
+    world: SlackWorld, inbox: RecordingInbox, reply: ApprovalReply
+) -> None:
+    """Each button names the decision, the whole id, the member and the message."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    press = await world.press(message, reply)
+    await world.channel.stop()
+
+    (inbound,) = inbox.got
+    assert press.acked
+    assert inbound.command == Approve(ID, reply)
+    assert inbound.actor.account == ANA
+    assert inbound.place == Target("slack", CHANNEL)
+    assert inbound.replied_to == message
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("approve 7K3F9Q deny", DENY),
+        ("approve deny 7K3F9Q", DENY),
+        ("@sayso approve 7K3F9Q deny", DENY),
+        ("@sayso: /approve 7K3F9Q deny a & b < c", Approve("7k3f9q", DENY.reply, "a & b < c")),
+        ("/approve 7K3F9Q deny", DENY),
+        ("/approve deny 7K3F9Q", DENY),
+    ],
+)
+async def test_each_typed_form_counts(
+    world: SlackWorld, inbox: RecordingInbox, line: str, command: Approve
+) -> None:
+    """Slash command, plain words and mention are the same answer."""
+    await world.channel.start(inbox)
+    await world.type(line)
+
+    (inbound,) = await inbox.take()
+    await world.channel.stop()
+
+    assert inbound.command == command
+    assert inbound.actor.account == ANA
+
+
+async def test_a_thread_takes_the_words_without_the_slash(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """Slack has no slash commands in threads; the words and a bare reply count there."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    with pytest.raises(LookupError):
+        await world.server.people.slash(CHANNEL, ANA, "/approve 7K3F9Q deny", ts_of(message))
+    say = world.server.people.say
+    await say(CHANNEL, ANA, "approve 7K3F9Q deny", ts_of(message))
+    await inbox.take()
+    await say(CHANNEL, ANA, "deny because it is live", ts_of(message))
+
+    first, second = await inbox.take(2)
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert first.command == DENY
+    assert first.place == Target("slack", CHANNEL, thread=ts_of(message))
+    assert second.command == BareReply(ApprovalReply.DENY, "it is live")
+    assert second.replied_to == message
+    assert {note["thread_ts"] for note in world.server.state.whispers} == {ts_of(message)}
+
+
+async def test_a_bare_word_that_replies_to_nobody_is_talk(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """``yes`` in a channel, or in a thread that a member began, decides nothing."""
+    await world.channel.start(inbox)
+    await world.channel.post(world.target, build_prompt(approval()))
+    await world.type("yes")
+    (root,) = await world.server.people.say(CHANNEL, BOB, "shall we?")
+    await world.server.people.say(CHANNEL, ANA, "yes", root.payload["event"]["ts"])
+    await world.type("approve 7K3F9Q deny")
+
+    (inbound,) = await inbox.take()
+    await world.channel.stop()
+
+    assert inbound.command == DENY
+
+
+async def test_a_mention_in_the_prompts_thread_counts_once(world: SlackWorld) -> None:
+    """The mention and the message are two events of one answer, in either order."""
+    inbox = CountingInbox()
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    events = await world.server.people.say(CHANNEL, ANA, "@sayso yes", ts_of(message))
+    await world.server.until(lambda: all(event.acked for event in events))
+    await world.channel.stop()
+
+    assert len(events) == 2
+    (inbound,) = inbox.got
+    assert inbound.command == BareReply(ApprovalReply.ALLOW_ONCE)
+    assert inbound.replied_to == message
+
+
+async def test_a_direct_message_is_written_and_heard(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """A prompt to a member stands in the direct messages; answers there come from the member."""
+    target = Target("slack", ANA)
+    await world.channel.start(inbox)
+    message = await world.channel.post(target, build_prompt(approval()))
+    place = message.partition(":")[0]
+    await world.server.people.press(place, ts_of(message), ANA, "Deny")
+    await world.server.people.say(place, ANA, "approve 7K3F9Q deny")
+    pressed, typed = await inbox.take(2)
+    await world.channel.update(target, message, build_outcome(approval(resolution=resolved())))
+    sent = world.server.state.places[place].messages.values
+    await world.server.until(
+        lambda: any("Allowed once: 7K" in seen(m.get("blocks", [])) for m in sent())
+    )
+    await world.channel.stop()
+
+    assert place.startswith("D")
+    assert pressed.place == typed.place == target
+    assert not world.can_press(message)
+    assert world.server.state.whispers == []
+
+
+async def test_a_thread_is_written_to(world: SlackWorld, inbox: RecordingInbox) -> None:
+    """A prompt for a thread stands in it, and a press there is answered there."""
+    root = world.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
+    await world.channel.start(inbox)
+    message = await world.channel.post(
+        Target("slack", CHANNEL, thread=root), build_prompt(approval())
+    )
+    await world.press(message, ApprovalReply.DENY)
+    await world.told("Allowed once")
+    await world.channel.stop()
+
+    assert world.sent(message)["thread_ts"] == root
+    assert inbox.got[0].place == Target("slack", CHANNEL, thread=root)
+    assert world.server.state.whispers[0]["thread_ts"] == root
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"bot_id": "B0OTHER01"},
+        {"app_id": "A0OTHER01"},
+        {"user": "U0SAYSO01"},
+        {"subtype": "message_changed"},
+        {"subtype": "bot_message"},
+    ],
+    ids=["bot", "app", "ourselves", "edit", "bot message"],
+)
+async def test_words_that_no_member_typed_answer_nothing(
+    world: SlackWorld, inbox: RecordingInbox, more: dict[str, object]
+) -> None:
+    """Bots, apps, edits and our own messages are acknowledged and ignored."""
+    await world.channel.start(inbox)
+    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q allow-once", event=more)
+    await world.server.until(lambda: event.acked)
+    await world.channel.stop()
+
+    assert inbox.got == []
+
+
+async def test_a_foreign_button_is_told(world: SlackWorld, inbox: RecordingInbox) -> None:
+    """A button that we did not make decides nothing and says so."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    for button in (
+        {"action_id": "approval:allow-once", "value": f"{ID}x"},
+        {"action_id": "approval:allow-forever", "value": ID},
+    ):
+        await world.server.people.press_action(world.sent(message), CHANNEL, ANA, button)
+    await inbox.take(2)
+    await world.told("This button is from another version of Sayso")
+    await world.channel.stop()
+
+    assert all(isinstance(inbound.command, Malformed) for inbound in inbox.got)
+
+
+async def test_a_refusal_is_told_to_that_member_alone(world: SlackWorld) -> None:
+    """Bob, who may not answer, gets a note that only he sees; the prompt stays as it is."""
+    inbox = CountingInbox()
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    before = dict(world.sent(message))
+    await world.server.people.press(CHANNEL, ts_of(message), BOB, LABELS[ApprovalReply.ALLOW_ONCE])
+    await world.told("You may not answer this.")
+    await world.channel.stop()
+
+    (note,) = world.server.state.whispers
+    assert (note["channel"], note["user"]) == (CHANNEL, BOB)
+    assert world.sent(message) == before
+    assert len(world.server.state.places[CHANNEL].messages) == 1

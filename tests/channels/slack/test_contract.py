@@ -1,0 +1,58 @@
+"""The Slack channel keeps the contract, on the real slack-bolt, over a socket and over HTTP."""
+
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from channels.cards import build_prompt
+from channels.commands import Approve
+from core.model.approval import ApprovalReply
+from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for
+from tests.contracts.channel import ChannelContract
+from tests.contracts.channel_examples import approval
+from tests.contracts.channel_world import RecordingInbox, World
+from tests.emulators.slack import SlackServer
+
+
+class SlackContract(ChannelContract):
+    """The contract, with what only Slack does differently."""
+
+    async def test_answers_given_while_stopped_count_after_a_restart(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """Slack fails a press that nobody takes, and says so; a typed answer it sends again."""
+        assert isinstance(world, SlackWorld)
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.channel.stop()
+        press = await world.press(message, ApprovalReply.DENY)
+        (typed,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+        assert press.failed
+        assert inbox.got == []
+
+        await world.channel.start(inbox)
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
+        await world.server.until(lambda: typed.acked)
+        await world.channel.stop()
+
+
+class TestSocketMode(SlackContract):
+    """The contract, over a socket."""
+
+
+class TestHttpMode(SlackContract):
+    """The contract, over signed requests."""
+
+    @pytest.fixture
+    async def world(self, server: SlackServer) -> AsyncIterator[SlackWorld]:
+        """Yield an app that listens, and a workspace that knows its address."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        server.delivery.request_url = f"http://127.0.0.1:{port}/slack/events"
+        made = SlackWorld(server, channel_for(server, mode="http", listen=f"127.0.0.1:{port}"))
+        yield made
+        await made.channel.stop()

@@ -1,0 +1,145 @@
+"""A prompt whose sending is in doubt is looked for before it is sent again."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from channels.cards import build_prompt
+from channels.slack.errors import Unconfirmed
+from core.model.identity import Target
+from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for, fresh, prompts, ts_of
+from tests.contracts.channel_examples import approval, plan
+from tests.contracts.channel_world import RecordingInbox
+from tests.emulators.faults import Fault, FaultKind
+from tests.emulators.slack_rules import buttons, texts
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(FaultKind.LOSE, "chat.postMessage")],
+)
+async def test_a_message_that_was_taken_is_found(
+    world: SlackWorld, inbox: RecordingInbox, fault: Fault
+) -> None:
+    """The answer got lost: the message is found by its metadata, and there is one."""
+    await world.channel.start(inbox)
+    world.server.faults.add(fault)
+    message = await world.channel.post(world.target, build_prompt(fresh()))
+    await world.channel.stop()
+
+    assert prompts(world) == [ts_of(message)]
+
+
+@pytest.mark.parametrize("thread", [False, True])
+async def test_a_message_that_was_not_taken_is_sent_again_later(
+    world: SlackWorld, inbox: RecordingInbox, thread: bool
+) -> None:
+    """Nothing is found, so it is the outbox's turn; then it is sent, once."""
+    root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
+    target = Target("slack", CHANNEL, thread=root)
+    await world.channel.start(inbox)
+    world.server.faults.add(Fault(FaultKind.DROP, "chat.postMessage"))
+    with pytest.raises(Unconfirmed) as raised:
+        await world.channel.post(target, build_prompt(fresh()))
+    assert not raised.value.permanent
+    message = await world.channel.post(target, build_prompt(fresh()))
+    await world.channel.stop()
+
+    assert prompts(world) == [ts_of(message)]
+
+
+@pytest.mark.parametrize("thread", [False, True])
+async def test_a_gateway_that_died_after_sending_leaves_one_prompt(
+    world: SlackWorld, inbox: RecordingInbox, thread: bool
+) -> None:
+    """The next gateway claims the row again, and finds what the first one had sent."""
+    root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
+    target = Target("slack", CHANNEL, thread=root)
+    await world.channel.start(inbox)
+    first = await world.channel.post(target, build_prompt(approval()))
+    await world.channel.stop()
+    successor = channel_for(world.server)
+    await successor.start(inbox)
+    second = await successor.post(target, build_prompt(approval()))
+    await successor.stop()
+
+    assert first == second
+    assert len(prompts(world)) == 1
+
+
+async def test_without_the_lookup_there_would_be_two(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """Negative control: where history may not be read, the same crash shows two prompts."""
+    world.server.state.scopes.discard("channels:history")
+    await world.channel.start(inbox)
+    await world.channel.post(world.target, build_prompt(approval()))
+    await world.channel.stop()
+    successor = channel_for(world.server)
+    await successor.start(inbox)
+    await successor.post(world.target, build_prompt(approval()))
+    await successor.stop()
+
+    assert len(prompts(world)) == 2
+
+
+async def test_metadata_of_others_is_not_believed(world: SlackWorld, inbox: RecordingInbox) -> None:
+    """A member's app that copies our metadata cannot pass for our prompt."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    copied = {**world.sent(message), "user": ANA}
+    del world.server.state.places[CHANNEL].messages[ts_of(message)]
+    world.server.state.places[CHANNEL].messages[copied["ts"]] = copied
+    again = await world.channel.post(world.target, build_prompt(approval()))
+    await world.channel.stop()
+
+    assert again != message
+
+
+async def test_a_fresh_prompt_costs_one_call(world: SlackWorld, inbox: RecordingInbox) -> None:
+    """Nobody can have sent it before, so nothing is looked up."""
+    await world.channel.start(inbox)
+    await world.channel.post(world.target, build_prompt(fresh()))
+    await world.channel.stop()
+
+    assert world.server.count("conversations.history") == 0
+
+
+async def test_a_long_command_is_taken_up_where_it_broke_off(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """Of a command in three messages only what is missing is sent after a fault."""
+    card = build_prompt(approval(plan(text="x" * 15_000)))
+    await world.channel.start(inbox)
+    world.server.faults.add(Fault(FaultKind.DELAY, "chat.postMessage", seconds=0))
+    world.server.faults.add(Fault(FaultKind.DROP, "chat.postMessage"))
+    with pytest.raises(Unconfirmed):
+        await world.channel.post(world.target, card)
+    assert len(prompts(world)) == 1
+    message = await world.channel.post(world.target, card)
+    await world.channel.stop()
+
+    sent = list(world.server.state.places[CHANNEL].messages.values())
+    assert len(sent) == 3
+    assert all(before["ts"] < after["ts"] for before, after in pairwise(sent))
+    assert [bool(buttons(one["blocks"])) for one in sent] == [False, False, True]
+    assert sent[-1]["ts"] == ts_of(message)
+    shown = "".join(text for kind, text in texts([one["blocks"] for one in sent]) if kind == "text")
+    assert "x" * 15_000 in shown
+    assert "xx" not in json.dumps([one["text"] for one in sent])
+
+
+async def test_a_doubt_is_remembered_until_it_can_be_settled(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """The message was taken, but neither answer nor history came: the next try finds it."""
+    await world.channel.start(inbox)
+    world.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
+    world.server.faults.add(Fault(FaultKind.STATUS, "conversations.history", 500))
+    with pytest.raises(Unconfirmed):
+        await world.channel.post(world.target, build_prompt(fresh()))
+    message = await world.channel.post(world.target, build_prompt(fresh()))
+    await world.channel.stop()
+
+    assert prompts(world) == [ts_of(message)]

@@ -1,0 +1,97 @@
+"""The section ``channels.slack`` is strict."""
+
+import pytest
+from pydantic import ValidationError
+
+from channels.slack.settings import Mode, SlackSettings
+
+_TOKENS: dict[str, object] = {
+    "botToken": "xoxb-1-not-a-real-token",
+    "appToken": "xapp-1-not-a-real-token",
+    "signingSecret": "8f742231b10e8888abcd99yyyzzz85a5",
+}
+
+
+def test_the_names_of_the_file_are_read() -> None:
+    """camelCase, a base URL with its last slash, an address in two parts."""
+    section = SlackSettings.model_validate(
+        {
+            **_TOKENS,
+            "mode": "http",
+            "apiBaseUrl": "http://127.0.0.1:1/api",
+            "approvers": ["U012AB3CD", "W012AB3CD"],
+            "listen": "[::1]:3001",
+            "pingInterval": 5,
+        }
+    )
+
+    assert section.mode is Mode.HTTP
+    assert section.api_base_url == "http://127.0.0.1:1/api/"
+    assert section.approvers == ("U012AB3CD", "W012AB3CD")
+    assert section.address == ("::1", 3001)
+    assert section.ping_interval == 5
+
+
+def test_the_defaults_are_safe() -> None:
+    """Nobody may answer, no address is listened on beyond loopback, Slack is Slack."""
+    section = SlackSettings.model_validate(_TOKENS)
+
+    assert (section.approvers, section.senders) == ((), ())
+    assert section.mode is Mode.SOCKET
+    assert section.address == ("127.0.0.1", 3000)
+    assert section.api_base_url == "https://slack.com/api/"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"approvers": ["@ana"]},
+        {"approvers": ["ana"]},
+        {"approvers": ["u012ab3cd"]},
+        {"approvers": ["C012AB3CD"]},
+        {"approvers": [42]},
+        {"approver": ["U012AB3CD"]},
+        {"botToken": "xoxp-1-a-users-token"},
+        {"botToken": ""},
+        {"appToken": "xoxb-1-the-other-token"},
+        {"signingSecret": "with blanks"},
+        {"apiBaseUrl": "ftp://x"},
+        {"mode": "rtm"},
+        {"listen": "3000"},
+        {"listen": "127.0.0.1:70000"},
+        {"pingInterval": 0},
+    ],
+)
+def test_what_is_wrong_is_refused_without_repeating_a_secret(wrong: dict[str, object]) -> None:
+    """Names, other tokens, unknown keys and odd addresses are errors."""
+    with pytest.raises(ValidationError) as raised:
+        SlackSettings.model_validate({**_TOKENS, **wrong})
+
+    for secret in _TOKENS.values():
+        assert str(secret) not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("mode", "key", "words"),
+    [
+        ("socket", "appToken", "mode socket needs appToken"),
+        ("http", "signingSecret", "mode http needs signingSecret"),
+    ],
+)
+def test_each_mode_needs_its_secret(mode: str, key: str, words: str) -> None:
+    """Without it the section is refused, and the words say what to add."""
+    rest = {name: value for name, value in _TOKENS.items() if name != key}
+    with pytest.raises(ValidationError, match=words):
+        SlackSettings.model_validate({**rest, "mode": mode})
+
+
+def test_user_groups_are_refused_with_what_to_do() -> None:
+    """A group is not looked up, so it must not look as if it were."""
+    with pytest.raises(ValidationError, match="list its member ids"):
+        SlackSettings.model_validate({**_TOKENS, "approvers": ["group:S012AB3CD"]})
+
+
+def test_secrets_are_not_printed() -> None:
+    """A section can be logged."""
+    printed = repr(SlackSettings.model_validate(_TOKENS))
+    assert not [secret for secret in _TOKENS.values() if str(secret) in printed]

@@ -1,0 +1,173 @@
+"""The Telegram channel: the real library against a local Bot API server."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from channels.base import Reply
+from channels.cards import build_outcome, build_prompt
+from channels.commands import Approve, BareReply, Malformed
+from core.approvals.rendering import redact
+from core.model.approval import ApprovalReply
+from core.model.identity import Target
+from tests.channels.telegram.world import ANA, CHAT, GROUP, TelegramWorld
+from tests.contracts.channel import ChannelContract
+from tests.contracts.channel_examples import ID, approval, resolved
+from tests.contracts.channel_world import RecordingInbox
+
+
+class TestTelegram(ChannelContract):
+    """The contract, on the real python-telegram-bot."""
+
+
+async def test_update_of_the_message_carries_no_buttons_and_no_preview(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Previews are off in prompts and edits."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    outcome = build_outcome(approval(resolution=resolved()))
+    await world.channel.update(world.target, message, outcome)
+    await world.channel.stop()
+
+    writing = [call for call in world.server.calls if call.method in _WRITING]
+    assert [call.method for call in writing] == ["sendMessage", "editMessageText"]
+    for call in writing:
+        assert '"is_disabled": true' in call.parameters["link_preview_options"]
+        assert "parse_mode" not in call.parameters
+
+
+_WRITING = {"sendMessage", "editMessageText"}
+
+
+async def test_allow_always_has_a_button_only_with_a_promise(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Without anything to store there are two buttons."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval(promise=())))
+    await world.channel.stop()
+
+    row = world.server.state.message(CHAT, int(message))["reply_markup"]["inline_keyboard"][0]
+    assert [button["text"] for button in row] == ["Allow once", "Deny"]
+
+
+async def test_a_bare_reply_to_the_prompt_is_an_answer(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """``no: use staging`` as a reply to a prompt is a denial; elsewhere it is talk."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.server.say(CHAT, ANA, "no: use staging")
+    await world.server.say(CHAT, ANA, "deny because it is live", reply_to=int(message))
+
+    (inbound,) = await inbox.take()
+    await world.channel.stop()
+
+    assert inbound.command == BareReply(ApprovalReply.DENY, "it is live")
+    assert inbound.replied_to == message
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"from": {"id": 7, "is_bot": True, "first_name": "Other bot"}},
+        {"sender_chat": {"id": -5, "type": "channel", "title": "News"}},
+        {"via_bot": {"id": 7, "is_bot": True, "first_name": "Inline"}},
+        {
+            "forward_origin": {
+                "type": "user",
+                "date": 1,
+                "sender_user": {"id": 9, "is_bot": False, "first_name": "Eve"},
+            }
+        },
+    ],
+    ids=["bot", "channel", "inline bot", "forwarded"],
+)
+async def test_words_that_their_sender_did_not_write_answer_nothing(
+    world: TelegramWorld, inbox: RecordingInbox, extra: dict[str, object]
+) -> None:
+    """Bots, channels, inline bots and forwarded messages are ignored."""
+    await world.channel.start(inbox)
+    await world.server.say(CHAT, ANA, "/approve 7K3F9Q allow-once", **extra)
+    await world.server.say(CHAT, ANA, "/approve 7K3F9Q deny")
+
+    (inbound,) = await inbox.take()
+    await world.channel.stop()
+
+    assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
+
+
+async def test_a_command_for_another_bot_is_not_ours(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """``/approve@other_bot`` is ignored, ``/approve@us`` counts."""
+    await world.channel.start(inbox)
+    await world.server.say(GROUP, ANA, "/approve@other_bot 7K3F9Q allow-once")
+    await world.server.say(GROUP, ANA, "/approve@Sayso_Test_Bot 7K3F9Q deny")
+
+    (inbound,) = await inbox.take()
+    await world.channel.stop()
+
+    assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
+    assert inbound.place == Target("telegram", str(GROUP))
+
+
+async def test_a_forum_topic_is_written_to_and_heard(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """A prompt goes to its topic, and an answer there comes from it."""
+    topic = Target("telegram", str(GROUP), thread="5")
+    await world.channel.start(inbox)
+    message = await world.channel.post(topic, build_prompt(approval()))
+    extra = {"message_thread_id": 5, "is_topic_message": True}
+    await world.server.say(GROUP, ANA, "/approve 7K3F9Q perhaps", **extra)
+
+    (inbound,) = await inbox.take()
+    await world.server.until(lambda: len(world.server.messages(GROUP)) == 3)
+    await world.channel.stop()
+
+    assert inbound.place == topic
+    assert world.server.state.message(GROUP, int(message))["message_thread_id"] == 5
+    assert world.server.messages(GROUP)[-1]["message_thread_id"] == 5
+
+
+async def test_foreign_callback_data_is_told(world: TelegramWorld, inbox: RecordingInbox) -> None:
+    """A button that we did not make decides nothing and says so."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    sent = world.server.state.message(CHAT, int(message))
+    query = world.server.state.press_data(sent, ANA, f"a1|o|{ID}x")
+    await world.server.state.notify()
+
+    (inbound,) = await inbox.take()
+    await world.server.until(lambda: world.server.state.presses[query].answered)
+    await world.channel.stop()
+
+    assert isinstance(inbound.command, Malformed)
+    press = world.server.state.presses[query]
+    assert press.alert
+    assert press.text is not None
+    assert "another version" in press.text
+
+
+async def test_a_long_reply_to_a_press_is_cut_there_and_sent_whole(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """A note over a button holds 200 characters; the rest is not lost."""
+    words = "already decided " * 20
+
+    @dataclass
+    class Talkative:
+        async def receive(self, inbound: object) -> Reply:
+            return Reply(redact(words))
+
+    await world.channel.start(Talkative())
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.DENY)
+    await world.told(words.strip())
+    await world.channel.stop()
+
+    (press,) = world.server.state.presses.values()
+    assert press.text is not None
+    assert press.text.endswith("…")

@@ -1,0 +1,151 @@
+"""Answers stay at Telegram until they are committed."""
+
+import asyncio
+
+from telegram.error import TelegramError
+
+from channels.base import Channel
+from channels.cards import build_prompt
+from channels.commands import Approve
+from channels.telegram.channel import TelegramChannel
+from core.model.approval import ApprovalReply
+from tests.channels.telegram.world import ANA, CHAT, TelegramWorld, channel_for
+from tests.contracts.channel_examples import ID, approval
+from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.emulators.telegram import TelegramServer
+
+
+async def test_an_update_is_confirmed_only_after_the_commit(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """While the inbox works, the press is still at the platform: a kill loses nothing."""
+    inbox.delay = 0.5
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.DENY)
+    await asyncio.sleep(0.3)
+
+    assert inbox.got == []
+    assert len(world.server.state.updates) == 1
+
+    await inbox.take()
+    await world.server.until(lambda: world.server.state.updates == [])
+    await world.channel.stop()
+
+
+async def test_a_gateway_that_dies_in_between_gets_the_press_again(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """An inbox that never returns, then a new channel: the press arrives there."""
+    hanging = RecordingInbox(delay=3_600)
+    await world.channel.start(hanging)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.ALLOW_ONCE)
+    await world.server.until(lambda: world.server.count("getUpdates") > 0)
+
+    successor = channel_for(world.server)  # the older poll ends with 409, as after a kill
+    await successor.start(inbox)
+    (inbound,) = await inbox.take()
+    await successor.stop()
+
+    assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
+    assert hanging.got == []
+    await _abandon(world.channel)
+
+
+async def test_the_library_alone_would_have_lost_it(server: TelegramServer) -> None:
+    """Negative control: with a plain queue the update is confirmed before it is handled."""
+    channel = channel_for(server)
+    inbox = RecordingInbox(delay=3_600)
+    await channel.start(inbox)
+    assert channel._app is not None
+    assert channel._app.updater is not None
+    channel._app.updater.update_queue = asyncio.Queue()
+    await server.say(CHAT, ANA, "/pending")
+
+    await server.until(lambda: server.state.updates == [])
+
+    assert inbox.got == []
+    await channel.stop()
+
+
+async def test_a_failing_store_keeps_the_press_and_is_asked_again(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """As often as the store fails, the answer comes again, and each is taken once."""
+    inbox.failures = [BROKEN_STORE]
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.ALLOW_ONCE)
+    await world.type("/pending")
+
+    await inbox.take(2)
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.server.until(lambda: world.server.state.updates == [])
+    await world.channel.stop()
+
+    assert len(inbox.got) == 2
+
+
+async def test_a_fault_of_ours_never_blocks_the_next_answer(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """An update that always breaks the inbox is given up, and its person is told."""
+    inbox.failures = [KeyError("ours")] * 3
+    await world.channel.start(inbox)
+    await world.type("/approve 7K3F9Q deny")
+    await world.type("/pending")
+
+    await inbox.take(seconds=30)
+    await world.told("Sayso failed to take this answer, so it changed nothing")
+    await world.channel.stop()
+
+    assert len(inbox.got) == 1
+
+
+async def test_a_slow_commit_ends_the_wait_at_the_button_and_is_told_in_the_chat(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """The button is acknowledged without a word; success is said after the commit."""
+    inbox.delay = 2.3
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.ALLOW_ONCE)
+    (press,) = world.server.state.presses.values()
+    await world.server.until(lambda: press.answered)
+    assert press.text == ""
+    assert inbox.got == []
+
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+
+async def test_a_query_that_is_too_old_is_told_in_the_chat(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """After an outage the platform takes no answer to the press; the decision counts."""
+    world.server.state.query_seconds = 0
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.ALLOW_ONCE)
+
+    await inbox.take()
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+
+async def _abandon(channel: Channel) -> None:
+    """End what a killed gateway would have left to its kernel."""
+    assert isinstance(channel, TelegramChannel)
+    app = channel._app
+    assert app is not None
+    assert app.updater is not None
+    fetcher = [task for task in asyncio.all_tasks() if "update_fetcher" in repr(task.get_coro())]
+    receivers = [task for task in asyncio.all_tasks() if "receive" in repr(task.get_coro())]
+    for task in receivers:
+        task.cancel()
+    try:
+        await channel.stop()
+    except (asyncio.CancelledError, TelegramError):
+        for task in fetcher:
+            task.cancel()

@@ -1,0 +1,174 @@
+"""The grammar of what people type."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.commands import (
+    REPLY_USAGE,
+    Approve,
+    BareReply,
+    Command,
+    Help,
+    Malformed,
+    PendingList,
+    parse,
+)
+from core.model.approval import ApprovalReply
+
+ONCE, ALWAYS, DENY = ApprovalReply
+CODE = "7k3f9q"
+BOT = "sayso_bot"
+
+
+@pytest.mark.parametrize(
+    ("word", "reply"),
+    [
+        ("allow-once", ONCE),
+        ("allow", ONCE),
+        ("once", ONCE),
+        ("allowonce", ONCE),
+        ("ALLOW-ONCE", ONCE),
+        ("allow-always", ALWAYS),
+        ("always", ALWAYS),
+        ("allowalways", ALWAYS),
+        ("deny", DENY),
+        ("reject", DENY),
+        ("block", DENY),
+    ],
+)
+@pytest.mark.parametrize(
+    "slash", ["/approve", "approve", "/approve@sayso_bot", "@sayso_bot approve"]
+)
+def test_each_alias_in_each_word_order(slash: str, word: str, reply: ApprovalReply) -> None:
+    """Aliases, either word order, slash or mention all mean the same."""
+    expected = Approve(CODE, reply)
+
+    assert parse(f"{slash} 7K3F9Q {word}", bot_name=BOT) == expected
+    assert parse(f"{slash} {word} 7K3F9Q", bot_name=BOT) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/approve 7K3F9Q deny because it is live", Approve(CODE, DENY, "it is live")),
+        ("/approve 7K3F9Q deny: too broad", Approve(CODE, DENY, "too broad")),
+        ("/approve 7K3F9Q deny too broad", Approve(CODE, DENY, "too broad")),
+        ("/approve #7K3F9Q allow-once", Approve(CODE, ONCE)),
+        ("/approve `7K3F9Q` allow-once", Approve(CODE, ONCE)),
+        ("/approve 7K3F9QO1L2 allow-once", Approve("7k3f9q0112", ONCE)),
+        ("/approve reject deny", Approve("reject", DENY)),
+        ("  /approve\n7K3F9Q\tallow-once ", Approve(CODE, ONCE)),
+        ("/pending", PendingList()),
+        ("/pending@Sayso_Bot", PendingList()),
+        ("@sayso_bot pending", PendingList()),
+        ("/help", Help()),
+        ("/start", Help()),
+        ("@sayso_bot", Help()),
+        ("@Sayso_Bot, help", Help()),
+    ],
+)
+def test_what_is_understood(text: str, expected: Command) -> None:
+    """Well-formed commands become typed ones."""
+    assert parse(text, bot_name=BOT) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/approve",
+        "/approve 7K3F9Q",
+        "/approve 7K3F9Q perhaps",
+        "/approve 7K3F9Q allow-once please",
+        "/approve 7K3F9Q allow-once allow-always",
+        "/approve 7K3 allow-once",
+        "/approve 7K3F9Q 30m",
+        "/approve 7K3F9\u200bQ allow-once",
+        "approve 7K3F9Q yes please",
+        "@sayso_bot approve it",
+        "@sayso_bot do something",
+        "/frobnicate@sayso_bot",
+    ],
+)
+def test_what_was_meant_for_us_and_is_not_understood_is_told(text: str) -> None:
+    """A strict grammar says so instead of guessing."""
+    assert isinstance(parse(text, bot_name=BOT), Malformed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "hello",
+        "yes",
+        "no",
+        "deny",
+        "approve",
+        "I approve of this",
+        "approve the deny list tomorrow",
+        "pending",
+        "help",
+        "/frobnicate",
+        "/approve@other_bot 7K3F9Q allow-once",
+        "please /approve 7K3F9Q allow-once",
+        "@other_bot approve 7K3F9Q allow-once",
+    ],
+)
+def test_ordinary_talk_and_other_bots_commands_are_nothing(text: str) -> None:
+    """Chatter never becomes an answer."""
+    assert parse(text, bot_name=BOT) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yes", BareReply(ONCE)),
+        ("Yes.", BareReply(ONCE)),
+        ("y", BareReply(ONCE)),
+        ("once", BareReply(ONCE)),
+        ("always", BareReply(ALWAYS)),
+        ("no", BareReply(DENY)),
+        ("deny", BareReply(DENY)),
+        ("deny because it is live", BareReply(DENY, "it is live")),
+        ("reject too broad", BareReply(DENY, "too broad")),
+        ("no, because it is live", BareReply(DENY, "it is live")),
+        ("no because it is live", BareReply(DENY, "it is live")),
+        ("yes but wait", Malformed(REPLY_USAGE)),
+        ("no problem, go on", Malformed(REPLY_USAGE)),
+        ("always look twice", Malformed(REPLY_USAGE)),
+        ("approve", BareReply(ONCE)),
+        ("what does it do?", None),
+        ("/approve 7K3F9Q deny", Approve(CODE, DENY)),
+    ],
+)
+def test_a_reply_to_a_prompt_may_be_bare(text: str, expected: Command | None) -> None:
+    """Bare words count in a reply, and only whole ones."""
+    assert parse(text, bot_name=BOT, is_reply=True) == expected
+
+
+@given(st.text(max_size=80))
+def test_no_text_allows_unless_it_names_an_approval(text: str) -> None:
+    """Whatever is typed outside a reply, an allowing command names an id and a decision."""
+    command = parse(text, bot_name=BOT)
+
+    assert not isinstance(command, BareReply)
+    if isinstance(command, Approve):
+        assert "approve" in text.lower()
+
+
+@given(st.sampled_from(["yes", "once", "always", "approve"]), st.text(min_size=1, max_size=30))
+def test_an_allowing_reply_with_more_words_never_allows(word: str, more: str) -> None:
+    """``yes`` followed by anything but punctuation is no answer."""
+    command = parse(f"{word} {more}", is_reply=True)
+
+    allows = isinstance(command, BareReply) and command.reply is not DENY
+    assert not allows or not more.split()
+
+
+def test_a_note_is_bounded() -> None:
+    """A reason is cut at 500 characters."""
+    command = parse("/approve 7K3F9Q deny " + "x" * 5_000)
+
+    assert isinstance(command, Approve)
+    assert len(command.note) == 500

@@ -1,0 +1,90 @@
+"""The in-process channel keeps the contract of a real platform."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from channels.base import Channel
+from channels.cards import build_prompt
+from channels.memory import MemoryChannel
+from core.errors import ChannelError
+from core.model.approval import ApprovalReply
+from core.model.identity import Actor, Target
+from tests.contracts.channel import ChannelContract
+from tests.contracts.channel_examples import approval, plan
+from tests.contracts.channel_world import RecordingInbox, until
+
+PERSON = Actor("memory", "ana", "Ana")
+
+
+@dataclass(slots=True)
+class MemoryWorld:
+    """A person who looks at the channel's own list."""
+
+    memory: MemoryChannel = field(default_factory=MemoryChannel)
+    target: Target = field(default_factory=lambda: Target("memory", "desk"))
+
+    @property
+    def channel(self) -> Channel:
+        """Return the channel."""
+        return self.memory
+
+    async def press(self, message: str, reply: ApprovalReply) -> None:
+        """Press a button."""
+        await self.memory.press(message, reply, PERSON)
+
+    async def type(self, text: str) -> None:
+        """Type a message."""
+        await self.memory.say(self.target, text, PERSON)
+
+    async def told(self, words: str) -> None:
+        """Wait for a reply."""
+        await until(lambda: any(words in reply.text.text for reply in self.memory.replies))
+
+    async def shows(self, message: str, words: str) -> None:
+        """Look at a message."""
+        shown = self.memory.shown[message]
+        texts = [card.headline.text for card in [shown.outcome] if card]
+        texts += [card.code for card in [shown.prompt] if card]
+        texts += [card.text.text for card in [shown.notice] if card]
+        assert any(words in text for text in texts)
+
+    def can_press(self, message: str) -> bool:
+        """Say whether buttons are left."""
+        return bool(self.memory.shown[message].buttons)
+
+
+class TestMemory(ChannelContract):
+    """The contract, on the in-process channel."""
+
+    @pytest.fixture
+    def world(self) -> MemoryWorld:
+        """Return an empty channel."""
+        return MemoryWorld()
+
+    async def test_allow_always_without_a_promise_has_no_button(self) -> None:
+        """Where nothing would be stored, allow-always cannot be pressed."""
+        channel = MemoryChannel()
+        message = await channel.post(Target("memory", "desk"), build_prompt(approval(promise=())))
+
+        with pytest.raises(ChannelError, match="no button allow-always"):
+            await channel.press(message, ApprovalReply.ALLOW_ALWAYS, PERSON)
+
+    async def test_an_empty_command_can_only_be_denied(self) -> None:
+        """Nothing that shows nothing can be allowed."""
+        channel = MemoryChannel()
+        card = build_prompt(approval(plan(text="")))
+        message = await channel.post(Target("memory", "desk"), card)
+
+        assert channel.shown[message].buttons == (ApprovalReply.DENY,)
+
+    async def test_a_bare_yes_counts_only_as_a_reply(self, inbox: RecordingInbox) -> None:
+        """``yes`` alone is talk; as a reply to a prompt it is an answer."""
+        channel = MemoryChannel()
+        await channel.start(inbox)
+        place = Target("memory", "desk")
+        message = await channel.post(place, build_prompt(approval()))
+
+        assert await channel.say(place, "yes", PERSON) is None
+        assert await channel.say(place, "yes", PERSON, to=message) is not None
+        assert inbox.got[0].replied_to == message

@@ -1,0 +1,247 @@
+"""The terminal channel on a real pseudo-terminal, and on plain streams."""
+
+import contextlib
+import io
+import os
+import termios
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from channels.base import Channel
+from channels.cards import build_outcome, build_prompt
+from channels.commands import Approve, Malformed
+from channels.terminal import TerminalChannel
+from core.model.approval import ApprovalReply
+from core.model.identity import Target
+from tests.contracts.channel import ChannelContract
+from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
+from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox, until
+
+_HERE = Target("terminal", "here")
+_LETTERS = {
+    ApprovalReply.ALLOW_ONCE: "a",
+    ApprovalReply.ALLOW_ALWAYS: "A",
+    ApprovalReply.DENY: "d",
+}
+
+
+@dataclass(slots=True)
+class TerminalWorld:
+    """A person at the other end of a pseudo-terminal."""
+
+    master: int
+    channel: Channel
+    target: Target = field(default_factory=lambda: Target("terminal", "here"))
+    screen: str = ""
+
+    async def press(self, message: str, reply: ApprovalReply) -> None:
+        """Type the letter that stands for a button."""
+        await self.type(_LETTERS[reply])
+
+    async def type(self, text: str) -> None:
+        """Type a line."""
+        os.write(self.master, f"{text}\n".encode())
+
+    async def told(self, words: str) -> None:
+        """Wait for words on the screen."""
+        await until(lambda: words in self.look())
+
+    async def shows(self, message: str, words: str) -> None:
+        """Wait for words on the screen."""
+        await self.told(words)
+
+    def can_press(self, message: str) -> bool:
+        """Say whether a prompt is open."""
+        assert isinstance(self.channel, TerminalChannel)
+        return message in self.channel._open
+
+    def look(self) -> str:
+        """Return all that was ever shown, lines joined as they were wrapped."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.screen += os.read(self.master, 65_536).decode()
+        return self.screen.replace("\r\n", "\n")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[TerminalWorld]:
+    """Open a pseudo-terminal of 200 columns without echo."""
+    master, slave = os.openpty()
+    attributes = termios.tcgetattr(slave)
+    attributes[3] &= ~termios.ECHO
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
+    termios.tcsetwinsize(slave, (50, 200))
+    os.set_blocking(master, False)
+    with os.fdopen(os.dup(slave)) as reader, os.fdopen(slave, "w") as writer:
+        yield TerminalWorld(master, TerminalChannel(reader, writer))
+    os.close(master)
+
+
+class TestTerminal(ChannelContract):
+    """The contract, on a pseudo-terminal."""
+
+    async def test_a_letter_with_two_prompts_open_answers_none(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """A letter that could mean either of two prompts decides nothing."""
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
+        await world.type("a")
+
+        (inbound,) = await inbox.take()
+
+        assert isinstance(inbound.command, Malformed)
+        await world.told("Several prompts are open")
+        await world.channel.stop()
+
+    async def test_a_letter_may_name_its_prompt(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """``d CODE`` answers one of several."""
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
+        await world.type("d 2MZZ8X")
+
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve("2mzz8x", ApprovalReply.DENY)
+        await world.channel.stop()
+
+    async def test_what_was_half_typed_never_answers_a_newer_prompt(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """A letter typed before a prompt appeared and confirmed after it answers nothing."""
+        await world.channel.start(inbox)
+        os.write(world.master, b"a")
+        await world.channel.post(world.target, build_prompt(approval()))
+        os.write(world.master, b"\n")
+        await world.type("d")
+
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve(ID, ApprovalReply.DENY)
+        await world.channel.stop()
+
+    async def test_a_whole_line_typed_for_the_prompt_before_still_counts(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """An answer in the terminal's buffer belongs to what was shown when it was typed."""
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.type("a")
+        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
+
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
+        await world.channel.stop()
+
+    async def test_a_failed_inbox_is_told_and_the_answer_can_be_repeated(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """An answer that could not be stored is not called a success."""
+        inbox.failures.append(BROKEN_STORE)
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.type("a")
+        await world.told("the store is away Nothing was decided")
+        assert inbox.got == []
+
+        await world.type("a")
+
+        await inbox.take()
+        await world.channel.stop()
+
+    async def test_no_control_byte_reaches_the_screen(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """Escape sequences in a command are shown, not obeyed; a dumb terminal gets no colours."""
+        await world.channel.start(inbox)
+        text = "echo \x1b[8mhidden\x1b[0m\r\x07\x9b2K\x08 \x1b]52;c;eA\x07"
+        await world.channel.post(world.target, build_prompt(approval(plan(text=text))))
+
+        await world.told("\\u{001B}[8mhidden")
+
+        shown = world.look()
+        assert all(letter == "\n" or letter.isprintable() for letter in shown), repr(shown)
+        await world.channel.stop()
+
+    async def test_colours_only_on_a_terminal_that_has_them(
+        self,
+        world: TerminalWorld,
+        inbox: RecordingInbox,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A colour terminal shows bold; NO_COLOR takes it away."""
+        monkeypatch.setenv("TERM", "xterm-256color")
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.told("\x1b[1m")
+
+        monkeypatch.setenv("NO_COLOR", "1")
+        world.screen = ""
+        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
+        await world.told("2MZZ8X")
+        assert "\x1b" not in world.look()
+        await world.channel.stop()
+
+    async def test_the_other_end_closing_ends_health(self, inbox: RecordingInbox) -> None:
+        """A closed input is reported, not spun on."""
+        reader_end, writer_end = os.pipe()
+        with os.fdopen(reader_end) as reader:
+            channel = TerminalChannel(reader, io.StringIO())
+            await channel.start(inbox)
+            assert (await channel.check()).ok
+            os.close(writer_end)
+            await until(lambda: channel._ended)
+            health = await channel.check()
+            await channel.stop()
+
+        assert not health.ok
+        assert "answer in another channel" in health.detail
+
+
+async def test_lines_longer_than_the_screen_wrap_and_lose_nothing(inbox: RecordingInbox) -> None:
+    """Every character of a long command is on the page, and no line is wider than it."""
+    output = io.StringIO()
+    channel = TerminalChannel(io.StringIO(), output, width=40)
+    command = "x" * 500 + "; rm -rf y"
+    await channel.post(Target("terminal", "t"), build_prompt(approval(plan(text=command))))
+
+    lines = output.getvalue().splitlines()
+    body = "".join(line.removeprefix("│ ") for line in lines)
+    assert command in body
+    framed = [line for line in lines if line.startswith("│")]
+    assert max(map(len, framed)) <= 40
+
+
+async def test_an_ascii_terminal_gets_ascii(tmp_path: Path) -> None:
+    """Frames and foreign letters are written as escapes where the encoding lacks them."""
+    path = tmp_path / "screen"
+    output = io.TextIOWrapper(path.open("wb"), encoding="ascii")
+    channel = TerminalChannel(io.StringIO(), output)
+    await channel.post(_HERE, build_prompt(approval(plan(("cat", "файл")))))
+    await channel.update(_HERE, ID, build_outcome(approval(resolution=resolved())))
+    output.close()
+
+    shown = path.read_text(encoding="ascii")
+    assert "Allow this command?" in shown
+    assert "\\u0444" in shown
+
+
+async def test_answers_can_come_from_a_file(tmp_path: Path, inbox: RecordingInbox) -> None:
+    """A regular file cannot be watched; it is read at once."""
+    path = tmp_path / "answers"
+    path.write_text("/approve 7K3F9Q deny too broad\n")
+    with path.open(encoding="utf-8") as answers:
+        channel = TerminalChannel(answers, io.StringIO())
+        await channel.start(inbox)
+        (inbound,) = await inbox.take()
+        await channel.stop()
+
+    assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY, "too broad")

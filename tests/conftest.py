@@ -1,0 +1,35 @@
+"""Hold the fixtures that several folders share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.core.store.bench import Bench, postgres_bench, sqlite_bench
+from tests.postgres import PostgresServer, running_postgres
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Yield a real PostgreSQL server, one a test process."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """Return the URL of an empty database of its own."""
+    return postgres_server.create()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    """Yield a fresh store on each engine in turn, with a clock that the test moves."""
+    if request.param == "sqlite":
+        benches = sqlite_bench(tmp_path)
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        benches = postgres_bench(server, await asyncio.to_thread(server.create))
+    async for made in benches:
+        yield made

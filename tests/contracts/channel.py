@@ -1,0 +1,208 @@
+"""State once what every channel does; each implementation's tests inherit it."""
+
+import asyncio
+
+import pytest
+
+from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.commands import Approve, Malformed, PendingList
+from core.approvals.rendering import redact
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
+from tests.contracts.channel_world import RecordingInbox, World
+
+
+class ChannelContract:
+    """Inherit and provide the fixture ``world``; ``inbox`` is in ``tests/channels/conftest.py``."""
+
+    async def test_press_arrives_as_a_typed_command(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """A pressed answer names the approval by its whole id, the person and the place."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.press(message, ApprovalReply.ALLOW_ONCE)
+
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
+        assert inbound.actor.channel == world.channel.name
+        assert inbound.actor.account
+        assert inbound.place.channel == world.channel.name
+        await world.told("Allowed once: 7K3F9Q.")
+        await world.channel.stop()
+
+    @pytest.mark.parametrize("reply", list(ApprovalReply))
+    async def test_each_reply_can_be_typed(
+        self, world: World, inbox: RecordingInbox, reply: ApprovalReply
+    ) -> None:
+        """Each decision can be typed with the short code."""
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.type(f"/approve 7K3F9Q {reply}")
+
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve("7k3f9q", reply)
+        await world.channel.stop()
+
+    async def test_final_state_is_shown_and_takes_the_answers_away(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """An updated prompt tells who decided and when, and offers nothing more."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        assert world.can_press(message)
+
+        decided = approval(resolution=resolved())
+        await world.channel.update(world.target, message, build_outcome(decided))
+
+        await world.shows(message, "Allowed once by Ana (telegram 42) at 10:02 UTC")
+        assert not world.can_press(message)
+        await world.channel.stop()
+
+    @pytest.mark.parametrize(
+        ("state", "words"),
+        [
+            (ApprovalState.DENIED, "Denied by Ana (telegram 42) at 10:02 UTC"),
+            (ApprovalState.EXPIRED, "Expired at 10:02 UTC: nobody answered, so nothing ran"),
+            (ApprovalState.CANCELLED, "Withdrawn at 10:02 UTC: nothing ran"),
+        ],
+    )
+    async def test_each_ending_has_its_words(
+        self, world: World, inbox: RecordingInbox, state: ApprovalState, words: str
+    ) -> None:
+        """Denied, expired and withdrawn prompts say so."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        ended: Approval = approval(resolution=resolved(state, None))
+        await world.channel.update(world.target, message, build_outcome(ended))
+
+        await world.shows(message, words)
+        await world.channel.stop()
+
+    async def test_malformed_answer_is_told(self, world: World, inbox: RecordingInbox) -> None:
+        """A command that is not understood is answered with its usage."""
+        await world.channel.start(inbox)
+        await world.type("/approve 7K3F9Q perhaps")
+
+        await world.told("Not understood, so nothing was changed")
+
+        assert isinstance(inbox.got[0].command, Malformed)
+        await world.channel.stop()
+
+    async def test_pending_list_can_be_asked_for(self, world: World, inbox: RecordingInbox) -> None:
+        """``/pending`` reaches the inbox."""
+        await world.channel.start(inbox)
+        await world.type("/pending")
+
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == PendingList()
+        await world.channel.stop()
+
+    async def test_each_event_has_its_own_key(self, world: World, inbox: RecordingInbox) -> None:
+        """Two answers never share a key, so that neither passes for a redelivery."""
+        await world.channel.start(inbox)
+        await world.type("/approve 7K3F9Q deny not now")
+        await world.type("/approve 7K3F9Q deny not now")
+
+        first, second = await inbox.take(2)
+
+        assert first.key != second.key
+        await world.channel.stop()
+
+    async def test_answers_given_while_stopped_count_after_a_restart(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """A press that nobody listened to arrives after the next start."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.channel.stop()
+        await world.press(message, ApprovalReply.DENY)
+        assert inbox.got == []
+
+        await world.channel.start(inbox)
+        (inbound,) = await inbox.take()
+
+        assert inbound.command == Approve(ID, ApprovalReply.DENY)
+        await world.channel.stop()
+
+    async def test_a_notice_is_shown(self, world: World, inbox: RecordingInbox) -> None:
+        """A notice appears in the place that it is sent to."""
+        await world.channel.start(inbox)
+        message = await world.channel.notify(world.target, NoticeCard(redact("Half time passed")))
+
+        await world.shows(message, "Half time passed")
+        await world.channel.stop()
+
+    async def test_update_of_a_vanished_message_is_no_error(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """Where there is nothing left to edit, the update just ends."""
+        await world.channel.start(inbox)
+        outcome = build_outcome(approval(resolution=resolved()))
+
+        await world.channel.update(world.target, "999999", outcome)
+
+        await world.channel.stop()
+
+    async def test_two_updates_alike_are_no_error(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """An edit repeated after a crash changes nothing and raises nothing."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        outcome = build_outcome(approval(resolution=resolved()))
+
+        await world.channel.update(world.target, message, outcome)
+        await world.channel.update(world.target, message, outcome)
+
+        await world.shows(message, "Allowed once by Ana")
+        await world.channel.stop()
+
+    async def test_two_prompts_alike_are_told_apart(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """The same command asked twice shows two codes, and an answer names one of them."""
+        await world.channel.start(inbox)
+        of = plan(("ls",))
+        first = await world.channel.post(world.target, build_prompt(approval(of)))
+        second = await world.channel.post(world.target, build_prompt(approval(of, id=OTHER_ID)))
+
+        await world.shows(first, "7K3F9Q")
+        await world.shows(second, "2MZZ8X")
+        await world.type("/approve 2MZZ8X allow-once")
+
+        (inbound,) = await inbox.take()
+        assert inbound.command == Approve("2mzz8x", ApprovalReply.ALLOW_ONCE)
+        await world.channel.stop()
+
+    async def test_check_follows_start_and_stop(self, world: World, inbox: RecordingInbox) -> None:
+        """Health is good only between start and stop."""
+        before = await world.channel.check()
+        await world.channel.start(inbox)
+        during = await world.channel.check()
+        await world.channel.stop()
+        after = await world.channel.check()
+
+        assert (before.ok, during.ok, after.ok) == (False, True, False)
+        assert during.detail
+
+    async def test_stop_leaves_no_task_behind(self, world: World, inbox: RecordingInbox) -> None:
+        """After stop nothing of the channel runs, and a second stop is harmless."""
+        before = asyncio.all_tasks()
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.channel.stop()
+        await world.channel.stop()
+
+        left = {task for task in asyncio.all_tasks() - before if _of_a_channel(task)}
+        assert left == set()
+
+
+def _of_a_channel(task: asyncio.Task[object]) -> bool:
+    coroutine = task.get_coro()
+    # The emulator's own connections live on; everything else belongs to the channel.
+    code = getattr(coroutine, "cr_code", None)
+    return code is None or "aiohttp" not in code.co_filename

@@ -1,0 +1,75 @@
+"""What stands around a channel under test: the inbox behind it, the people before it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from channels.base import Channel, Inbound, Reply, Tone
+from channels.commands import Malformed
+from core.approvals.rendering import redact
+from core.errors import SaysoError
+from core.model.approval import ApprovalReply
+from core.model.identity import Target
+
+
+@dataclass(slots=True)
+class RecordingInbox:
+    """Note what comes in and answer with true-looking sentences."""
+
+    got: list[Inbound] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+    delay: float = 0.0
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Fail as often as asked, then take an event once by its key."""
+        await asyncio.sleep(self.delay)
+        if self.failures:
+            raise self.failures.pop(0)
+        if inbound.key not in [known.key for known in self.got]:
+            self.got.append(inbound)
+        self.arrived.set()
+        if isinstance(inbound.command, Malformed):
+            return Reply(redact(inbound.command.usage), Tone.REFUSED)
+        return Reply(redact("Allowed once: 7K3F9Q."), Tone.OK)
+
+    async def take(self, number: int = 1, seconds: float = 10.0) -> list[Inbound]:
+        """Wait until so many events came in."""
+        async with asyncio.timeout(seconds):
+            while len(self.got) < number:
+                self.arrived.clear()
+                await self.arrived.wait()
+        return self.got
+
+
+class World(Protocol):
+    """A channel together with the people at the other end."""
+
+    channel: Channel
+    target: Target
+
+    async def press(self, message: str, reply: ApprovalReply) -> None:
+        """Press a prompt's button, or do what stands for it."""
+
+    async def type(self, text: str) -> None:
+        """Type a line into the place of the prompts."""
+
+    async def told(self, words: str) -> None:
+        """Wait until a person was told these words."""
+
+    async def shows(self, message: str, words: str) -> None:
+        """Wait until the place shows these words for a message."""
+
+    def can_press(self, message: str) -> bool:
+        """Say whether a message still offers its answers."""
+
+
+async def until(met: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait until something is so, for what offers no event."""
+    async with asyncio.timeout(seconds):
+        while not met():
+            await asyncio.sleep(0.005)
+
+
+BROKEN_STORE = SaysoError("the store is away")

@@ -1,0 +1,192 @@
+"""What every engine must do with approvals."""
+
+import asyncio
+
+import pytest
+
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.result import Denied
+from core.store import approvals, events, outbox, runs
+from tests.core.store.bench import Bench
+from tests.core.store.making import (
+    ALICE,
+    ALWAYS,
+    BOB,
+    DENY,
+    MINUTE,
+    ONCE,
+    SESSION,
+    draft,
+    new_id,
+)
+
+
+async def test_what_is_created_is_what_is_read_back(bench: Bench) -> None:
+    """Plan, evaluation, requester and origin survive the round trip exactly."""
+    question = draft(timeout_ms=5 * MINUTE)
+    made = await bench.store.write(approvals.create, question)
+    read = await bench.store.read(approvals.get, question.id)
+    assert made.fresh
+    assert made.approval == read
+    assert read is not None
+    assert (read.plan, read.evaluation) == (question.plan, question.evaluation)
+    assert (read.requester, read.origin) == (question.requester, question.origin)
+    assert read.deadline_ms == read.created_ms + 5 * MINUTE
+    assert read.resolution is None
+
+
+async def test_a_known_request_key_returns_its_approval(bench: Bench) -> None:
+    """The same request twice is one approval with one prompt."""
+    first = await bench.store.write(approvals.create, draft(key="k1"))
+    second = await bench.store.write(approvals.create, draft(key="k1"))
+    assert (second.fresh, second.approval) == (False, first.approval)
+    assert len(await bench.store.write(outbox.claim, 10, 1000, ("telegram",))) == 1
+    assert await bench.store.read(runs.by_request_key, "k1") == first.approval.id
+
+
+async def test_a_taken_code_is_refused_and_leaves_nothing(bench: Bench) -> None:
+    """Two ids with the same first six characters never live side by side."""
+    first = await bench.ask()
+    twin = ApprovalId(first[:6] + new_id()[6:])
+    with pytest.raises(approvals.CodeTaken):
+        await bench.store.write(approvals.create, draft(twin, key="k2"))
+    assert await bench.store.read(approvals.get, twin) is None
+    assert await bench.store.read(runs.by_request_key, "k2") is None
+
+
+@pytest.mark.parametrize("reply", [ONCE, ALWAYS, DENY])
+async def test_the_first_answer_wins_and_the_second_is_told_who_did(
+    bench: Bench, reply: str
+) -> None:
+    """One winner; the loser sees the true state, person and reply."""
+    asked = await bench.ask()
+    chosen = approvals.answer
+    won = await bench.store.write(chosen, asked, _reply(reply), ALICE, "tg:1", "because")
+    lost = await bench.store.write(chosen, asked, DENY if reply != DENY else ONCE, BOB, "tg:2")
+    assert won is not None
+    assert lost is not None
+    assert (won.won, won.repeated, lost.won, lost.repeated) == (True, False, False, False)
+    assert lost.approval == won.approval
+    ended = lost.approval.resolution
+    assert ended is not None
+    assert (ended.by, ended.reply, ended.note) == (ALICE, reply, "because")
+    assert ended.state is (ApprovalState.DENIED if reply == DENY else ApprovalState.ALLOWED)
+
+
+async def test_the_same_inbound_message_gets_the_same_answer(bench: Bench) -> None:
+    """A redelivered update is told again whether it won."""
+    asked = await bench.ask()
+    write = bench.store.write
+    await write(approvals.answer, asked, ONCE, ALICE, "tg:1")
+    await write(approvals.answer, asked, DENY, BOB, "tg:2")
+    again = await write(approvals.answer, asked, ONCE, ALICE, "tg:1")
+    loser = await write(approvals.answer, asked, DENY, BOB, "tg:2")
+    assert again is not None
+    assert loser is not None
+    assert (again.won, again.repeated) == (True, True)
+    assert (loser.won, loser.repeated) == (False, True)
+
+
+async def test_an_unknown_id_has_no_answer(bench: Bench) -> None:
+    """Nothing is invented for an id that was never made."""
+    assert await bench.store.write(approvals.answer, new_id(), ONCE, ALICE, "tg:9") is None
+    assert await bench.store.write(approvals.cancel, new_id(), "gone") is None
+
+
+async def test_allow_queues_exactly_one_run(bench: Bench) -> None:
+    """The run carries the plan that was approved."""
+    asked = await bench.ask(draft(text="git push origin"))
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    queued = await bench.store.read(runs.queued, 10)
+    assert [run_id for run_id, _ in queued] == [asked]
+    assert queued[0][1].text == "git push origin"
+
+
+async def test_deny_tells_the_session_and_the_asker(bench: Bench) -> None:
+    """The event and the outcome carry the person's words."""
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, asked, DENY, ALICE, None, "not today")
+    told = await bench.store.read(events.drain, SESSION)
+    assert told[0].text == f"Exec denied (node=gateway, id={asked}, approver_denied: not today)"
+    assert await bench.store.read(runs.outcome, asked) == Denied(
+        asked, DenialReason.APPROVER_DENIED, "Alice denied it: not today"
+    )
+
+
+async def test_find_reads_what_people_type(bench: Bench) -> None:
+    """Id, code in any case with look-alikes, prefix among the pending; never three characters."""
+    asked = await bench.ask(draft(ApprovalId("10a0bc" + new_id()[6:])))
+    other = await bench.ask(draft(ApprovalId("10a0bd" + new_id()[6:])))
+    ended = await bench.ask(draft(ApprovalId("10a0be" + new_id()[6:])))
+    await bench.store.write(approvals.cancel, ended, "")
+    for words, expected in {
+        asked: {asked},
+        asked.upper(): {asked},
+        "10A0BC": {asked},
+        " lOaObc ": {asked},
+        "IoAobE": {ended},
+        "10a0": {asked, other},
+        asked[:9]: {asked},
+        ended[:9]: set(),
+        "10a": set(),
+        "zzzzzz": set(),
+        "%": set(),
+        "": set(),
+    }.items():
+        found = await bench.store.read(approvals.find, words)
+        assert {approval.id for approval in found} == expected, words
+
+
+async def test_pending_pages_by_the_soonest_deadline(bench: Bench) -> None:
+    """Pages never overlap and never skip."""
+    asked = [await bench.ask(draft(timeout_ms=MINUTE * (9 - n // 2))) for n in range(6)]
+    seen: list[ApprovalId] = []
+    while page := await bench.store.read(approvals.pending, 2, seen[-1] if seen else None):
+        seen.extend(approval.id for approval in page)
+    assert sorted(seen) == sorted(asked)
+    deadlines = [(await _get(bench, one)).deadline_ms for one in seen]
+    assert deadlines == sorted(deadlines)
+
+
+async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: Bench) -> None:
+    """A listener hears creation and decision; a failed operation wakes nobody."""
+    asked = await bench.ask()
+    assert {f"approval:{asked}", "outbox", "deadline"} <= set(bench.notes)
+    bench.notes.clear()
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    assert {f"approval:{asked}", f"run:{asked}"} <= set(bench.notes)
+    bench.notes.clear()
+    with pytest.raises(approvals.CodeTaken):
+        await bench.ask(draft(ApprovalId(asked[:6] + new_id()[6:])))
+    await asyncio.sleep(0)
+    assert bench.notes == []
+
+
+async def test_history_lists_the_newest_first(bench: Bench) -> None:
+    """Asked and unasked alike, filtered by agent and time."""
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    await bench.advance(2000)
+    second = await bench.ask()
+    rows = await bench.store.read(approvals.history, 10)
+    assert [row.id for row in rows] == [second, asked]
+    assert (rows[1].by, rows[1].state, rows[1].reason) == (
+        ALICE,
+        ApprovalState.DENIED,
+        DenialReason.APPROVER_DENIED,
+    )
+    older = await bench.store.read(approvals.history, 10, rows[0].at_ms)
+    assert [row.id for row in older] == [asked]
+    assert await bench.store.read(approvals.history, 10, None, "nobody") == ()
+
+
+def _reply(words: str) -> ApprovalReply:
+    return ApprovalReply(words)
+
+
+async def _get(bench: Bench, approval_id: ApprovalId) -> Approval:
+    found = await bench.store.read(approvals.get, approval_id)
+    assert found is not None
+    return found

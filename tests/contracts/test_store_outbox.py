@@ -1,0 +1,242 @@
+"""What every engine must do with the outbox, cursors, leases and retention."""
+
+import asyncio
+
+import pytest
+
+from core.model.identity import Target
+from core.store import approvals, cursors, events, leases, outbox, prune, replicas, runs
+from core.store.outbox import OutboxItem, OutboxKind
+from tests.core.store.bench import Bench
+from tests.core.store.making import (
+    ALICE,
+    DENY,
+    GROUP,
+    MINUTE,
+    ONCE,
+    PAGE,
+    SESSION,
+    draft,
+    finished,
+    run_draft,
+)
+
+_BOTH = ("telegram", "terminal")
+
+
+async def _claim(bench: Bench, channels: tuple[str, ...] = _BOTH) -> list[OutboxItem]:
+    return list(await bench.store.write(outbox.claim, 10, 5_000, channels))
+
+
+async def test_a_prompt_is_claimed_once_by_its_own_channel(bench: Bench) -> None:
+    """Six senders claim at the same time; each item goes to one of them."""
+    await bench.ask(draft(targets=(GROUP, PAGE)))
+    assert await _claim(bench, ("slack",)) == []
+    claims = await asyncio.gather(*(_claim(bench) for _ in range(6)))
+    items = [item for claimed in claims for item in claimed]
+    assert {item.target for item in items} == {GROUP, PAGE}
+    assert len(items) == 2
+    assert all(item.kind is OutboxKind.PROMPT and item.attempts == 1 for item in items)
+
+
+async def test_every_shown_copy_gets_its_edit(bench: Bench) -> None:
+    """Two copies shown: two edits with their messages; done edits close the surfaces."""
+    asked = await bench.ask(draft(targets=(GROUP, PAGE)))
+    shown = await bench.send_all()
+    assert await bench.store.read(outbox.open_surfaces) == 0
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    assert await bench.store.read(outbox.open_surfaces) == 2
+    edits = await bench.send_all("ignored")
+    assert {(edit.kind, edit.message, edit.target) for edit in edits} == {
+        (OutboxKind.EDIT, f"m{item.id}", item.target) for item in shown
+    }
+    assert await bench.store.read(outbox.open_surfaces) == 0
+    assert await _claim(bench) == []
+
+
+async def test_a_prompt_sent_after_the_decision_is_edited(bench: Bench) -> None:
+    """The decision fell while the platform was accepting the prompt."""
+    asked = await bench.ask()
+    (item,) = await _claim(bench)
+    await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    assert await bench.store.write(outbox.sent, item.id, "late")
+    assert await bench.store.read(outbox.open_surfaces) == 1
+    (edit,) = await _claim(bench)
+    assert (edit.kind, edit.message) == (OutboxKind.EDIT, "late")
+
+
+async def test_an_unsent_prompt_of_an_ended_approval_is_dropped(bench: Bench) -> None:
+    """Whether never claimed or given back: nobody is asked what is already decided."""
+    first, second = await bench.ask(), await bench.ask()
+    claimed = {item.approval_id: item for item in await _claim(bench)}
+    await bench.store.write(outbox.retry, claimed[first].id, 0, False)
+    for asked in (first, second):
+        await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    await bench.store.write(outbox.retry, claimed[second].id, 0, True)
+    assert await _claim(bench) == []
+    assert await bench.store.read(outbox.next_due) is None
+
+
+async def test_retry_waits_and_counts(bench: Bench) -> None:
+    """The delay is kept; the next claim says how often and whether it may have arrived."""
+    await bench.ask(draft(timeout_ms=10 * MINUTE))
+    (item,) = await _claim(bench)
+    await bench.store.write(outbox.retry, item.id, 30_000, True)
+    assert await _claim(bench) == []
+    await bench.advance(31_000)
+    (again,) = await _claim(bench)
+    assert (again.id, again.attempts, again.uncertain) == (item.id, 2, True)
+
+
+async def test_a_lapsed_claim_is_sent_again_but_a_notice_is_not(bench: Bench) -> None:
+    """A lost question would be worse than two copies; a repeated notice is only noise."""
+    await bench.ask(draft(timeout_ms=10 * MINUTE))
+    write = bench.store.write
+    assert await write(outbox.enqueue_notice, None, PAGE, "{}", "digest:1")
+    assert not await write(outbox.enqueue_notice, None, PAGE, "{}", "digest:1")
+    assert len(await _claim(bench)) == 2
+    await bench.advance(6_000)
+    (again,) = await _claim(bench)
+    assert (again.kind, again.uncertain) == (OutboxKind.PROMPT, True)
+
+
+async def test_two_sends_of_one_prompt_both_get_edited(bench: Bench) -> None:
+    """The first sender was slow, not dead: both copies end in the true state."""
+    asked = await bench.ask(draft(timeout_ms=10 * MINUTE))
+    (item,) = await _claim(bench)
+    await bench.advance(6_000)
+    (again,) = await _claim(bench)
+    assert again.id == item.id
+    for message in ("one", "two", "two"):
+        await bench.store.write(outbox.sent, item.id, message)
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    assert {edit.message for edit in await _claim(bench)} == {"one", "two"}
+
+
+async def test_reconcile_frees_the_claims_of_a_dead_sender(bench: Bench) -> None:
+    """After a restart a claimed prompt is due again, marked uncertain."""
+    await bench.ask(draft(timeout_ms=10 * MINUTE))
+    (item,) = await _claim(bench)
+    store = await bench.again()
+    if bench.engine == "postgres":  # another replica may still be sending: its claim must end
+        await bench.advance(6_000)
+    await store.write(outbox.reconcile)
+    (again,) = await _claim(bench)
+    assert (again.id, again.uncertain) == (item.id, True)
+
+
+async def test_reconcile_leaves_living_claims_alone(bench: Bench) -> None:
+    """Called at any time, it never takes work from this process's own senders."""
+    await bench.ask()
+    assert len(await _claim(bench)) == 1
+    await bench.store.write(outbox.reconcile)
+    assert await _claim(bench) == []
+
+
+async def test_a_dropped_edit_closes_its_surface(bench: Bench) -> None:
+    """The message was deleted at the platform: nothing is left to mend."""
+    asked = await bench.ask()
+    await bench.send_all()
+    await bench.store.write(approvals.cancel, asked, "")
+    (edit,) = await _claim(bench)
+    await bench.store.write(outbox.drop, edit.id, "message was deleted")
+    assert await bench.store.read(outbox.open_surfaces) == 0
+    assert await bench.store.read(outbox.next_due) is None
+
+
+async def test_decision_and_send_at_the_same_moment_leave_no_stale_copy(bench: Bench) -> None:
+    """Whichever commits first, each shown copy has its edit."""
+    for _ in range(12):
+        asked = await bench.ask()
+        (item,) = await _claim(bench)
+        await asyncio.gather(
+            bench.store.write(outbox.sent, item.id, f"m{item.id}"),
+            bench.store.write(approvals.answer, asked, DENY, ALICE, None),
+        )
+        (edit,) = await _claim(bench)
+        assert (edit.kind, edit.message) == (OutboxKind.EDIT, f"m{item.id}")
+        await bench.store.write(outbox.sent, edit.id, "")
+
+
+async def test_targets_and_payloads_survive(bench: Bench) -> None:
+    """All four parts of a target and any JSON text come back."""
+    target = Target("terminal", "tty", "acc", "thread")
+    await bench.store.write(outbox.enqueue_notice, None, target, '{"t": "\\u0000é"}', "n")
+    (item,) = await _claim(bench)
+    assert (item.target, item.payload, item.approval_id) == (target, '{"t": "\\u0000é"}', None)
+
+
+async def test_a_cursor_is_fenced_by_the_younger_token(bench: Bench) -> None:
+    """A frozen poller that wakes up cannot move the position back."""
+    write = bench.store.write
+    assert await bench.store.read(cursors.get, "telegram") is None
+    old = await write(leases.acquire, "telegram", "a", 3_000)
+    assert old is not None
+    assert await write(leases.acquire, "telegram", "b", 3_000) is None
+    assert await write(cursors.set, "telegram", "5", old.token)
+    await bench.advance(4_000)
+    new = await write(leases.acquire, "telegram", "b", 3_000)
+    assert new is not None
+    assert new.token > old.token
+    assert not await write(cursors.set, "telegram", "6", old.token)
+    assert not await write(leases.renew, old, 3_000)
+    assert await write(cursors.set, "telegram", "9", new.token)
+    assert not await write(cursors.set, "telegram", "7", old.token)
+    assert await bench.store.read(cursors.get, "telegram") == "9"
+
+
+async def test_a_released_lease_is_free_at_once(bench: Bench) -> None:
+    """Renewed it stays held beyond its first end; released it is free, with a new token."""
+    write = bench.store.write
+    held = await write(leases.acquire, "poll", "a", 3_000)
+    assert held is not None
+    await bench.advance(2_000)
+    assert await write(leases.renew, held, 3_000)
+    await bench.advance(2_000)
+    assert await write(leases.acquire, "poll", "b", 3_000) is None
+    await write(leases.release, held)
+    taken = await write(leases.acquire, "poll", "b", 3_000)
+    assert taken is not None
+    assert taken.token == held.token + 1
+
+
+async def test_replicas_live_as_long_as_they_beat(bench: Bench) -> None:
+    """A beat extends, silence ends, leaving ends at once."""
+    await bench.store.write(replicas.heartbeat, "a", 2_000)
+    await bench.store.write(replicas.heartbeat, "b", 60_000)
+    assert set(await bench.store.read(replicas.alive)) == {"a", "b"}
+    await bench.advance(3_000)
+    assert set(await bench.store.read(replicas.alive)) == {"b"}
+    await bench.store.write(replicas.leave, "b")
+    assert await bench.store.read(replicas.alive) == ()
+
+
+@pytest.mark.parametrize("acked", [0, 99])
+async def test_retention_forgets_only_what_is_over(bench: Bench, acked: int) -> None:
+    """Pending, queued, owed, shown-but-unedited and unacknowledged things stay."""
+    write, read = bench.store.write, bench.store.read
+    pending, queued, shown, over = [
+        await bench.ask(draft(timeout_ms=99 * MINUTE, key=f"k{n}", targets=())) for n in range(4)
+    ]
+    await write(approvals.answer, queued, ONCE, ALICE, "in:1")
+    await write(approvals.answer, over, DENY, ALICE, "in:2")
+    copy = await bench.ask(draft(timeout_ms=99 * MINUTE))
+    await bench.send_all()
+    await write(approvals.answer, copy, DENY, ALICE, None)
+    run = run_draft()
+    await write(runs.begin, run)
+    await write(runs.finish, run.id, finished(run.id))
+    await write(events.ack, SESSION, acked)
+    await bench.advance(30 * MINUTE)
+    now = (await write(approvals.create, draft())).approval.created_ms
+    forgotten = 0
+    while gone := await write(prune, now - MINUTE, 1):
+        forgotten += gone
+    assert await read(approvals.get, over) is None
+    assert await read(runs.by_request_key, "k3") is None
+    assert await read(runs.outcome, run.id) is None
+    for kept in (pending, queued, copy, shown):
+        assert await read(approvals.get, kept) is not None
+    told = await read(events.drain, SESSION)
+    assert [event.seq for event in told] == ([] if acked else [1, 2, 3, 4])
+    assert forgotten == (2 + 4 if acked else 2)

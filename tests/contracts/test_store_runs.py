@@ -1,0 +1,201 @@
+"""What every engine must do with runs and session events."""
+
+import asyncio
+
+import pytest
+
+from core.model.decision import DenialReason
+from core.model.events import EventKind
+from core.model.identity import SessionKey
+from core.model.result import Denied, Finished, Output, Unknown
+from core.store import approvals, events, replicas, runs
+from core.store.drafts import OrphanedRun
+from core.store.states import RowState
+from tests.core.store.bench import Bench
+from tests.core.store.making import ALICE, ONCE, SESSION, draft, finished, new_id, run_draft
+
+
+async def test_an_allowed_run_tells_its_start_and_end(bench: Bench) -> None:
+    """Begin, running once, finish once; the texts are the seeds'."""
+    run = run_draft()
+    write = bench.store.write
+    assert await write(runs.begin, run)
+    assert await bench.store.read(runs.outcome, run.id) is None
+    assert await write(runs.running, run.id, 10)
+    assert not await write(runs.running, run.id, 20)
+    assert await write(runs.finish, run.id, finished(run.id, 3), "boot-1")
+    assert not await write(runs.finish, run.id, finished(run.id, 0))
+    told = await bench.store.read(events.drain, SESSION)
+    place = f"node=gateway, id={run.id}"
+    assert [event.text for event in told] == [
+        f"Exec started ({place})",
+        f"Exec running ({place}, 10s)",
+        f"Exec finished ({place}, code=3)\ndone\n",
+    ]
+    assert [event.seq for event in told] == [1, 2, 3]
+    assert await bench.store.read(runs.outcome, run.id) == finished(run.id, 3)
+    assert {f"run:{run.id}", f"session:{SESSION}"} <= set(bench.notes)
+
+
+async def test_an_id_or_a_request_key_begins_once(bench: Bench) -> None:
+    """The second begin is refused, whoever asks."""
+    run = run_draft(key="k")
+    assert await bench.store.write(runs.begin, run)
+    assert not await bench.store.write(runs.begin, run_draft(run.id))
+    assert not await bench.store.write(runs.begin, run_draft(key="k"))
+    assert await bench.store.read(runs.by_request_key, "k") == run.id
+    assert len(await bench.store.read(events.drain, SESSION)) == 1
+
+
+async def test_an_approved_run_starts_once(bench: Bench) -> None:
+    """Of two owners that claim at the same time, one may start."""
+    asked = await bench.ask()
+    assert not await bench.store.write(runs.start, asked, "boot-1")
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    claims = await asyncio.gather(
+        *(bench.store.write(runs.start, asked, f"boot-{n}") for n in range(6))
+    )
+    assert sorted(claims) == [False] * 5 + [True]
+    assert await bench.store.read(runs.queued, 10) == ()
+    started = await bench.store.read(events.drain, SESSION)
+    assert [event.kind for event in started] == [EventKind.STARTED]
+
+
+async def test_only_its_owner_finishes_a_run(bench: Bench) -> None:
+    """A result from another boot is refused."""
+    run = run_draft(owner="boot-1")
+    await bench.store.write(runs.begin, run)
+    assert not await bench.store.write(runs.finish, run.id, finished(run.id), "boot-2")
+    assert await bench.store.write(runs.finish, run.id, finished(run.id), "boot-1")
+
+
+async def test_a_run_that_never_spawned_is_refused_once(bench: Bench) -> None:
+    """Queued or claimed, but not once a process is known."""
+    asked = await bench.ask()
+    write = bench.store.write
+    await write(approvals.answer, asked, ONCE, ALICE, None)
+    assert await write(runs.refuse, asked, DenialReason.PLAN_DRIFT, "git was replaced")
+    assert not await write(runs.refuse, asked, DenialReason.PLAN_DRIFT, "git was replaced")
+    assert not await write(runs.start, asked, "boot-1")
+    assert await bench.store.read(runs.outcome, asked) == Denied(
+        asked, DenialReason.PLAN_DRIFT, "git was replaced"
+    )
+    run = run_draft()
+    await write(runs.begin, run)
+    await write(runs.identify, run.id, 10, 10, 5, "boot")
+    assert not await write(runs.refuse, run.id, DenialReason.SPAWN_FAILED, "")
+
+
+async def test_a_policy_denial_is_recorded_and_told(bench: Bench) -> None:
+    """The row, the event and the history say why."""
+    run = run_draft(key="k")
+    why = "rm is forbidden"
+    write = bench.store.write
+    assert await write(runs.record_denied, run, DenialReason.SECURITY_DENY, why)
+    assert not await write(runs.record_denied, run, DenialReason.SECURITY_DENY, why)
+    assert not await write(runs.begin, run)
+    assert await bench.store.read(runs.outcome, run.id) == Denied(
+        run.id, DenialReason.SECURITY_DENY, why
+    )
+    rows = await bench.store.read(approvals.history, 5)
+    assert [(row.state, row.reason) for row in rows] == [
+        (RowState.DENIED, DenialReason.SECURITY_DENY)
+    ]
+
+
+async def test_recovery_names_the_runs_of_the_dead_once(bench: Bench) -> None:
+    """Unknown, one event, the process's identity; the living and the ended are left alone."""
+    write = bench.store.write
+    await write(replicas.heartbeat, "dead", 1_000)
+    lost, over, mine = run_draft(owner="dead"), run_draft(owner="dead"), run_draft(owner="me")
+    for run in (lost, over, mine):
+        await write(runs.begin, run)
+    await write(runs.identify, lost.id, 11, 12, 13, "kernel-boot")
+    await write(runs.finish, over.id, finished(over.id))
+    await bench.advance(5_000)
+    expected = OrphanedRun(lost.id, 11, 12, 13, "kernel-boot")
+    assert await write(runs.recover, "me") == (expected,)
+    assert await write(runs.recover, "me") == ()
+    assert await bench.store.read(runs.outcome, lost.id) == Unknown(lost.id)
+    assert not await write(runs.finish, lost.id, finished(lost.id))
+    told = [event.text for event in await bench.store.read(events.drain, SESSION)]
+    assert told.count(f"Exec finished (node=gateway, id={lost.id}, code=unknown)") == 1
+    assert sum(lost.id in text for text in told) == 2
+
+
+async def test_a_queued_run_survives_recovery(bench: Bench) -> None:
+    """An approval answered before the crash may still run, once."""
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    store = await bench.again()
+    assert await store.write(runs.recover, "next") == ()
+    assert [run_id for run_id, _ in await store.read(runs.queued, 5)] == [asked]
+
+
+async def test_output_that_no_database_can_hold_is_kept_readable(bench: Bench) -> None:
+    """NUL and lone surrogates become U+FFFD; the event's tail is the last 20,000 characters."""
+    run = run_draft()
+    await bench.store.write(runs.begin, run)
+    text = "a\0b\udc80" + "x" * 30_000
+    await bench.store.write(
+        runs.finish, run.id, Finished(run.id, None, 9, Output(text, text, 5, truncated=True), 5)
+    )
+    outcome = await bench.store.read(runs.outcome, run.id)
+    assert isinstance(outcome, Finished)
+    assert outcome.output.text == "a\ufffdb\ufffd" + "x" * 30_000
+    event = (await bench.store.read(events.drain, SESSION))[-1]
+    head, _, tail = event.text.partition("\n")
+    assert head.endswith("code=signal 9)")
+    assert tail == "x" * 20_000
+
+
+async def test_events_come_again_until_acknowledged(bench: Bench) -> None:
+    """The mark only rises, never beyond the last event, and another session is another count."""
+    for _ in range(4):
+        await bench.store.write(runs.begin, run_draft())
+    await bench.store.write(runs.begin, run_draft(session="other"))
+    read, write = bench.store.read, bench.store.write
+    assert [e.seq for e in await read(events.drain, SESSION)] == [1, 2, 3, 4]
+    assert [e.seq for e in await read(events.drain, SESSION, 2, 1)] == [2, 3]
+    assert await write(events.ack, SESSION, 3) == 3
+    assert await write(events.ack, SESSION, 1) == 3
+    assert [e.seq for e in await read(events.drain, SESSION)] == [4]
+    assert await write(events.ack, SESSION, 99) == 4
+    await write(runs.begin, run_draft())
+    assert [e.seq for e in await read(events.drain, SESSION)] == [5]
+    assert [e.seq for e in await read(events.drain, SessionKey("other"))] == [1]
+    assert await write(events.ack, SessionKey("nobody"), 5) == 0
+    assert await read(events.drain, SessionKey("nobody")) == ()
+
+
+async def test_eight_writers_leave_no_gap_in_one_session(bench: Bench) -> None:
+    """A reader that follows its own mark meanwhile sees every number once, in order."""
+    seen: list[int] = []
+
+    async def write_some() -> None:
+        for _ in range(10):
+            await bench.store.write(runs.begin, run_draft(session="busy"))
+
+    async def follow() -> None:
+        while len(seen) < 80:
+            last = seen[-1] if seen else 0
+            told = await bench.store.read(events.drain, SessionKey("busy"), 100, last)
+            seen.extend(event.seq for event in told)
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(follow())
+        for _ in range(8):
+            group.create_task(write_some())
+    assert seen == list(range(1, 81))
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_finishing_never_resurrects(bench: Bench, gone: bool) -> None:
+    """A denied approval has no run to start, finish or refuse."""
+    asked = await bench.ask(draft())
+    if gone:
+        await bench.store.write(approvals.cancel, asked, "")
+    write = bench.store.write
+    assert not await write(runs.start, asked, "boot-1")
+    assert not await write(runs.finish, asked, finished(asked))
+    assert not await write(runs.refuse, new_id(), DenialReason.PLAN_DRIFT, "")

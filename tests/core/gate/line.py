@@ -1,0 +1,122 @@
+"""Build a gate over real parts: SQLite, the journal, the runner, the approvals file."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.approvers import Approvers
+from core.approvals.broker import Answer, Broker, Timing
+from core.approvals.forwarding import Forwarding
+from core.approvals.usage import UsageFile
+from core.audit.journal import AuditJournal
+from core.gate import Gate
+from core.gate.execution import Execution
+from core.gate.rulebook import Rulebook
+from core.hosts.gateway import GatewayHost
+from core.hosts.router import HostRouter
+from core.model.approval import ApprovalReply
+from core.model.command import ExecOverrides, ExecRequest
+from core.model.identity import Actor, Intake, Requester, SessionKey, Target
+from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
+from core.runner.plan import Planner
+from core.runner.process import Runner
+from core.settings import ForwardMode
+from core.store import open_store
+
+ANA = Actor("memory", "ana", "Ana")
+PLACE = Target("memory", "room")
+AGENT = Requester(Intake.SOCKET, "uid:0", (40, 7))
+
+
+def layer(
+    *,
+    security: ExecSecurity = ExecSecurity.ALLOWLIST,
+    ask: ExecAsk = ExecAsk.ON_MISS,
+    fallback: AskFallback = AskFallback.DENY,
+    host: ExecHost = ExecHost.GATEWAY,
+) -> PolicyLayer:
+    """Return a global layer of policy."""
+    return PolicyLayer("tools.exec", host, security, ask, fallback)
+
+
+def request(
+    line: str | None = None,
+    *,
+    cwd: Path = Path("/"),
+    argv: tuple[str, ...] | None = None,
+    key: str | None = None,
+    overrides: ExecOverrides | None = None,
+) -> ExecRequest:
+    """Return a wish of the agent."""
+    return ExecRequest(
+        requester=AGENT,
+        session=SessionKey("main"),
+        cwd=str(cwd),
+        line=line,
+        argv=argv,
+        request_key=key,
+        overrides=overrides or ExecOverrides(),
+    )
+
+
+def says(ref: str, reply: ApprovalReply) -> Answer:
+    """Return Ana's answer."""
+    return Answer(ref=ref, reply=reply, actor=ANA)
+
+
+def list_patterns(home: Path, *patterns: str) -> None:
+    """Write an approvals file that lists these patterns for the agent main."""
+    file = home / "exec-approvals.json"
+    entries = [{"pattern": pattern} for pattern in patterns]
+    file.write_text(json.dumps({"version": 1, "agents": {"main": {"allowlist": entries}}}))
+    file.chmod(0o600)
+
+
+@asynccontextmanager
+async def gate_at(
+    home: Path,
+    everyone: PolicyLayer | None = None,
+    *,
+    owner: str = "boot-1",
+    reachable: bool = True,
+    timeout_ms: int = 60_000,
+    remind_ms: int | None = None,
+) -> AsyncIterator[Gate]:
+    """Run a gate over one home; Ana may answer in the memory channel."""
+    home.chmod(0o700)
+    store = await open_store(f"sqlite:///{home / 'state.db'}")
+    runner = Runner()
+    await runner.start()
+    layers = (everyone or layer(),)
+    with AuditJournal(home / "audit.jsonl") as journal:
+        broker = Broker(
+            store,
+            Approvers({"memory": frozenset({"ana"})}),
+            Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(PLACE,)),
+            Timing(timeout_ms, remind_ms),
+            reachable=lambda _: reachable,
+            local="terminal",
+        )
+        gate = Gate(
+            Rulebook(
+                lambda _: layers,
+                ApprovalsFile(home / "exec-approvals.json"),
+                UsageFile(home / "exec-approvals.usage.json"),
+                str(home),
+            ),
+            Planner(),
+            broker,
+            Execution(
+                store, journal, HostRouter({ExecHost.GATEWAY: GatewayHost(runner)}), owner, 10_000
+            ),
+            store,
+            journal,
+        )
+        try:
+            yield gate
+        finally:
+            gate.rulebook.usage.flush()
+            await runner.stop()
+            await store.close()

@@ -1,0 +1,230 @@
+"""The socket is private, one gateway owns it, and closing it is calm."""
+
+import asyncio
+import os
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import core
+from core.errors import AnotherGateway, StateError
+from core.ipc.peer import start_ticks
+from core.ipc.unix import LONGEST_PATH, listen
+from tests.core.ipc.serving import Methods, code, request, server, talk
+
+ROOT = Path(core.__file__).parents[1]
+NOBODY = 65534
+AS_NOBODY = f"""
+import os, socket, sys
+if os.getuid() == 0:
+    os.setgid({NOBODY})
+    os.setuid({NOBODY})
+peer = socket.socket(socket.AF_UNIX)
+peer.settimeout(10)
+peer.connect(sys.argv[1])
+print(peer.makefile().readline(), end="")
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the socket stands, in a folder of its own."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    return folder / "gateway.sock"
+
+
+def form(path: Path) -> str:
+    """Return type and mode of what stands at a path, as ``ls`` writes it; empty for nothing."""
+    return stat.filemode(path.lstat().st_mode) if path.exists() else ""
+
+
+async def descriptors() -> int:
+    """Count the open descriptors, once asyncio has closed what it was told to close."""
+    await asyncio.sleep(0.05)
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # the kernel's list of descriptors
+
+
+async def test_the_socket_is_private(path: Path) -> None:
+    """The socket has mode 0600; a missing folder is made 0700."""
+    inner = path.parent / "new" / "s"
+    served = await listen(inner, Methods().table())
+    await served.close()
+    assert form(inner.parent) == "drwx------"
+    async with server(path, Methods()):
+        assert form(path) == "srw-------"
+    assert form(path) == ""
+
+
+async def test_the_kernel_says_who_asks(path: Path) -> None:
+    """Pid, ids and start time come from the connection."""
+    async with server(path, Methods()), talk(path) as one:
+        answer = await one.ask(request("whoami"))
+    me = os.getpid()
+    assert answer["result"] == [me, os.getuid(), os.getgid(), start_ticks(me)]
+    assert start_ticks(me) is not None
+    assert start_ticks(2**22 + 1) is None
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """Return a path that other users can get at once its folder is opened to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "gateway.sock"
+
+
+def open_to_all(path: Path) -> None:
+    """Let every user reach the socket, as a careless administrator would."""
+    path.chmod(0o666)
+    path.parent.chmod(0o755)
+
+
+async def said_to_another_user(path: Path, uid: int) -> str:
+    """Serve ``uid``, let a process of another user connect; return what it is told in 1 s."""
+    async with server(path, Methods(), uid=uid):
+        open_to_all(path)
+        command = (sys.executable, "-I", "-c", AS_NOBODY, str(path))
+        asker = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        assert asker.stdout is not None
+        try:
+            async with asyncio.timeout(1.0):
+                return (await asker.stdout.readline()).decode()
+        except TimeoutError:
+            asker.kill()
+            return ""
+        finally:
+            await asker.wait()
+
+
+async def test_another_user_is_refused(reachable: Path) -> None:
+    """Even a user who can reach the socket is told so and hung up on."""
+    asker = NOBODY if os.getuid() == 0 else os.getuid()
+    told = await said_to_another_user(reachable, asker + 1)
+    assert f"belongs to uid {asker + 1}; uid {asker} may not use it" in told
+    # Negative control: served as its owner, the same process is told nothing.
+    assert await said_to_another_user(reachable, asker) == ""
+
+
+async def test_a_second_gateway_is_refused(path: Path) -> None:
+    """While one listens no other can, and the first one's socket stays."""
+    async with server(path, Methods()):
+        with pytest.raises(AnotherGateway, match="already"):
+            await listen(path, Methods().table())
+        async with talk(path) as one:
+            assert "result" in await one.ask(request("echo"))
+
+
+async def test_a_listener_without_a_lock_is_respected(path: Path) -> None:
+    """A live socket is never taken away, whoever holds it."""
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen(1)
+        with pytest.raises(AnotherGateway):
+            await listen(path, Methods().table())
+    assert form(path)
+
+
+async def test_a_file_in_the_sockets_place_is_kept(path: Path) -> None:
+    """What is not a socket is not ours to remove."""
+    os.close(os.open(path, os.O_CREAT, 0o600))
+    with pytest.raises(StateError, match="not a socket"):
+        await listen(path, Methods().table())
+    assert form(path) == "-rw-------"
+
+
+async def test_a_left_over_socket_is_replaced(path: Path) -> None:
+    """After kill -9 the next gateway takes the place."""
+    script = (
+        "import asyncio, os, sys\n"
+        "from pathlib import Path\n"
+        "from core.ipc.unix import listen\n"
+        "async def main():\n"
+        "    await listen(Path(sys.argv[1]), {})\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=False, cwd=ROOT)  # noqa: ASYNC221  # nothing else runs on this loop
+    assert form(path) == "srw-------"
+    async with server(path, Methods()), talk(path) as one:
+        assert "result" in await one.ask(request("echo"))
+
+
+async def test_a_path_that_is_too_long_is_explained(path: Path) -> None:
+    """The kernel takes 107 bytes; one more names the length and the way out."""
+    fits = path.parent / ("s" * (LONGEST_PATH - len(str(path.parent)) - 1))
+    served = await listen(fits, Methods().table())
+    await served.close()
+    with pytest.raises(StateError, match=r"has 108 bytes.*107.*SAYSO_HOME"):
+        await listen(fits.with_name(fits.name + "s"), Methods().table())
+
+
+async def test_a_folder_that_others_enter_is_refused(path: Path) -> None:
+    """The folder keeps others away from the socket before its mode is set."""
+    path.parent.chmod(0o755)
+    with pytest.raises(StateError, match="chmod 700"):
+        await listen(path, Methods().table())
+    assert form(path) == ""
+
+
+async def test_closing_lets_requests_finish_within_the_grace(path: Path) -> None:
+    """Nothing new is taken; what is in flight is answered, then the connection ends."""
+    methods = Methods()
+    async with server(path, methods) as served, talk(path) as one, talk(path) as idle:
+        await one.send(request("slow", 1))
+        await methods.started.acquire()
+        closing = asyncio.ensure_future(served.close(grace_s=10))
+        assert await idle.ended()
+        with pytest.raises(OSError):
+            await asyncio.open_unix_connection(path)
+        methods.release.set()
+        assert (await one.read())["id"] == 1
+        assert await one.ended()
+        await closing
+    assert methods.ended == ["released"]
+
+
+async def test_closing_cancels_what_outlasts_the_grace(path: Path) -> None:
+    """A request that does not end is cancelled and told so; the server is down in time."""
+    methods = Methods()
+    async with server(path, methods) as served, talk(path) as one:
+        await one.send(request("slow", 1))
+        await methods.started.acquire()
+        async with asyncio.timeout(3):
+            await served.close(grace_s=0.1)
+        assert code(await one.read()) == -32800
+        assert await one.ended()
+    async with server(path, Methods()), talk(path) as one:
+        assert "result" in await one.ask(request("echo"))
+
+
+async def test_connections_beyond_the_limit_are_told(path: Path) -> None:
+    """One too many hears why; a place that becomes free can be taken."""
+    async with server(path, Methods(), max_connections=2), talk(path) as one:
+        assert "result" in await one.ask(request("echo"))
+        async with talk(path) as two:
+            assert "result" in await two.ask(request("echo"))
+            async with talk(path) as three:
+                assert code(await three.read()) == -32003
+                assert await three.ended()
+        await asyncio.sleep(0.1)
+        async with talk(path) as three:
+            assert "result" in await three.ask(request("echo"))
+
+
+async def test_nothing_stays_open(path: Path) -> None:
+    """Listening, serving, refusing and closing give every descriptor back."""
+    async with server(path, Methods()), talk(path):
+        pass
+    before = await descriptors()
+    for _ in range(3):
+        async with server(path, Methods()), talk(path) as one:
+            await one.ask(request("echo"))
+            with pytest.raises(AnotherGateway):
+                await listen(path, Methods().table())
+    assert await descriptors() == before

@@ -1,0 +1,69 @@
+"""Plans made by hand, and readers of the corpus."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.model.approval import AllowlistEntry
+from core.model.command import (
+    Connector,
+    ExecPlan,
+    PinnedDirectory,
+    PinnedFile,
+    PlannedCommand,
+    Unreadable,
+)
+from core.model.identity import AgentId, SessionKey
+from core.model.policy import ExecHost, ExecPolicy, ExecSecurity
+from core.policy.allowlist import Allowlist
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+LISTED = ExecPolicy(host=ExecHost.GATEWAY, security=ExecSecurity.ALLOWLIST)
+
+
+def corpus(name: str) -> list[dict[str, Any]]:
+    """Return the objects of one corpus file."""
+    found: list[dict[str, Any]] = json.loads((CORPUS / name).read_text(encoding="utf-8"))
+    return found
+
+
+def pinned(path: str, realpath: str = "") -> PinnedFile:
+    """Return a pin of a file that need not exist."""
+    return PinnedFile(path, realpath or path, 1, 1, 1, "0" * 64)
+
+
+def command(*argv: str, path: str | None = "", realpath: str = "") -> PlannedCommand:
+    """Return a planned command; ``path=None`` is a program that was not found."""
+    if path is None:
+        return PlannedCommand(argv, None, "no executable file")
+    found = path or (argv[0] if argv[0].startswith("/") else f"/usr/bin/{argv[0]}")
+    return PlannedCommand(argv, pinned(found, realpath))
+
+
+def plan_of(
+    *commands: PlannedCommand,
+    env: Sequence[tuple[str, str]] = (),
+    unreadable: Unreadable | None = None,
+) -> ExecPlan:
+    """Return a plan around commands, joined by ``;``."""
+    return ExecPlan(
+        text="",
+        commands=commands,
+        connectors=(Connector.THEN,) * max(len(commands) - 1, 0),
+        unreadable=unreadable,
+        cwd=PinnedDirectory("/srv/app", 1, 1),
+        env=tuple(env),
+        requested_env=tuple(name for name, _ in env),
+        host=ExecHost.GATEWAY,
+        node=None,
+        agent=AgentId("main"),
+        session=SessionKey("s"),
+        timeout_ms=1000,
+        digest="",
+    )
+
+
+def listed(*patterns: str) -> Allowlist:
+    """Return an allowlist of patterns, home being /home/alice."""
+    return Allowlist([AllowlistEntry(pattern) for pattern in patterns], "/home/alice")

@@ -1,0 +1,107 @@
+import pytest
+
+from core.policy.carriers import carrier_problem, inline_code, inline_options
+from core.policy.tables import section, table, words
+from core.policy.wrappers import names_of, wrapper_kind
+from tests.core.policy.plans import corpus
+
+CARRIERS = [
+    entry["program"] for entry in corpus("carrier_names.json") if set(entry["effects"]) - {"reads"}
+]
+PROFILED = section(table("carriers"), "profile")
+
+
+def is_asked(path: str, arguments: list[str]) -> bool:
+    """Tell whether strict trust asks about a listed program."""
+    names = names_of(path)
+    return bool(wrapper_kind(names, len(arguments)) or carrier_problem(path, arguments))
+
+
+@pytest.mark.parametrize("program", CARRIERS)
+def test_every_documented_carrier_asks_under_strict_trust(program: str) -> None:
+    """Each program documented to run, write or reach out asks, unknown arguments given."""
+    assert is_asked(f"/usr/bin/{program}", ["--sayso-unknown", "x"])
+
+
+def test_readers_that_surprise_ask_and_everyday_readers_pass() -> None:
+    """Of the programs documented to read only, the everyday ones pass with operands."""
+    readers = {e["program"] for e in corpus("carrier_names.json")} - set(CARRIERS)
+    passed = {name for name in readers if not is_asked(f"/usr/bin/{name}", ["notes.txt"])}
+    everyday = set(words(table("carriers"), "plain")) | {"file", "uniq", "diff"}
+    assert passed <= everyday
+    assert {"cat", "head", "tail", "grep", "cut", "wc", "rev", "cmp", "od"} <= passed
+    assert not passed & {"pr", "ptx", "7z", "ar", "xz", "nft"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    """/usr/bin/python3.11 /usr/bin/mawk /usr/bin/gawk /usr/bin/vim.basic /usr/bin/nodejs
+    /usr/bin/pip3.12 /usr/bin/x86_64-linux-gnu-gcc-12 /usr/bin/git-upload-pack
+    /usr/bin/docker-compose /usr/bin/perl5.36.0 /usr/bin/nc.openbsd /usr/local/bin/gfind
+    /usr/bin/GIT /opt/node/bin/npm-cli.js /usr/bin/clang-15 /usr/bin/ruby3.1
+    /usr/bin/php8.2 /usr/bin/kubectl-foo /usr/bin/rg /usr/bin/fd /usr/bin/rm
+    /usr/bin/touch /usr/bin/curl /usr/bin/dpkg /usr/bin/ping""".split(),  # noqa: SIM905 - a word list is easier to read than a column
+)
+def test_versions_and_aliases_are_carriers(path: str) -> None:
+    """A carrier is one under each name that distributions give it."""
+    assert carrier_problem(path, ["x"]) is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        ("/usr/bin/ls", ["-la", "src"]),
+        ("/usr/bin/date", ["-u", "+%F"]),
+        ("/usr/bin/sort", ["-k5,5n", "notes.txt"]),
+        ("/usr/bin/uniq", ["-c"]),
+        ("/usr/bin/git", ["--version"]),
+        ("/usr/bin/python3.11", ["--version"]),
+        ("/opt/g++", []),
+        ("/opt/mytool", ["--anything"]),
+    ],
+)
+def test_harmless_invocations_pass(path: str, arguments: list[str]) -> None:
+    """Everyday programs, known arguments and the owner's own tools need nobody."""
+    assert carrier_problem(path, arguments) is None
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("python3", ["-c", "x"]),
+        ("python3", ["-Ic", "x"]),
+        ("perl", ["-0777pe", "x"]),
+        ("perl", ["-lane", "x"]),
+        ("node", ["--eval=x"]),
+        ("node", ["--ev", "x"]),
+        ("ruby", ["-ne", "x"]),
+        ("erl", ["-eval", "x"]),
+        ("gdb", ["-ex", "shell id"]),
+        ("make", ["--eval=$(shell id)"]),
+        ("rg", ["--pre", "sh"]),
+        ("find", [".", "-exec", "id", ";"]),
+        ("deno", ["eval", "x"]),
+        ("tar", ["x", "--to-comm=id"]),
+        ("printf", ["-v", "a[0]", "x"]),
+        ("test", ["-v", "a[0]"]),
+    ],
+)
+def test_code_in_arguments_is_seen(program: str, arguments: list[str]) -> None:
+    """Glued, clustered and abbreviated spellings of code-carrying options are found."""
+    assert inline_code(inline_options(names_of(program)), arguments) is not None
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [("python3", ["app.py"]), ("node", ["--version"]), ("make", ["test"]), ("test", ["-f", "x"])],
+)
+def test_plain_uses_carry_no_code(program: str, arguments: list[str]) -> None:
+    """Classical trust keeps scripts and targets."""
+    assert inline_code(inline_options(names_of(program)), arguments) is None
+
+
+def test_the_tables_do_not_contradict_each_other() -> None:
+    """No plain program is a wrapper, and none has a profile as well."""
+    plain = words(table("carriers"), "plain")
+    assert [name for name in plain if wrapper_kind({name}, 1)] == []
+    assert [name for name in plain if name in PROFILED] == []

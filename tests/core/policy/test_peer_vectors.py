@@ -1,0 +1,105 @@
+"""Compare with the reference product's vectors: never looser than it, but for named exceptions."""
+
+import posixpath
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.explain.entry import entry_of
+from core.model.command import ExecPlan, PinnedDirectory, PlannedCommand
+from core.model.decision import Decision, Evaluation
+from core.model.policy import Trust
+from core.policy.evaluate import evaluate
+from core.runner.plan import Planner, Refusal
+from tests.core.policy.plans import corpus, listed, pinned
+
+VECTORS = corpus("peer_vectors.json")
+SIX = ("cut", "uniq", "head", "tail", "tr", "wc")
+BUILTINS = {"cd", "exec", "eval", "source", "alias", "command"}
+LOOSER_ON_PURPOSE = {
+    "safebin-ask-043": "S1 lists jq among the default safe bins; ours has a positive profile",
+    "safebin-ask-058": "S1 lists grep; one operand is the pattern, files are refused",
+    "pattern-012": "S1: patterns are case-insensitive",
+    "pattern-029": "the invoked path counts as well as the real one (vector marked unstable)",
+}
+
+
+def judged(vector: dict[str, Any], trust: Trust) -> Evaluation | None:
+    """Judge a vector under the reference's assumptions; ``None`` is a refusal."""
+    fields = {"command": vector["command"], "env": vector.get("env"), "trust": trust.value}
+    entry = entry_of(fields, "/tmp")
+    bins = SIX if vector["safeBins"] is None else tuple(vector["safeBins"])
+    policy = replace(entry.policy, safe_bins=bins)
+    plan = Planner().plan(entry.request, policy)
+    if isinstance(plan, Refusal):
+        return None
+    if plan.unreadable is None:
+        plan = assumed(plan, vector)
+    return evaluate(plan, policy, listed(*vector["allowlist"]))
+
+
+def assumed(plan: ExecPlan, vector: dict[str, Any]) -> ExecPlan:
+    """Put every named program into /usr/bin and the working directory to /srv/app."""
+
+    def found(command: PlannedCommand) -> PlannedCommand:
+        name = command.argv[0]
+        path = vector.get("bins", {}).get(name, f"/usr/bin/{name}")
+        if path is None or name in BUILTINS:
+            return replace(command, executable=None)
+        if "/" in name:
+            path = posixpath.normpath(posixpath.join("/srv/app", name))
+        path = f"/usr{path}" if path.startswith("/bin/") else path
+        return replace(command, executable=pinned(path, vector.get("realpaths", {}).get(path, "")))
+
+    cwd = PinnedDirectory("/srv/app", 1, 1)
+    return replace(plan, commands=tuple(map(found, plan.commands)), cwd=cwd)
+
+
+def compared(trust: Trust) -> list[dict[str, Any]]:
+    """Return the vectors that this trust mode is compared with.
+
+    Classical trust is the reference without its strict inline-eval switch, and without argument
+    patterns, which the seeds do not have.
+    """
+    return [
+        vector
+        for vector in VECTORS
+        if trust is Trust.STRICT or not (vector.get("strictInlineEval") or vector.get("argPattern"))
+    ]
+
+
+@pytest.mark.parametrize("trust", Trust)
+def test_never_looser_than_the_reference(trust: Trust) -> None:
+    """What the reference asks about or denies is not allowed, but for the named exceptions."""
+    vectors = compared(trust)
+    looser, stricter = set(), 0
+    for vector in vectors:
+        found = judged(vector, trust)
+        allowed = found is not None and found.decision is Decision.ALLOW
+        if allowed and vector["expect"] != "allow":
+            looser.add(vector["id"])
+        stricter += not allowed and vector["expect"] == "allow"
+    print(f"\n{trust.value}: {len(vectors)} vectors, {len(looser)} looser, {stricter} stricter")
+    assert looser == set(LOOSER_ON_PURPOSE)
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [one for one in VECTORS if one["expect"] == "reject-allow-always"],
+    ids=lambda v: v["id"],
+)
+@pytest.mark.parametrize("trust", Trust)
+def test_nothing_reusable_is_promised(vector: dict[str, Any], trust: Trust) -> None:
+    """Where the reference stores nothing for allow-always, neither do we."""
+    found = judged(vector, trust)
+    assert found is None or (found.decision is not Decision.ALLOW and found.promise == ())
+
+
+@pytest.mark.parametrize(
+    "vector", [one for one in VECTORS if one["id"].startswith("env-deny")], ids=lambda v: v["id"]
+)
+def test_environment_vectors_are_denied(vector: dict[str, Any]) -> None:
+    """Blocked variables are denied, not asked about."""
+    found = judged(vector, Trust.CLASSICAL)
+    assert found is None or found.decision is Decision.DENY

@@ -1,0 +1,95 @@
+"""The second reader tells POSIX words apart without a tree, and refuses in plain words."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.command import Connector, Reading, Unreadable
+from core.policy import second_reader, syntax
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("line", "argvs"),
+    [
+        ("a", [["a"]]),
+        ("a=b c", [["a=b", "c"]]),
+        ("a 'b c' d", [["a", "b c", "d"]]),
+        ('a "b\'c" d', [["a", "b'c", "d"]]),
+        ("a 'b\"c'", [["a", 'b"c']]),
+        (r'a "\a\$\"\\\`"', [["a", '\\a$"\\`']]),
+        (r"a \|b", [["a", "|b"]]),
+        ("a''b\"\"'c'", [["abc"]]),
+        ('a ""\\-x', [["a", "-x"]]),
+        ("a 'x;y'|b", [["a", "x;y"], ["b"]]),
+        ("a x@{0}^{b}~1", [["a", "x@{0}^{b}~1"]]),
+        ("a b~c#d", [["a", "b~c#d"]]),
+        ("a;", [["a"]]),
+    ],
+)
+def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
+    """Quotes are removed as XCU 2.2 says, and connectors end a command."""
+    reading = second_reader.read(line)
+    assert isinstance(reading, Reading), reading
+    assert [list(argv) for argv in reading.argvs] == argvs
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "a&b",
+            "a&&&b",
+            "a|||b",
+            "a ||",
+            "|a",
+            "a;;b",
+            "a&&;",
+            "a=b =c",
+            "=",
+            "a ~",
+            "a '",
+            'a "\\"',
+        )
+    ],
+)
+def test_what_is_not_plain_is_refused(line: str) -> None:
+    """Anything that the tokenizer does not know ends the reading."""
+    assert isinstance(second_reader.read(line), Unreadable)
+
+
+@given(st.lists(st.text("ab./:@%+,^-", min_size=1, max_size=5), min_size=1, max_size=6))
+def test_bare_and_quoted_lines_are_read_alike(words: list[str]) -> None:
+    """The short way through a line without quotes gives what the long way gives."""
+    bare = second_reader.read(" ".join(words))
+    quoted = second_reader.read("''" + words[0] + " " + " ".join(f"'{w}'" for w in words[1:]))
+    assert bare == quoted == Reading((tuple(words),))
+
+
+@given(st.text("ab =~#'\"\\|&;@^{}.\n\t$é", max_size=12))
+def test_two_readers_never_give_two_readings(line: str) -> None:
+    """Where both readers accept, they agree: R10 is a safety net that holds nothing."""
+    first, second = syntax.read(line), second_reader.read(line)
+    assert isinstance(first, Unreadable) or isinstance(second, Unreadable) or first == second
+
+
+def test_the_readers_share_no_code() -> None:
+    """Neither reader imports the other, nor any module that both could be wrong through."""
+    imported = {}
+    for name in ("second_reader", "syntax"):
+        tree = ast.parse((ROOT / "core" / "policy" / f"{name}.py").read_text())
+        imported[name] = {
+            node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+        }
+    assert imported["second_reader"] == {"core.model.command"}
+    assert imported["second_reader"] & imported["syntax"] == {"core.model.command"}
+
+
+def test_the_last_separator_joins_nothing() -> None:
+    """A trailing ``;`` leaves no connector behind, a trailing ``&&`` no reading."""
+    assert second_reader.read("a; b;") == Reading((("a",), ("b",)), (Connector.THEN,))
+    assert isinstance(second_reader.read("a; b&&"), Unreadable)

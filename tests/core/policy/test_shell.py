@@ -1,0 +1,223 @@
+"""The reader accepts what is plain and names the rule that anything else breaks."""
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.command import Connector, Reading, Unreadable
+from core.policy import shell
+from core.policy.shell import read
+
+PIPE, AND, OR, THEN = Connector.PIPE, Connector.AND, Connector.OR, Connector.THEN
+
+
+def words(line: str) -> tuple[str, ...]:
+    """Read a line of one command and return its vector."""
+    reading = read(line)
+    assert isinstance(reading, Reading), reading
+    assert len(reading.argvs) == 1
+    return reading.argvs[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "argv"),
+    [
+        ("ls", ["ls"]),
+        ("  ls \t -la  ", ["ls", "-la"]),
+        ("ls -la;", ["ls", "-la"]),
+        ("ls -la ; ", ["ls", "-la"]),
+        ('"ls" -la', ["ls", "-la"]),
+        ("l''s", ["ls"]),
+        (r"\ls", ["ls"]),
+        (r"rg \$HOME a\;b a\&b \\ \' \"", ["rg", "$HOME", "a;b", "a&b", "\\", "'", '"']),
+        (r'rg "cost: \$5" "C:\\dir" "\"" "\`"', ["rg", "cost: $5", "C:\\dir", '"', "`"]),
+        (r'rg "\bfoo\.bar\d" "a\ b"', ["rg", r"\bfoo\.bar\d", r"a\ b"]),
+        ("rg '' \"\"", ["rg", "", ""]),
+        ("rg '$(x) `y` $z \\ !'", ["rg", "$(x) `y` $z \\ !"]),
+        ("rg 'a\nb' \"\n c\"", ["rg", "a\nb", "\n c"]),
+        ('rg "tab\there"', ["rg", "tab\there"]),
+        ("rg '日本語' \"→ ✓\" 'é😀'", ["rg", "日本語", "→ ✓", "é😀"]),
+        ("rg a'b'\"c\"d", ["rg", "abcd"]),
+        (r"rg 'it'\''s'", ["rg", "it's"]),
+        ("rg a#b a~b HEAD~1 HEAD^ main^2~3", ["rg", "a#b", "a~b", "HEAD~1", "HEAD^", "main^2~3"]),
+        ("git show stash@{0} HEAD^{tree} @{u} v1^{}", None),
+        ("rg --glob=x a=b x:y +%Y %1 1,2", ["rg", "--glob=x", "a=b", "x:y", "+%Y", "%1", "1,2"]),
+        ("rg '{a,b}' '*' '~' \\* \\{a,b\\}", ["rg", "{a,b}", "*", "~", "*", "{a,b}"]),
+        ("/usr/bin/time ls", ["/usr/bin/time", "ls"]),
+        ("test -f x", ["test", "-f", "x"]),
+    ],
+)
+def test_plain_words_are_read(line: str, argv: list[str] | None) -> None:
+    """Each literal form gives the word that bash and dash make of it."""
+    assert list(words(line)) == (argv or line.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "connectors"),
+    [
+        ("a | b", [PIPE]),
+        ("a|b|c && d || e; f", [PIPE, PIPE, AND, OR, THEN]),
+        ("a;b;", [THEN]),
+        ("a&&b||c|d", [AND, OR, PIPE]),
+        ("a | b && c | 'd'", [PIPE, AND, PIPE]),
+    ],
+)
+def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) -> None:
+    """The flat order of connectors is exact, whatever way the grammar nests them."""
+    reading = read(line)
+    assert isinstance(reading, Reading)
+    assert list(reading.connectors) == connectors
+    assert len(reading.argvs) == len(connectors) + 1
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "detail"),
+    [
+        ("", "R2", "empty"),
+        (" \t", "R2", "empty"),
+        (";", "R2", "empty"),
+        ("ls &&", "R2", "connector"),
+        ("ls ;; ls", "R2", "connector"),
+        ("; ls", "R2", "connector"),
+        ("ls | ;", "R2", "connector"),
+        ("ls 'a", "R2", "single quote"),
+        ('ls "a', "R2", "double quote"),
+        ("ls\nrm", "R1", "line break"),
+        ("ls\n", "R1", "line break"),
+        ("ls a\rb", "R1", "U+000D"),
+        ("ls 'a\0b'", "R1", "U+0000"),
+        ("ls 'a\x1b[2J'", "R1", "U+001B"),
+        ("ls 'a\x7f'", "R1", "U+007F"),
+        ("ls \ud800", "R1", "UTF-8"),
+        ("ls 'a\u200bb'", "R5", "U+200B"),
+        ("ls 'a\u202eb'", "R5", "U+202E"),
+        ("ls 'a\u00a0b'", "R5", "U+00A0"),
+        ("ls 'a\u2028b'", "R5", "U+2028"),
+        ("ls 'a\u3164b'", "R5", "U+3164"),
+        ("ls 'a\u2800b'", "R5", "U+2800"),
+        ("ls 'a\ufe0fb'", "R5", "U+FE0F"),
+        ("ls 'a\ue000b'", "R5", "U+E000"),
+        ("ls 'a\U000e0041b'", "R5", "U+E0041"),
+        ("ls $x", "R4", "$ expansion"),
+        ("ls `x`", "R4", "backquote"),
+        ("ls > x", "R4", "redirection"),
+        ("ls 2>/dev/null", "R4", "redirection"),
+        ("cat <<E\nx\nE", "R4", "redirection"),
+        ("ls &", "R4", "background"),
+        ("ls |& rg", "R4", "background"),
+        ("(ls)", "R4", "parenthesis"),
+        ("! ls", "R4", "exclamation"),
+        ("ls é", "R5", "non-ASCII"),
+        ("l\u0455 -la", "R5", "non-ASCII"),
+        ("ls *.py", "R5", "glob"),
+        ("ls a?", "R5", "glob"),
+        ("ls [ab]", "R5", "glob"),
+        ("ls {a,b}", "R5", "brace"),
+        ("ls @{a,b}", "R5", "brace"),
+        ("ls @{1..3}", "R5", "brace"),
+        ("ls a{b}", "R5", "brace"),
+        ("ls ~", "R5", "tilde"),
+        ("ls x=~", "R5", "tilde"),
+        ("ls a:~b", "R5", "tilde"),
+        ("ls # x", "R5", "comment"),
+        ("ls #x", "R5", "comment"),
+        ("ls =curl", "R5", "begins with ="),
+        ("ls \\ b", "R3", "backslash"),
+        ("ls \\\nb", "R3", "backslash"),
+        ("ls b\\", "R3", "backslash"),
+        ("ls \\é", "R3", "backslash"),
+        ('rg ""\\-x', "R3", "without a blank"),
+        ('ls "$x"', "R7", "$ expansion"),
+        ('ls "`x`"', "R7", "backquote"),
+        ('ls "a!"', "R7", "exclamation"),
+        ('ls "a\\\nb"', "R7", "backslash"),
+        ('ls "\\é"', "R7", "backslash"),
+        ("A=1 ls", "R8", "assignment"),
+        ("1=2 ls", "R8", "assignment"),
+        ("'' ls", "R8", "name"),
+        ("^a^b", "R8", "name"),
+        ("%1", "R8", "name"),
+        ("time ls", "R9", "time"),
+        ("ls | eval 'x'", "R9", "eval"),
+        ("'if' x", "R9", "if"),
+        ("cd /tmp", "R9", "cd"),
+        (". ./x", "R9", "own word ."),
+        ("test -v 'a[$(x)]'", "R9", "test"),
+        ("test x -a -R y", "R9", "test"),
+        ("printf -va x", "R9", "printf"),
+        ("kill %1", "R9", "kill"),
+    ],
+)
+def test_the_broken_rule_is_named(line: str, rule: str, detail: str) -> None:
+    """A line outside the grammar is unreadable, with its rule and a phrase for a person."""
+    refusal = read(line)
+    assert isinstance(refusal, Unreadable), refusal
+    assert refusal.rule == rule
+    assert detail in refusal.detail
+
+
+@pytest.mark.parametrize("name", sorted(shell._ORDINARY))
+def test_ordinary_programs_are_read_though_shells_have_them_too(name: str) -> None:
+    """A builtin that is also a program of the same meaning is read: the program runs."""
+    assert words(f"{name} x") == (name, "x")
+
+
+def test_every_word_of_bash_is_ordinary_or_refused() -> None:
+    """No builtin or reserved word of the installed bash is taken for a program."""
+    listed = subprocess.run(
+        ["/bin/bash", "-c", "compgen -bk"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert len(listed) > 60
+    unknown = set(listed) - shell._ORDINARY
+    assert [name for name in sorted(unknown) if isinstance(read(f"{name} x"), Reading)] == []
+
+
+@pytest.mark.parametrize("name", sorted(shell._SHELL_WORDS))
+def test_shell_words_are_refused_in_each_place(name: str) -> None:
+    """The shell's own words are refused first, later and quoted, never as an argument."""
+    for line in (f"{name} x", f"ls | {name}", f"ls && {name} x; ls", f"'{name}' x"):
+        assert isinstance(read(line), Unreadable)
+    assert words(f"rg '{name}'") == ("rg", name)
+
+
+def test_a_long_line_is_refused_by_its_bytes() -> None:
+    """The limit is 16 KiB of UTF-8, and the last byte within it is still read."""
+    longest = "ls " + "a" * (shell.MAX_BYTES - 3)
+    assert isinstance(read(longest), Reading)
+    assert read(longest + "a") == Unreadable("R1", "a line longer than 16 KiB")
+    wide = "ls '" + "日" * (shell.MAX_BYTES // 3) + "'"
+    assert read(wide) == Unreadable("R1", "a line longer than 16 KiB")
+
+
+def test_a_line_of_many_commands_is_refused() -> None:
+    """The number of commands is bounded, which bounds the grammar's ambiguity with pipes."""
+    assert isinstance(read("|".join(["a"] * shell.MAX_COMMANDS)), Reading)
+    refusal = read("|".join(["a"] * (shell.MAX_COMMANDS + 1)))
+    assert isinstance(refusal, Unreadable)
+    assert refusal.rule == "R1"
+
+
+@given(st.text(st.characters(codec=None), max_size=40))
+def test_any_text_is_answered(text: str) -> None:
+    """Whatever the text, the answer is a reading or a refusal, never an exception."""
+    answer = read(text)
+    assert isinstance(answer, Reading | Unreadable)
+
+
+@given(st.text("ls \t\n'\"\\|&;#~^{}@=a0.$é", max_size=14))
+def test_any_syntax_is_answered_alike_twice(text: str) -> None:
+    """The reader is a function of its text alone, and a reading is never hollow."""
+    answer = read(text)
+    assert answer == read(text)
+    if isinstance(answer, Reading):
+        assert all(answer.argvs)
+        assert len(answer.connectors) == len(answer.argvs) - 1
+
+
+def test_the_shells_of_the_proof_are_installed() -> None:
+    """The fuzz and these tests need bash and dash; they fail here rather than skip there."""
+    assert shutil.which("bash")
+    assert shutil.which("dash")

@@ -1,0 +1,106 @@
+"""Make drafts, plans and people for the store's tests."""
+
+import secrets
+
+from core.model.approval import ApprovalReply
+from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
+from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
+from core.model.identity import (
+    Actor,
+    AgentId,
+    ApprovalId,
+    Intake,
+    Requester,
+    SessionKey,
+    Target,
+)
+from core.model.policy import ExecHost
+from core.model.result import Finished, Output
+from core.store.drafts import ApprovalDraft, PromptDraft, RunDraft
+
+MINUTE = 60_000
+HALF_HOUR = 30 * MINUTE
+SESSION = SessionKey("main:1")
+ALICE = Actor("telegram", "42", "Alice")
+BOB = Actor("telegram", "43", "Bob")
+ASKER = Requester(Intake.SOCKET, "uid:1000", (77, 123456))
+GROUP = Target("telegram", "-1001", thread="7")
+PAGE = Target("terminal", "tty")
+ONCE, ALWAYS, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.ALLOW_ALWAYS, ApprovalReply.DENY
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id() -> ApprovalId:
+    """Return a fresh id: 26 Crockford characters."""
+    return ApprovalId("".join(secrets.choice(_ALPHABET) for _ in range(26)))
+
+
+def plan(text: str = "git push", session: str = SESSION, node: str | None = None) -> ExecPlan:
+    """Return a realistic plan for one vector."""
+    argv = tuple(text.split())
+    file = PinnedFile("/usr/bin/git", "/usr/bin/git", 66, 1234, 3_000_000, "ab" * 32)
+    return ExecPlan(
+        text=text,
+        commands=(PlannedCommand(argv, file),),
+        connectors=(),
+        unreadable=None,
+        cwd=PinnedDirectory("/srv/app", 66, 99),
+        env=(("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"), ("LANG", "C.UTF-8")),
+        requested_env=("LANG",),
+        host=ExecHost.NODE if node else ExecHost.GATEWAY,
+        node=node,
+        agent=AgentId("main"),
+        session=SessionKey(session),
+        timeout_ms=HALF_HOUR,
+        digest="cd" * 32,
+    )
+
+
+def evaluation(*promise: str) -> Evaluation:
+    """Return an ASK verdict that promises to store ``promise`` on allow-always."""
+    verdict = SegmentVerdict(
+        ("git", "push"), "/usr/bin/git", Decision.ASK, Reason.CARRIER, "git push is not listed"
+    )
+    return Evaluation(
+        Decision.ASK, Reason.CARRIER, "git may run other programs.", (verdict,), promise
+    )
+
+
+def draft(
+    approval_id: ApprovalId | None = None,
+    *,
+    timeout_ms: int = MINUTE,
+    remind_ms: int | None = None,
+    key: str | None = None,
+    targets: tuple[Target, ...] = (GROUP,),
+    session: str = SESSION,
+    text: str = "git push",
+) -> ApprovalDraft:
+    """Return a question with one prompt a target."""
+    return ApprovalDraft(
+        id=approval_id or new_id(),
+        plan=plan(text, session),
+        evaluation=evaluation("/usr/bin/git push"),
+        requester=ASKER,
+        origin=GROUP,
+        timeout_ms=timeout_ms,
+        remind_ms=remind_ms,
+        request_key=key,
+        prompts=tuple(PromptDraft(target, '{"text": "git push?"}') for target in targets),
+    )
+
+
+def run_draft(
+    run_id: ApprovalId | None = None,
+    *,
+    owner: str = "boot-1",
+    key: str | None = None,
+    session: str = SESSION,
+) -> RunDraft:
+    """Return a run that needs no approval."""
+    return RunDraft(run_id or new_id(), plan("ls -l", session), ASKER, owner, key)
+
+
+def finished(run_id: ApprovalId, code: int = 0, tail: str = "done\n") -> Finished:
+    """Return the result of a run that ended by itself."""
+    return Finished(run_id, code, None, Output(tail, tail, len(tail)), 12)

@@ -1,0 +1,63 @@
+"""A sweep costs what is due, not what was ever stored: the planner uses the partial indexes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from core.store import approvals, outbox, runs
+from core.store.ballast import Ballast
+from core.store.clock import HighWater
+from core.store.copies import approval_of
+from core.store.sqlite_writer import Writer
+from tests.core.store.making import ALICE, GROUP, ONCE, draft
+
+_QUESTION = draft(remind_ms=5_000)
+OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "expire_due": (approvals.expire_due, ()),
+    "remind_due": (approvals.remind_due, (10,)),
+    "next_wake": (approvals.next_wake, ()),
+    "pending": (approvals.pending, (10,)),
+    "find": (approvals.find, ("abcd",)),
+    "unremembered": (approvals.unremembered, (10,)),
+    "answer": (approvals.answer, (_QUESTION.id, ONCE, ALICE, "in:1")),
+    "queued": (runs.queued, (10,)),
+    "recover": (runs.recover, ("boot",)),
+    "claim": (outbox.claim, (10, 1_000, ("telegram",))),
+    "sent": (outbox.sent, (1, "m")),
+    "next_due": (outbox.next_due, ()),
+    "reconcile": (outbox.reconcile, ()),
+    "open_surfaces": (outbox.open_surfaces, ()),
+    "approval_of": (approval_of, (GROUP, "m")),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_operation_scans_a_table(name: str, tmp_path: Path) -> None:
+    """Every table that an operation reads is searched by an index, or walked by a partial one."""
+    path = tmp_path / "state.db"
+    writer = Writer(path, HighWater(), "boot", Ballast(path))
+    writer.open()
+    conn = writer._conn
+    assert conn is not None
+    with conn.begin():
+        approvals.create(conn, _QUESTION)
+    plans: list[str] = []
+
+    def explain(_conn: Any, cursor: Any, words: str, values: Any, _ctx: Any, many: bool) -> None:
+        if re.match(r"SELECT|UPDATE|WITH|DELETE|INSERT", words):
+            rows = cursor.execute(f"EXPLAIN QUERY PLAN {words}", values[0] if many else values)
+            plans.extend(row[3] for row in rows.fetchall())
+
+    event.listen(conn.engine, "before_cursor_execute", explain)
+    operation, arguments = OPERATIONS[name]
+    with conn.begin():
+        operation(conn, *arguments)
+    writer.close()
+    assert plans
+    bare = [plan for plan in plans if re.match(r"SCAN (?!due|to_remind)(?!.*USING.*INDEX)", plan)]
+    bare += [plan for plan in plans if re.fullmatch(r"SEARCH \w+", plan)]
+    assert bare == []

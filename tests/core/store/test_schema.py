@@ -1,0 +1,115 @@
+"""The migrations and the tables tell the same, on both engines."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedIndex
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from core.errors import StoreError
+from core.store import open_store, runs
+from core.store.schema import prepare, upgrade
+from core.store.tables import SCHEMA_VERSION, metadata
+from tests.core.store.making import run_draft
+from tests.postgres import PostgresServer
+
+
+def _shape(conn: object) -> dict[str, object]:
+    """Describe all that a schema fixes: columns, keys, uniqueness, indexes with conditions."""
+    looked = inspect(conn)
+    assert looked is not None
+    return {
+        name: (
+            [_column(column) for column in looked.get_columns(name)],
+            looked.get_pk_constraint(name)["constrained_columns"],
+            sorted(tuple(one["column_names"]) for one in looked.get_unique_constraints(name)),
+            sorted(
+                (str(one["name"]), str(one["column_names"]), _conditions(one))
+                for one in looked.get_indexes(name)
+            ),
+        )
+        for name in sorted(looked.get_table_names())
+        if name != "schema_version"
+    }
+
+
+def _conditions(index: ReflectedIndex) -> list[str]:
+    return sorted(f"{name}: {words}" for name, words in index.get("dialect_options", {}).items())
+
+
+def _column(column: ReflectedColumn) -> tuple[str, str, bool]:
+    return column["name"], str(column["type"]), column["nullable"]
+
+
+def test_migrated_and_created_sqlite_are_alike(tmp_path: Path) -> None:
+    """From nothing through every migration, or from the tables: one shape."""
+    shapes = []
+    for name, make in (("migrated", upgrade), ("created", prepare)):
+        engine = create_engine(f"sqlite:///{tmp_path}/{name}.db")
+        with engine.begin() as conn:
+            make(conn)
+            shapes.append(_shape(conn))
+            assert conn.execute(text("SELECT version_num FROM schema_version")).scalar() == (
+                SCHEMA_VERSION
+            )
+            assert conn.execute(text("SELECT high_ms FROM clock")).scalar() == 0
+        engine.dispose()
+    assert shapes[0] == shapes[1]
+    assert set(shapes[0]) == set(metadata.tables) - {"schema_version"}
+
+
+async def test_migrated_and_created_postgres_are_alike(postgres_server: PostgresServer) -> None:
+    """The same on the other engine, its clock function included."""
+    shapes = []
+    for make in (upgrade, prepare):
+        url = await asyncio.to_thread(postgres_server.create)
+        engine = create_async_engine(re.sub("^postgresql", "postgresql+asyncpg", _socket(url)))
+        async with engine.begin() as conn:
+            schema = url.rpartition("=")[2]
+            await conn.execute(text(f"SET search_path = {schema}"))
+            await conn.run_sync(make)
+            shapes.append(await conn.run_sync(_shape))
+            body = "SELECT prosrc FROM pg_proc WHERE proname = 'sayso_now' AND "
+            shapes[-1]["now"] = (
+                await conn.execute(text(f"{body} pronamespace = '{schema}'::regnamespace"))
+            ).scalar()
+        await engine.dispose()
+    assert shapes[0] == shapes[1]
+    assert shapes[0]["now"]
+
+
+def _socket(url: str) -> str:
+    return url.partition("&search_path")[0].partition("?search_path")[0]
+
+
+async def test_an_unknown_old_version_is_refused_by_the_migrations(tmp_path: Path) -> None:
+    """An older stamp than any revision goes to the migrations, and nothing is invented."""
+    path = tmp_path / "state.db"
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as conn:
+        conn.execute(text("CREATE TABLE schema_version (version_num TEXT PRIMARY KEY NOT NULL)"))
+        conn.execute(text("INSERT INTO schema_version VALUES ('0000')"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="0000"):
+        await open_store(f"sqlite:///{path}")
+
+
+async def test_two_gateways_create_one_postgres_schema(postgres_url: str) -> None:
+    """Started at the same moment, one creates and both work."""
+    stores = await asyncio.gather(*(open_store(postgres_url) for _ in range(3)))
+    for store in stores:
+        assert await store.write(runs.begin, run_draft())
+    await asyncio.gather(*(store.close() for store in stores))
+
+
+def test_only_the_runners_know_the_engines() -> None:
+    """No operation asks which engine it runs on (DESIGN: one set of operations)."""
+    allowed = {"schema.py", "url.py", "tables.py", "faults.py", "listen.py"}
+    for path in (Path(__file__).parents[3] / "core" / "store").glob("*.py"):
+        if path.name in allowed or path.name.startswith(("sqlite", "postgres")):
+            continue
+        code = re.sub(r'""".*?"""|#.*', "", path.read_text(), flags=re.DOTALL)
+        assert not re.search(r"dialect\.name|aiosqlite|asyncpg|\bsqlite3\b", code), path.name

@@ -1,0 +1,26 @@
+"""Fixtures: a Bot API server and a gateway that asks there, each a real process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import BotApi, GatewayProcess, bot_api, write_config
+
+
+@pytest.fixture
+def api() -> Iterator[BotApi]:
+    """Run a Bot API server."""
+    with bot_api() as server:
+        yield server
+
+
+@pytest.fixture
+def gateway(api: BotApi, tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Run a gateway that asks in the server's chat."""
+    home = tmp_path / "home"
+    write_config(home, api)
+    running = GatewayProcess(home)
+    running.start()
+    yield running
+    running.stop()

@@ -1,0 +1,161 @@
+"""Carry out the REST calls on the kept state."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from tests.emulators.discord_gateway import Gateway
+from tests.emulators.discord_rules import Refusal, check_commands, check_message
+from tests.emulators.discord_state import BOT, DiscordState, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call as it came in: ids of the path, JSON body, names and texts of files."""
+
+    ids: dict[str, str]
+    body: Json
+    files: dict[str, str] = field(default_factory=dict)
+    commands: list[Json] = field(default_factory=list)
+
+    def number(self, name: str) -> int:
+        """Return an id of the path."""
+        return int(self.ids[name])
+
+
+@dataclass(slots=True)
+class Rest:
+    """The calls, by name."""
+
+    state: DiscordState
+    gateway: Gateway
+
+    async def get_me(self, request: Request) -> Json:
+        """Return the bot."""
+        return self.state.person(BOT)
+
+    async def get_application(self, request: Request) -> Json:
+        """Return the application."""
+        named = {"id": str(BOT), "name": "Sayso", "description": "", "icon": None, "summary": ""}
+        open_to = {"bot_public": False, "bot_require_code_grant": False, "verify_key": "00"}
+        flags = {"flags": 1 << 19 if self.state.privileged else 0}
+        endpoint = {"interactions_endpoint_url": self.state.endpoint}
+        return {**named, **open_to, **flags, **endpoint, "owner": self.state.person(1)}
+
+    async def get_gateway(self, request: Request) -> Json:
+        """Return where the gateway is, and how often a client may identify."""
+        starts = {"total": 1000, "remaining": 999, "reset_after": 1, "max_concurrency": 1}
+        return {"url": self.gateway.url, "shards": 1, "session_start_limit": starts}
+
+    async def get_commands(self, request: Request) -> list[Json]:
+        """Return the registered commands."""
+        return self.state.commands
+
+    async def put_commands(self, request: Request) -> list[Json]:
+        """Replace the registered commands."""
+        check_commands(request.commands)
+        extra = {"application_id": str(BOT), "version": "1"}
+        self.state.commands = [
+            {**command, **extra, "id": str(self.state.new_id())} for command in request.commands
+        ]
+        return self.state.commands
+
+    async def create_dm(self, request: Request) -> Json:
+        """Open a direct message."""
+        return self.state.direct_channel(int(request.body["recipient_id"]))
+
+    async def get_channel(self, request: Request) -> Json:
+        """Return a channel."""
+        return self.state.channel(request.number("channel"))
+
+    async def edit_channel(self, request: Request) -> Json:
+        """Wake a thread, or put it to sleep."""
+        channel = request.number("channel")
+        if request.body.get("archived") is False:
+            self.state.archived.discard(channel)
+        return self.state.channel(channel)
+
+    async def create_message(self, request: Request) -> Json:
+        """Post a message, once for each enforced nonce."""
+        channel, body = request.number("channel"), request.body
+        self.state.reachable(channel)
+        check_message(body, len(request.files))
+        once = (channel, str(body.get("nonce", "")))
+        if body.get("enforce_nonce") and once in self.state.nonces:
+            return self.state.message(channel, self.state.nonces[once])
+        content = {
+            key: body[key]
+            for key in ("content", "components", "flags", "tts", "nonce", "message_reference")
+            if key in body
+        }
+        content["attachments"] = [
+            {"id": "1", "filename": name, "size": len(text), "url": "", "proxy_url": "", "_": text}
+            for name, text in request.files.items()
+        ]
+        message = self.state.add_message(channel, BOT, content)
+        if body.get("enforce_nonce"):
+            self.state.nonces[once] = int(message["id"])
+        return message
+
+    async def edit_message(self, request: Request) -> Json:
+        """Edit a message of the bot."""
+        channel = request.number("channel")
+        self.state.reachable(channel)
+        message = self.state.message(channel, request.number("message"))
+        if channel in self.state.archived:
+            raise Refusal(400, 50083, "Thread is archived")
+        if message["author"]["id"] != str(BOT):
+            raise Refusal(403, 50005, "Cannot edit a message authored by another user")
+        check_message(request.body, len(request.files), editing=True)
+        for key in ("content", "components", "flags"):
+            if key in request.body:
+                message[key] = request.body[key]
+        message["edited_timestamp"] = datetime.now(UTC).isoformat()
+        return message
+
+    async def callback(self, request: Request) -> Json:
+        """Take the first answer to an interaction."""
+        data = dict(request.body.get("data") or {})
+        if request.body["type"] == 4:
+            check_message(data, len(request.files))
+        number = request.number("interaction")
+        self.state.first_answer(number, request.ids["token"], request.body)
+        return {"interaction": {"id": str(number), "type": request.body["type"]}}
+
+    async def edit_original(self, request: Request) -> Json:
+        """Edit the first answer to an interaction."""
+        check_message(request.body, len(request.files), editing=True)
+        self.state.later_answer(request.ids["token"], first=True, body=request.body)
+        return self._note(request)
+
+    async def followup(self, request: Request) -> Json:
+        """Take a further answer to an interaction."""
+        check_message(request.body, len(request.files))
+        self.state.later_answer(request.ids["token"], first=False, body=request.body)
+        return self._note(request)
+
+    def _note(self, request: Request) -> Json:
+        channel = self.state.interactions[request.ids["token"]].payload["channel_id"]
+        note = DiscordState().add_message(int(channel), BOT, {"content": request.body["content"]})
+        return {**note, "id": str(self.state.new_id())}
+
+
+Handler = Callable[[Rest, Request], Awaitable[object]]
+ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
+    ("GET", "/users/@me", "getMe", Rest.get_me),
+    ("GET", "/oauth2/applications/@me", "getApplication", Rest.get_application),
+    ("GET", "/gateway/bot", "getGateway", Rest.get_gateway),
+    ("GET", "/applications/{app}/commands", "getCommands", Rest.get_commands),
+    ("PUT", "/applications/{app}/commands", "putCommands", Rest.put_commands),
+    ("POST", "/users/@me/channels", "createDm", Rest.create_dm),
+    ("GET", "/channels/{channel}", "getChannel", Rest.get_channel),
+    ("PATCH", "/channels/{channel}", "editChannel", Rest.edit_channel),
+    ("POST", "/channels/{channel}/messages", "createMessage", Rest.create_message),
+    ("PATCH", "/channels/{channel}/messages/{message}", "editMessage", Rest.edit_message),
+    ("POST", "/interactions/{interaction}/{token}/callback", "callback", Rest.callback),
+    ("PATCH", "/webhooks/{app}/{token}/messages/@original", "editOriginal", Rest.edit_original),
+    ("POST", "/webhooks/{app}/{token}", "followup", Rest.followup),
+)
+"""HTTP method, path, name for faults and the call log, and who carries it out."""
+UNAUTHENTICATED = frozenset({"callback", "editOriginal", "followup"})
+"""Calls whose token stands in the path."""

@@ -1,0 +1,64 @@
+"""Let another process play the members and cause faults."""
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from tests.emulators.faults import Fault, FaultKind, FaultQueue
+from tests.emulators.slack_delivery import Delivery
+from tests.emulators.slack_people import People
+from tests.emulators.slack_rules import Json
+
+
+@dataclass(slots=True)
+class Controls:
+    """What ``/control/…`` takes; each body's keys are the arguments of the method it names."""
+
+    people: People
+    faults: FaultQueue
+
+    async def act(self, action: str, body: Json) -> object:
+        """Carry out one action."""
+        match action:
+            case "press" | "slash" | "say":
+                return await self._person(action, body)
+            case "messages":
+                return list(self.people.state.place(body["channel"]).messages.values())
+            case "whispers":
+                return self.people.state.whispers
+            case "deliveries":
+                return [_told(one) for one in self.people.delivery.sent]
+            case _:
+                return await self._fault(action, body)
+
+    async def _person(self, action: str, body: Json) -> object:
+        match action:
+            case "press":
+                return _told(await self.people.press(**body))
+            case "slash":
+                return _told(await self.people.slash(**body))
+            case _:
+                return [_told(one) for one in await self.people.say(**body)]
+
+    async def _fault(self, action: str, body: Json) -> object:
+        match action:
+            case "fault":
+                times = body.pop("times", 1)
+                self.faults.add(Fault(FaultKind(body.pop("kind")), **body), times)
+            case "hang_up":
+                await self.people.delivery.hang_up(**body)
+            case "listen":
+                self.people.delivery.request_url = body["url"]
+            case _:
+                raise web.HTTPNotFound(text=f"no control {action}")
+        return True
+
+
+def _told(delivery: Delivery) -> Json:
+    return {
+        "envelope": delivery.envelope_id,
+        "kind": delivery.kind,
+        "attempts": delivery.attempts,
+        "acked": delivery.acked,
+        "failed": delivery.failed,
+    }

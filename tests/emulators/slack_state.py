@@ -1,0 +1,147 @@
+"""Keep what Slack keeps: members, conversations, messages and who may do what."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from tests.emulators.slack_rules import Json, Refusal, buttons, escaped
+
+SCOPES = frozenset(("chat:write", "commands", "im:write", "im:history", "app_mentions:read")) | {
+    "channels:history",
+    "groups:history",
+}
+_BURST = 4
+
+
+@dataclass(slots=True)
+class Place:
+    """A conversation, its members and its messages by timestamp."""
+
+    id: str
+    members: set[str]
+    messages: dict[str, Json] = field(default_factory=dict)
+    archived: bool = False
+    tokens: float = _BURST
+    filled: float = field(default_factory=time.monotonic)
+
+
+@dataclass(slots=True)
+class SlackState:
+    """One workspace with one app; timestamps grow over its whole life."""
+
+    bot_token: str = "xoxb-1111111111-2222222222-LocalBotTokenOfTheTests"
+    app_token: str = "xapp-1-A0SAYSO01-3333333333-localapptokenofthetests"
+    signing_secret: str = "8f742231b10e8888abcd99yyyzzz85a5"
+    team: str = "T0TEAM001"
+    app: str = "A0SAYSO01"
+    bot_user: str = "U0SAYSO01"
+    bot: str = "B0SAYSO01"
+    name: str = "sayso"
+    scopes: set[str] = field(default_factory=lambda: set(SCOPES))
+    commands: set[str] = field(default_factory=lambda: {"/approve", "/pending"})
+    members: set[str] = field(default_factory=lambda: {"U0ANA0001", "U0BOB0001"})
+    places: dict[str, Place] = field(default_factory=dict)
+    dms: dict[str, str] = field(default_factory=dict)
+    whispers: list[Json] = field(default_factory=list)
+    responses: dict[str, int] = field(default_factory=dict)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        members = {*self.members, self.bot_user}
+        self.places["C0OPS0001"] = Place("C0OPS0001", members)
+        self.places["C0OTHER01"] = Place("C0OTHER01", set(self.members))
+
+    async def notify(self) -> None:
+        """Wake whoever waits for a change."""
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
+        """Wait until something is so.
+
+        Raises:
+            TimeoutError: it did not become so in time.
+        """
+        async with asyncio.timeout(seconds), self.changed:
+            await self.changed.wait_for(met)
+
+    def number(self) -> int:
+        """Return the next number."""
+        return next(self._numbers)
+
+    def place(self, channel: str) -> Place:
+        """Return a conversation, or refuse."""
+        found = self.places.get(channel)
+        if found is None:
+            raise Refusal("channel_not_found")
+        return found
+
+    def writable(self, channel: str) -> Place:
+        """Return a conversation that the bot may write to, or refuse."""
+        found = self.place(channel)
+        if found.archived:
+            raise Refusal("is_archived")
+        if self.bot_user not in found.members:
+            raise Refusal("not_in_channel")
+        return found
+
+    def dm(self, member: str) -> Place:
+        """Return the direct messages of a member with the bot, or refuse."""
+        if member not in self.members:
+            raise Refusal("user_not_found")
+        if member not in self.dms:
+            self.dms[member] = f"D{member[1:]}"
+            self.places[self.dms[member]] = Place(self.dms[member], {member, self.bot_user})
+        return self.places[self.dms[member]]
+
+    def message(self, channel: str, ts: str) -> Json:
+        """Return one message, or refuse."""
+        found = self.place(channel).messages.get(ts)
+        if found is None:
+            raise Refusal("message_not_found")
+        return found
+
+    def button(self, channel: str, ts: str, name: str) -> Json:
+        """Return a button of a message, by label or action id.
+
+        Raises:
+            LookupError: the message has no such button.
+        """
+        for button in buttons(self.message(channel, ts).get("blocks", [])):
+            if name in (button["text"]["text"], button["action_id"]):
+                return button
+        raise LookupError(f"message {ts} has no button {name!r}")
+
+    def spend(self, place: Place) -> None:
+        """Count one message against a channel's rate: one a second, in short bursts."""
+        now = time.monotonic()
+        place.tokens = min(_BURST, place.tokens + now - place.filled)
+        place.filled = now
+        if place.tokens < 1:
+            raise Refusal("ratelimited", 429, retry_after=1)
+        place.tokens -= 1
+
+    def add(self, place: Place, user: str, content: Json) -> Json:
+        """Keep a new message."""
+        ts = f"{int(time.time())}.{self.number():06d}"
+        message = {"type": "message", "user": user, "ts": ts, **content}
+        parent = place.messages.get(str(content.get("thread_ts", "")))
+        if "thread_ts" in content and parent is None:
+            raise Refusal("thread_not_found")
+        if parent is not None:
+            message["parent_user_id"] = parent["user"]
+            parent["thread_ts"] = parent["ts"]
+        place.messages[ts] = message
+        return message
+
+    def typed(self, channel: str, user: str, text: str, thread: str = "") -> Json:
+        """Keep what a member types; a mention of the bot becomes its id, the rest is escaped."""
+        place = self.place(channel)
+        if user not in place.members:
+            raise LookupError(f"{user} is not in {channel}")
+        kept = escaped(text).replace(f"@{self.name}", f"<@{self.bot_user}>")
+        more = {"thread_ts": thread} if thread else {}
+        return self.add(place, user, {"text": kept, "client_msg_id": str(self.number()), **more})

@@ -1,0 +1,244 @@
+"""Speak the Bot API over HTTP, as strictly as the platform, from memory.
+
+In a test: ``async with TelegramServer() as server``. As a process of its own, which outlives
+gateways: ``python -m tests.emulators.telegram --port 0`` prints ``{"port": …, "token": …}`` and
+takes ``/control/press``, ``say``, ``messages``, ``presses``, ``updates``, ``fault`` and ``calls``.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from aiohttp import web
+
+from tests.emulators.faults import Fault, FaultKind, FaultQueue
+from tests.emulators.telegram_methods import METHODS, PARAMETERS
+from tests.emulators.telegram_rules import Refusal, bad
+from tests.emulators.telegram_state import Json, TelegramState
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the bot and how it was answered."""
+
+    method: str
+    parameters: dict[str, str]
+    status: int
+
+
+@dataclass(slots=True)
+class TelegramServer:
+    """A Bot API server on loopback; ``port`` 0 takes a free one."""
+
+    state: TelegramState = field(default_factory=TelegramState)
+    port: int = 0
+    faults: FaultQueue = field(default_factory=FaultQueue)
+    calls: list[Call] = field(default_factory=list)
+    _poll: asyncio.Event | None = None
+    _runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        """Return what ``channels.telegram.apiBaseUrl`` takes."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def count(self, method: str) -> int:
+        """Count the calls of a method that were carried out."""
+        return sum(
+            call.method == method and call.status == web.HTTPOk.status_code for call in self.calls
+        )
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 * 2**20)
+        app.router.add_route("*", "/bot{token}/{method}", self._bot_api)
+        app.router.add_post("/control/{action}", self._control)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._poll is not None:
+            self._poll.set()
+            await self.state.notify()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def press(self, chat: int, message: int, user: int, button: str) -> str:
+        """Press a button, named by its label or data; return the query id."""
+        query = self.state.press(chat, message, user, button)
+        await self.state.notify()
+        return query
+
+    async def say(self, chat: int, user: int, text: str, **extra: object) -> Json:
+        """Type a message; ``reply_to`` is the id of the message that it replies to."""
+        message = self.state.say(chat, user, text, extra)
+        await self.state.notify()
+        return message
+
+    def messages(self, chat: int) -> list[Json]:
+        """Return a chat's messages in order."""
+        return self.state.messages(chat)
+
+    async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
+        """Wait until something is so."""
+        await self.state.until(met, seconds)
+
+    async def _bot_api(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        parameters = await _parameters(request)
+        fault = self.faults.strike(method)
+        try:
+            if fault is not None and fault.kind is FaultKind.DROP:
+                _drop(request)
+            await refuse_or_delay(fault)
+            result = await self._carry_out(request.match_info["token"], method, parameters)
+        except Refusal as refusal:
+            return await self._answered(method, parameters, _refused(refusal))
+        if fault is not None and fault.kind is FaultKind.LOSE:
+            _drop(request)
+        return await self._answered(method, parameters, _json({"ok": True, "result": result}))
+
+    async def _answered(
+        self, method: str, parameters: dict[str, str], response: web.Response
+    ) -> web.Response:
+        self.calls.append(Call(method, parameters, response.status))
+        await self.state.notify()
+        return response
+
+    async def _carry_out(self, token: str, method: str, parameters: dict[str, str]) -> object:
+        if token != self.state.token:
+            raise Refusal(401, "Unauthorized")
+        if method not in PARAMETERS:
+            raise Refusal(404, "Not Found")
+        unknown = parameters.keys() - PARAMETERS[method]
+        if unknown:
+            raise bad(f"unknown parameters {sorted(unknown)}")
+        if method == "getUpdates":
+            return await self._get_updates(parameters)
+        return METHODS[method](self.state, parameters)
+
+    async def _get_updates(self, parameters: dict[str, str]) -> list[Json]:
+        offset, limit = int(parameters.get("offset", 0)), int(parameters.get("limit", 100))
+        if "allowed_updates" in parameters:
+            self.state.allowed = json.loads(parameters["allowed_updates"])
+        self.state.take(offset, limit)
+        if self._poll is not None:
+            self._poll.set()  # the platform ends the older poll, not the newer one
+        await self.state.notify()
+        mine = self._poll = asyncio.Event()
+        try:
+            await self.state.until(
+                lambda: mine.is_set() or bool(self.state.take(offset, limit)),
+                float(parameters.get("timeout", 0)) or 0.001,
+            )
+        except TimeoutError:
+            return []
+        finally:
+            self._poll = None if self._poll is mine else self._poll
+        if mine.is_set():
+            raise Refusal(409, "Conflict: terminated by other getUpdates request")
+        return self.state.take(offset, limit)
+
+    async def _control(self, request: web.Request) -> web.Response:
+        action = request.match_info["action"]
+        body = await request.json()
+        if action == "press":
+            return _json(await self.press(**body))
+        if action == "say":
+            return _json(await self.say(**body))
+        if action == "press_old":
+            # A client that has not seen the edit yet still shows the buttons.
+            message = self.state.message(body["chat"], body["message"])
+            query = self.state.press_data(message, body["user"], body["data"])
+            await self.state.notify()
+            return _json(query)
+        look = _LOOKS.get(action)
+        if look is None:
+            raise web.HTTPNotFound(text=f"no control {action}")
+        return _json(look(self, body))
+
+
+def _look_at_press(server: TelegramServer, body: Json) -> Json:
+    press = server.state.presses[body["query"]]
+    return {"answered": press.answered, "text": press.text, "alert": press.alert}
+
+
+def _add_fault(server: TelegramServer, body: Json) -> bool:
+    times = body.pop("times", 1)
+    server.faults.add(Fault(FaultKind(body.pop("kind")), **body), times)
+    return True
+
+
+_LOOKS: dict[str, Callable[[TelegramServer, Json], object]] = {
+    "messages": lambda server, body: server.messages(body["chat"]),
+    "presses": _look_at_press,
+    "updates": lambda server, body: server.state.updates,
+    "fault": _add_fault,
+    "calls": lambda server, body: [
+        [one.method, one.parameters, one.status] for one in server.calls
+    ],
+}
+
+
+async def _parameters(request: web.Request) -> dict[str, str]:
+    if request.content_type == "application/json":
+        return {name: str(value) for name, value in (await request.json()).items()}
+    posted = await request.post()
+    both = {**request.query, **posted}
+    return {
+        name: value.file.read().decode() if isinstance(value, web.FileField) else str(value)
+        for name, value in both.items()
+    }
+
+
+async def refuse_or_delay(fault: Fault | None) -> None:
+    """Raise the refusal, or sleep through the delay, that a fault asks for."""
+    if fault is None:
+        return
+    if fault.kind is FaultKind.STATUS:
+        raise Refusal(fault.status, fault.words, fault.retry_after)
+    await asyncio.sleep(fault.seconds)
+
+
+def _drop(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+    raise web.HTTPInternalServerError
+
+
+def _refused(refusal: Refusal) -> web.Response:
+    body: dict[str, Any] = {
+        "ok": False,
+        "error_code": refusal.code,
+        "description": refusal.description,
+    }
+    if refusal.retry_after:
+        body["parameters"] = {"retry_after": refusal.retry_after}
+    return _json(body, refusal.code)
+
+
+def _json(body: object, status: int = 200) -> web.Response:
+    return web.json_response(body, status=status)
+
+
+async def _serve(port: int) -> None:
+    async with TelegramServer(port=port) as server:
+        sys.stdout.write(json.dumps({"port": server.port, "token": server.state.token}) + "\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("--port", type=int, default=0)
+    try:
+        asyncio.run(_serve(options.parse_args().port))
+    except KeyboardInterrupt:
+        sys.exit(0)

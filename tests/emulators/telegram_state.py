@@ -1,0 +1,171 @@
+"""Keep what Telegram keeps: chats, messages, presses, and updates until they are confirmed."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from tests.emulators.telegram_rules import MAX_ANSWER, Refusal, bad
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Press:
+    """A pressed button and the answer that the person saw."""
+
+    at: float
+    text: str | None = None
+    alert: bool = False
+    answered: bool = False
+
+
+@dataclass(slots=True)
+class TelegramState:
+    """One bot's world; ids grow over its whole life."""
+
+    token: str = "123456789:AAtest-token-of-the-local-bot-api-01"
+    username: str = "sayso_test_bot"
+    query_seconds: float = 15.0
+    missing: set[int] = field(default_factory=set)
+    blocked: set[int] = field(default_factory=set)
+    chats: dict[int, dict[int, Json]] = field(default_factory=dict)
+    updates: list[Json] = field(default_factory=list)
+    presses: dict[str, Press] = field(default_factory=dict)
+    allowed: list[str] = field(default_factory=lambda: ["message", "callback_query"])
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _ids: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def bot(self) -> Json:
+        """Return the bot's own user."""
+        return {
+            "id": int(self.token.partition(":")[0]),
+            "is_bot": True,
+            "first_name": "Sayso",
+            "username": self.username,
+        }
+
+    async def notify(self) -> None:
+        """Wake whoever waits for a change."""
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
+        """Wait until something is so.
+
+        Raises:
+            TimeoutError: it did not become so in time.
+        """
+        async with asyncio.timeout(seconds), self.changed:
+            await self.changed.wait_for(met)
+
+    def chat(self, chat_id: int) -> Json:
+        """Return a chat as messages carry it."""
+        if chat_id < 0:
+            return {"id": chat_id, "type": "supergroup", "title": "Operations"}
+        return {"id": chat_id, "type": "private", "first_name": "Person"}
+
+    def reachable(self, chat_id: int) -> None:
+        """Refuse to write where a bot cannot write."""
+        if chat_id in self.missing:
+            raise bad("chat not found")
+        if chat_id in self.blocked:
+            raise Refusal(403, "Forbidden: bot was blocked by the user")
+
+    def messages(self, chat_id: int) -> list[Json]:
+        """Return a chat's messages in order."""
+        return list(self.chats.get(chat_id, {}).values())
+
+    def message(self, chat_id: int, message_id: int) -> Json:
+        """Return one message, or refuse."""
+        found = self.chats.get(chat_id, {}).get(message_id)
+        if found is None:
+            raise bad("message to edit not found")
+        return found
+
+    def add_message(self, chat_id: int, sender: Json, content: Json) -> Json:
+        """Keep a new message."""
+        number = next(self._ids)
+        message = {
+            "message_id": number,
+            "date": int(time.time()),
+            "chat": self.chat(chat_id),
+            "from": sender,
+            **content,
+        }
+        self.chats.setdefault(chat_id, {})[number] = message
+        return message
+
+    def push(self, kind: str, body: Json) -> int:
+        """Queue an update, if the bot wants its kind; return its id."""
+        number = next(self._ids)
+        if kind in self.allowed:
+            self.updates.append({"update_id": number, kind: body})
+        return number
+
+    def take(self, offset: int, limit: int) -> list[Json]:
+        """Forget what an offset confirms and return what is left."""
+        if offset > 0:
+            self.updates = [update for update in self.updates if update["update_id"] >= offset]
+        return self.updates[:limit]
+
+    def say(self, chat_id: int, user_id: int, text: str, extra: Json | None = None) -> Json:
+        """Let a person type; ``extra`` overrides fields of the message."""
+        content = {"text": text, **(extra or {})}
+        reply_to = content.pop("reply_to", None)
+        if reply_to is not None:
+            content["reply_to_message"] = self.message(chat_id, reply_to)
+        message = self.add_message(chat_id, _person(user_id), content)
+        self.push("message", message)
+        return message
+
+    def press(self, chat_id: int, message_id: int, user_id: int, button: str) -> str:
+        """Let a person press a button, named by label or data; return the query id.
+
+        Raises:
+            LookupError: the message has no such button.
+        """
+        message = self.message(chat_id, message_id)
+        rows = (message.get("reply_markup") or {}).get("inline_keyboard", [])
+        data = [
+            one["callback_data"]
+            for row in rows
+            for one in row
+            if button in (one["text"], one["callback_data"])
+        ]
+        if not data:
+            raise LookupError(f"message {message_id} has no button {button!r}")
+        return self.press_data(message, user_id, data[0])
+
+    def press_data(self, message: Json, user_id: int, data: str) -> str:
+        """Let a person send callback data, as a client with an old copy of a message can."""
+        query_id = f"q{next(self._ids)}"
+        self.presses[query_id] = Press(time.monotonic())
+        self.push(
+            "callback_query",
+            {
+                "id": query_id,
+                "from": _person(user_id),
+                "message": message,
+                "chat_instance": "1",
+                "data": data,
+            },
+        )
+        return query_id
+
+    def answer(self, query_id: str, text: str, *, alert: bool) -> None:
+        """Show a person the answer to a press, once and soon."""
+        press = self.presses.get(query_id)
+        late = press is None or time.monotonic() - press.at > self.query_seconds
+        if press is None or late or press.answered:
+            raise bad("query is too old and response timeout expired or query ID is invalid")
+        if len(text) > MAX_ANSWER:
+            raise bad("MESSAGE_TOO_LONG")
+        press.text, press.alert, press.answered = text, alert, True
+
+
+def _person(user_id: int) -> Json:
+    return {"id": user_id, "is_bot": False, "first_name": f"Person {user_id}"}

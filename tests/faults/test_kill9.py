@@ -1,0 +1,272 @@
+"""Kill the gateway with SIGKILL at random points, again and again, and judge the history.
+
+A parent keeps the ledger: what was asked, what each caller and each approver was told. The
+commands themselves append to a file when they run. After each restart the history is judged:
+no acknowledged decision is lost or changed, nothing runs twice, nothing runs without an allow,
+and every interrupted run is told ``unknown`` exactly once.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from bot.client import Client
+from core.errors import SaysoError
+from tests.e2e.processes import ROOT, GatewayProcess, until
+
+CYCLES = 25
+SEED = 20261121
+
+
+@dataclass
+class History:
+    """What callers were told: request key to the answers, in order."""
+
+    asked: set[str] = field(default_factory=set)
+    told: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, key: str, answer: dict[str, object]) -> None:
+        """Write down one answer."""
+        with self.lock:
+            self.told.setdefault(key, []).append(answer)
+
+
+def caller(socket: str, commands: Path, history: History, stop: threading.Event, name: str) -> None:
+    """Ask without end: two commands that policy allows for one that people must allow."""
+    number = 0
+    while not stop.is_set():
+        try:
+            with Client(socket) as client:
+                while not stop.is_set():
+                    number += 1
+                    key = f"{name}-{number}"
+                    program = "asked" if number % 3 == 0 else "listed"
+                    history.asked.add(key)
+                    wish = {
+                        "argv": [str(commands / program), key],
+                        "cwd": str(commands),
+                        "requestKey": key,
+                        "wait": False,
+                    }
+                    history.note(key, client.call("exec.run", wish))
+        except (SaysoError, OSError):
+            time.sleep(0.02)
+
+
+def scripts(folder: Path) -> Path:
+    """Write two programs that append their argument to the ledger, slowly enough to be hit."""
+    folder.mkdir()
+    for name in ("listed", "asked"):
+        path = folder / name
+        path.write_text(f'#!/bin/sh\necho "$1" >> {folder}/ran\n/bin/sleep 0.02\n')
+        path.chmod(0o755)
+    (folder / "ran").touch()
+    return folder
+
+
+def configure(home: Path, commands: Path, url: str | None) -> None:
+    """Write settings under which this machine's approver decides."""
+    config = {
+        "tools": {"exec": {"host": "gateway", "security": "allowlist"}},
+        "approvals": {"exec": {"mode": "targets", "timeout": 600}},
+        "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
+        **({"store": {"url": url}} if url else {}),
+    }
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text(json.dumps(config))
+    (home / "config.json5").chmod(0o600)
+    entry = {"pattern": str(commands / "listed")}
+    file = home / "exec-approvals.json"
+    file.write_text(json.dumps({"version": 1, "agents": {"main": {"allowlist": [entry]}}}))
+    file.chmod(0o600)
+
+
+@contextmanager
+def load(gateway: GatewayProcess, commands: Path, history: History) -> Iterator[Path]:
+    """Ask and answer from outside for as long as the block lasts; yield the approver's ledger."""
+    socket = str(gateway.home / "gateway.sock")
+    ledger = gateway.home / "decisions"
+    ledger.touch()
+    stop = threading.Event()
+    callers = [
+        threading.Thread(target=caller, args=(socket, commands, history, stop, f"c{n}"))
+        for n in range(3)
+    ]
+    approver = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.approver", socket, str(ledger)],
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    for thread in callers:
+        thread.start()
+    try:
+        yield ledger
+    finally:
+        stop.set()
+        for thread in callers:
+            thread.join(30)
+        time.sleep(0.5)
+        approver.kill()
+        approver.wait()
+
+
+def judge(
+    gateway: GatewayProcess, commands: Path, history: History, ledger: Path
+) -> tuple[list[str], int]:
+    """Return every violation in the history, and how many runs were interrupted."""
+    faults: list[str] = []
+    ran = Counter((commands / "ran").read_text().split())
+    faults += [f"{key} ran {count} times" for key, count in ran.items() if count > 1]
+    outcomes: dict[str, dict[str, object]] = {}
+    ids: dict[str, str] = {}
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        for key, answers in history.told.items():
+            ids[key] = str(answers[0]["id"])
+            if len({answer["id"] for answer in answers}) > 1:
+                faults.append(f"{key} has more than one id")
+            outcomes[key] = client.call("exec.wait", {"id": ids[key], "timeoutMs": 100})
+            faults += _changed(key, answers, outcomes[key])
+        faults += _decisions(client, ledger)
+        texts = _events(client)
+    faults += _ran_as_told(ran, outcomes)
+    faults += _told_once(texts, outcomes, ids)
+    interrupted = sum(outcome["status"] == "unknown" for outcome in outcomes.values())
+    return faults, interrupted
+
+
+def _changed(key: str, answers: list[dict[str, object]], now: dict[str, object]) -> list[str]:
+    final = {"finished", "denied"}
+    told = {str(answer["status"]) for answer in answers} & final
+    return [f"{key} was told {status}, is {now['status']}" for status in told - {now["status"]}]
+
+
+def _decisions(client: Client, ledger: Path) -> list[str]:
+    faults = []
+    for line in ledger.read_text().splitlines():
+        run_id, reply = line.split()
+        row = client.call("exec.approval.get", {"id": run_id})
+        if row["decision"] != reply:
+            faults.append(f"{run_id}: acknowledged {reply}, stored {row['decision']}")
+    return faults
+
+
+def _ran_as_told(ran: Counter[str], outcomes: dict[str, dict[str, object]]) -> list[str]:
+    faults = []
+    for key, outcome in outcomes.items():
+        if outcome["status"] == "finished" and ran[key] != 1:
+            faults.append(f"{key} is told finished and ran {ran[key]} times")
+        if outcome["status"] in {"denied", "pending"} and ran[key]:
+            faults.append(f"{key} is {outcome['status']} and ran")
+    return faults
+
+
+def _events(client: Client) -> list[str]:
+    texts: list[str] = []
+    seq = 0
+    while True:
+        batch = client.call("events.drain", {"session": "main", "seq": seq, "limit": 1000})[
+            "events"
+        ]
+        if not batch:
+            return texts
+        assert [event["seq"] for event in batch] == list(range(seq + 1, seq + 1 + len(batch)))
+        texts += [event["text"] for event in batch]
+        seq = batch[-1]["seq"]
+
+
+def _told_once(
+    texts: list[str], outcomes: dict[str, dict[str, object]], ids: dict[str, str]
+) -> list[str]:
+    ends = Counter(
+        text.split("id=")[1].split(",")[0].rstrip(")")
+        for text in texts
+        if text.startswith(("Exec finished", "Exec denied"))
+    )
+    faults = []
+    for key, outcome in outcomes.items():
+        wanted = 0 if outcome["status"] in {"pending", "running"} else 1
+        if ends[ids[key]] != wanted:
+            faults.append(f"{key} ({outcome['status']}) was told its end {ends[ids[key]]} times")
+    return faults
+
+
+def cycles(gateway: GatewayProcess, commands: Path, history: History) -> Path:
+    """Start, load and kill, ``CYCLES`` times; then start once more and let everything settle."""
+    dice = random.Random(SEED)
+    gateway.start()
+    with load(gateway, commands, history) as ledger:
+        for _ in range(CYCLES):
+            time.sleep(dice.uniform(0.05, 0.5))
+            gateway.kill()
+            gateway.start()
+        time.sleep(0.5)
+    until("all runs to end", lambda: not _open(gateway, history), seconds=30)
+    return ledger
+
+
+def _open(gateway: GatewayProcess, history: History) -> list[str]:
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        answers = [
+            client.call("exec.wait", {"id": told[0]["id"], "timeoutMs": 50})
+            for told in history.told.values()
+            if told[0]["status"] != "finished"
+        ]
+    return [str(answer["id"]) for answer in answers if answer["status"] == "running"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_kill9(
+    engine: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """25 kills on each engine: 0 decisions lost or changed, 0 runs twice, unknown told once."""
+    commands = scripts(tmp_path / "commands")
+    history = History()
+    url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
+    configure(tmp_path / "home", commands, url)
+    gateway = GatewayProcess(tmp_path / "home")
+    ledger = cycles(gateway, commands, history)
+    faults, interrupted = judge(gateway, commands, history, ledger)
+    gateway.stop()
+
+    ran = (commands / "ran").read_text().split()
+    decided = ledger.read_text().splitlines()
+    with capsys.disabled():
+        print(
+            f"\nkill -9 on {engine}: {CYCLES} cycles, {len(history.told)} requests told, "
+            f"{len(decided)} decisions acknowledged, {len(ran)} commands ran, {interrupted} "
+            f"interrupted and told unknown, {len(faults)} faults"
+        )
+    assert [] == faults
+    assert len(ran) > CYCLES
+    assert len(decided) > CYCLES // 2
+    assert interrupted > 0
+
+
+def test_judge_sees_a_command_that_ran_twice(tmp_path: Path) -> None:
+    """The negative control: the checker reports a doubled run and a run that was denied."""
+    ran = Counter(["a", "a", "b"])
+    outcomes: dict[str, dict[str, object]] = {
+        "a": {"status": "finished"},
+        "b": {"status": "denied"},
+    }
+
+    faults = _ran_as_told(ran, outcomes)
+
+    assert ["a is told finished and ran 2 times", "b is denied and ran"] == faults

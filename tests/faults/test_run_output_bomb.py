@@ -1,0 +1,80 @@
+"""However much a run prints, memory stays flat and the run is not held up."""
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from core.model.result import Finished
+from core.runner.process import Runner
+from tests.core.runner.runs import Watcher, new_run, planned, request, running
+
+BYTES = 300_000_000
+MOST_KB = 64 * 1024
+
+
+def peak_kb(pid: int) -> int:
+    """Return the most memory that a living process has had resident, in KiB; 0 if it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) if found else 0
+
+
+async def watched(runner: Runner, line: str) -> tuple[Finished, int]:
+    """Run a line; return its end and the peak memory of its supervisor."""
+    watcher, peak = Watcher(), 0
+    task = asyncio.create_task(runner.run(new_run(), planned(request(line)), watcher))
+    await watcher.started.wait()
+    assert watcher.identity is not None
+    while not task.done():
+        peak = max(peak, peak_kb(watcher.identity[0]))
+        await asyncio.sleep(0.005)
+    return await task, peak
+
+
+async def test_a_flood_is_counted_and_cut() -> None:
+    """Every byte is drained, 200,000 characters are kept, and the supervisor does not grow."""
+    async with running() as runner:
+        done, peak = await watched(runner, f"head -c {BYTES} /dev/zero")
+
+    assert done.exit_code == 0
+    assert done.output.total_bytes == BYTES
+    assert done.output.truncated
+    assert len(done.output.text) == 200_000
+    assert done.output.text.endswith("… (truncated)")
+    assert done.output.tail == "\0" * 20_000
+    assert 0 < peak < MOST_KB
+
+
+async def test_keeping_everything_would_be_seen() -> None:
+    """The control: a reader that keeps all it reads goes beyond the bound."""
+    code = "import sys; kept = sys.stdin.buffer.read(); print(len(kept), flush=True); input()"
+    head = subprocess.Popen(["head", "-c", str(BYTES), "/dev/zero"], stdout=subprocess.PIPE)  # noqa: ASYNC220 - ends by itself
+    hoarder = subprocess.Popen(  # noqa: ASYNC220 - ends by itself
+        [sys.executable, "-I", "-S", "-c", code], stdin=head.stdout, stdout=subprocess.PIPE
+    )
+    assert head.stdout is not None
+    assert hoarder.stdout is not None
+    peak = 0
+    while hoarder.poll() is None:
+        peak = max(peak, peak_kb(hoarder.pid))
+        await asyncio.sleep(0.005)
+    head.wait()
+    head.stdout.close()
+    hoarder.stdout.close()
+
+    assert peak > MOST_KB
+
+
+async def test_the_tail_is_the_true_end() -> None:
+    """After any amount the last words are kept, and the text holds the first."""
+    async with running() as runner:
+        done, _ = await watched(runner, "seq 200000 ; echo last words")
+
+    assert done.output.text.startswith("1\n2\n3\n")
+    assert done.output.tail.endswith("199999\n200000\nlast words\n")
+    assert len(done.output.tail) == 20_000

@@ -1,0 +1,149 @@
+import re
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bot.cli import COMMANDS, build_parser
+from bot.intake.socket import Methods
+from bot.settings.model import SHAPE
+from bot.settings.problems import dotted
+from bot.settings.shape import Kind, walk
+from core.gate import Gate
+from core.model.decision import DenialReason
+from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
+from core.store import Store
+from tests.project import cli_reference, generated
+from tests.project.tracked import ROOT, files
+
+DOCS = ROOT / "docs"
+PAGES = tuple(path for path in files() if path.suffix == ".md" and "corpus" not in path.parts)
+
+
+def page(name: str) -> str:
+    """Return the text of a page below docs."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def first_cells(text: str) -> set[str]:
+    """Return the code words that stand in the first cells of a page's tables."""
+    return set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
+
+
+def test_the_settings_page_is_what_the_models_say() -> None:
+    """`make docs` was run after the last change of a setting."""
+    assert generated.REFERENCE.read_text(encoding="utf-8") == generated.reference()
+
+
+def test_every_setting_is_documented() -> None:
+    """Each key stands in the table of its section with words about it."""
+    text = page("reference/configuration.md")
+
+    for path, shape in walk(SHAPE):
+        if shape.kind is Kind.SECTION:
+            continue
+        section = dotted(path[:-1]).replace("[0]", "[]")
+        _, found, below = text.partition(f"## `{section}`\n")
+        assert found, section
+        assert f"| `{path[-1]}` |" in below.partition("\n## ")[0], path
+
+
+def test_the_commands_page_is_what_the_parsers_say() -> None:
+    """`make docs` was run after the last change of a command."""
+    assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page()
+
+
+def test_every_command_and_flag_is_documented() -> None:
+    """Each command has its heading, each of its arguments its row with words about it."""
+    text = page("reference/cli.md")
+    parsers = list(cli_reference.commands(build_parser()))
+
+    assert {parser.prog.split()[1] for parser in parsers} == set(COMMANDS)
+    for parser in parsers:
+        _, found, below = text.partition(f"\n## `{parser.prog}`\n")
+        assert found, parser.prog
+        for action in parser._actions:
+            if action.dest != "help" and action.option_strings:
+                assert action.option_strings[-1] in below.partition("\n## ")[0], action
+                assert action.help, (parser.prog, action.dest)
+
+
+def test_every_command_has_an_example() -> None:
+    """Whoever asks a command or its group for help sees a line to copy."""
+    parsers = {parser.prog: parser for parser in cli_reference.commands(build_parser())}
+
+    for name, parser in parsers.items():
+        group = parsers.get(name.rpartition(" ")[0])
+        shown = "".join(each.epilog or "" for each in (parser, group) if each is not None)
+        members = [other for other in parsers if other.startswith(f"{name} ")]
+        assert members or name in shown, name
+
+
+def test_every_denial_reason_is_documented() -> None:
+    """The closed list of reasons and the page agree."""
+    assert {reason.value for reason in DenialReason} <= first_cells(page("reference/denials.md"))
+
+
+def test_every_event_is_documented_in_its_words() -> None:
+    """The page has each kind with the text that sessions really hear."""
+    text = page("reference/events.md")
+    shown = (
+        started_text("PLACE", "RUN"),
+        finished_text("PLACE", "RUN", "CODE", ""),
+        denied_text("PLACE", "RUN", "REASON"),
+        running_text("PLACE", "RUN", 0).replace("0s", "SECONDSs"),
+    )
+
+    assert {kind.value for kind in EventKind} == first_cells(text)
+    assert all(words in text for words in shown)
+
+
+def test_every_socket_method_is_documented() -> None:
+    """The method table and the page name the same methods."""
+    absent = cast("Gate", None), cast("Store", None)
+    methods = Methods(*absent, health=no_health)
+
+    assert first_cells(page("reference/api.md").partition("## How")[0]) == set(methods.table())
+
+
+async def no_health() -> dict[str, object]:
+    """Report nothing."""
+    return {}
+
+
+DESIGN_WORDS = (
+    "ExecRequest ExecHost ExecSecurity ExecAsk AskFallback ExecPolicy Decision Evaluation"
+    " DenialReason ExecPlan Approval ApprovalReply Resolution AllowlistEntry Target SentPrompt"
+    " SessionEvent ExecResult Lease AclEntry ArgvTemplate channel session"
+)
+
+
+@pytest.mark.parametrize("word", DESIGN_WORDS.split())
+def test_every_word_of_the_design_is_in_the_glossary(word: str) -> None:
+    """The glossary fixes what the words mean."""
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", page("glossary.md"), re.MULTILINE)
+
+    assert word in {name.strip("`") for name, meaning in rows if meaning}
+
+
+def test_the_glossary_is_sorted() -> None:
+    """Whoever looks for a word finds it where the alphabet says."""
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", page("glossary.md"), re.MULTILINE)
+    words = [row.strip("`").lower() for row in rows]
+
+    assert words == sorted(words)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(path: Path) -> None:
+    """A relative link of a page names a file that is there."""
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_readme_opens_with_a_prompt_and_two_commands() -> None:
+    """A picture of what people will see, then what to type."""
+    head = (ROOT / "README.md").read_text(encoding="utf-8")[:900]
+
+    assert head.index("docs/images/prompt.svg") < head.index("make demo") < head.index("make test")

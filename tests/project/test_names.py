@@ -1,0 +1,49 @@
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.project.tracked import ROOT, modules
+
+LONGEST_MODULE = 250
+LONGEST_FUNCTION = 40
+EMPTY_WORDS = {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
+
+
+def functions(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the name and the number of lines of each function, its docstring not counted."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            length = node.end_lineno - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                said = node.body[0]
+                assert said.end_lineno is not None
+                length -= said.end_lineno - said.lineno + 1
+            yield node.name, length
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_is_small_and_named_after_what_it_holds(path: Path) -> None:
+    """Nobody has to scroll far, and no file is a drawer for anything."""
+    text = path.read_text(encoding="utf-8")
+
+    assert EMPTY_WORDS.isdisjoint(path.with_suffix("").relative_to(ROOT).parts)
+    assert len(text.splitlines()) <= LONGEST_MODULE
+    assert [(name, n) for name, n in functions(text) if n > LONGEST_FUNCTION] == []
+
+
+def test_modules_are_about_a_hundred_lines() -> None:
+    """Half of all modules have at most 120 lines."""
+    lengths = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in modules())
+
+    assert lengths[len(lengths) // 2] <= 120
+
+
+def test_a_long_function_is_seen() -> None:
+    """The measure counts the lines of the body and leaves the docstring out."""
+    body = "\n".join("    pass" for _ in range(LONGEST_FUNCTION))
+    text = f'def f() -> None:\n    """Say\n\n    much.\n    """\n{body}\n'
+
+    assert list(functions(text)) == [("f", LONGEST_FUNCTION + 1)]

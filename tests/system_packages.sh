@@ -1,0 +1,44 @@
+#!/bin/sh
+# Install the programs that the tests start. Where that is not allowed, say what is missing and go
+# on: the tests that need it fail with the same words, they are never skipped.
+set -u
+
+packages=
+need() { # need PACKAGE COMMAND: the command is on PATH, or the package will be installed
+    command -v "$2" >/dev/null 2>&1 || packages="$packages $1"
+}
+
+need bash bash
+need dash dash
+need git git
+need jq jq
+need ripgrep rg
+need procps ps
+need util-linux setpriv
+need busybox busybox
+need gcc gcc
+need strace strace
+[ -e /usr/include/stdlib.h ] || packages="$packages libc6-dev"
+# Debian keeps the server's programs off PATH.
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || need postgresql initdb
+
+[ -n "$packages" ] || exit 0
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root='sudo -n'
+else
+    echo "missing, and this user may not install:$packages" >&2
+    echo "as root: apt-get install$packages" >&2
+    exit 0
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "missing, and there is no apt-get here; install what provides:$packages" >&2
+    exit 0
+fi
+echo "installing:$packages"
+# shellcheck disable=SC2086 # both are lists of words
+$as_root env DEBIAN_FRONTEND=noninteractive sh -c '
+    apt-get install --yes --quiet --no-install-recommends "$@" >/dev/null 2>&1 ||
+    { apt-get update --quiet >/dev/null && apt-get install --yes --quiet --no-install-recommends "$@" >/dev/null; }
+' install $packages || echo "apt-get failed; the tests that need these will say so:$packages" >&2
