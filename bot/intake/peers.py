@@ -6,6 +6,7 @@ from core.ipc.unix import Peer
 from core.model.identity import Actor, Intake, Requester
 
 LOCAL_CHANNEL = "terminal"
+_PROC = Path("/proc")
 _SESSION_FIELD = 3
 _START_FIELD = 19
 
@@ -25,27 +26,26 @@ def account(peer: Peer) -> str:
     return f"uid:{peer.uid}"
 
 
-def kernel_session(pid: int) -> tuple[int, int] | None:
+def kernel_session(pid: int, proc: Path = _PROC) -> tuple[int, int] | None:
     """Return ``(session id, start ticks of its leader)`` of a process, ``None`` if it is gone.
 
     The leader's start time keeps a reused id from being taken for the old session; a leader that
-    has exited counts as 0, which still equals itself.
+    has exited counts as 0, which still equals itself. A leader outside this pid namespace (a shell
+    that entered a container) reads as session 0: all of those count as one session, so that none
+    of them answers what another of them asked.
     """
-    fields = _stat(pid)
+    fields = _stat(proc, pid)
     if fields is None:
         return None
     session = int(fields[_SESSION_FIELD])
-    if session == 0:
-        # The leader lives outside this pid namespace: the session cannot be told from another.
-        return None
-    leader = _stat(session)
+    leader = _stat(proc, session) if session else None
     return session, int(leader[_START_FIELD]) if leader is not None else 0
 
 
-def _stat(pid: int) -> list[str] | None:
+def _stat(proc: Path, pid: int) -> list[str] | None:
     """Return the fields of /proc/PID/stat behind the command name (proc(5): 3rd field first)."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        text = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     return text.rpartition(") ")[2].split()

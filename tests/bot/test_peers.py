@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 from bot.intake import peers
 from core.ipc.unix import Peer
@@ -20,6 +21,17 @@ def test_commands_of_one_terminal_share_a_session() -> None:
     assert own is not None
     assert own == same
     assert own != other
+
+
+def test_sessions_led_from_outside_the_namespace_count_as_one(tmp_path: Path) -> None:
+    """Session 0 (its leader is out of sight) equals itself and no session of in here."""
+    fields = " ".join(str(field) for field in range(4, 30))
+    for pid, session in (("7", "0"), ("8", "0"), ("9", "9")):
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "stat").write_text(f"{pid} (a) b) R 1 1 {session} {fields}\n")
+
+    assert (0, 0) == peers.kernel_session(7, tmp_path) == peers.kernel_session(8, tmp_path)
+    assert (9, 19) == peers.kernel_session(9, tmp_path)
 
 
 def test_a_process_that_is_gone_has_no_session() -> None:
