@@ -29,6 +29,8 @@ from bot.surfaces import Console, approvers, forwarding, make_channels, timing
 from bot.timed import LEASE_MS, TimedWork
 from channels.base import Channel
 from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.answering import Answering
+from core.approvals.asking import Asking
 from core.approvals.broker import Broker
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
@@ -106,14 +108,16 @@ def _gate(
         usage=UsageFile(settings.home / "exec-approvals.usage.json"),
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
     )
-    broker = Broker(
+    people = approvers(settings)
+    asking = Asking(
         store,
-        approvers(settings),
+        people,
         forwarding(settings),
         timing(settings),
         reachable=lambda target: target.channel in channels,
         local=LOCAL_CHANNEL,
     )
+    broker = Broker(store, asking, Answering(store, people))
     hosts = HostRouter({ExecHost.GATEWAY: GatewayHost(runner)})
     execution = Execution(store, journal, hosts, owner, settings.tools.exec.notice_after_ms)
     planner = Planner(settings.tools.exec.search_path)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from channels.base import Inbound, Reply, Tone
 from channels.commands import HELP, Approve, BareReply, Help, Malformed, PendingList
-from core.approvals.broker import Answer, Answered, AnswerOutcome
+from core.approvals.answering import Answer, Answered, AnswerOutcome
 from core.approvals.rendering import redact
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply

@@ -1,31 +1,41 @@
 """Send what was committed: prompts, reminders and final edits, each copy to its true end.
 
+::
+
+    claim ─▶ lanes, one a place, side by side ─▶ delivery ─▶ sent | retried | dropped
+
 A row is claimed, sent and marked; it survives restarts, waits as long as a platform says, and is
-never blindly repeated where a repeat could mislead (``research: store §3.4``). A prompt whose
-approval ended meanwhile is not sent; one that was in flight is edited.
+never blindly repeated where a repeat could mislead (``research: store §3.4``). A place that is slow
+or limited holds up only itself; what gathers there meanwhile goes out together.
 """
 
 import asyncio
-import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
+from bot.delivery import Delivery
 from channels.base import Channel
-from channels.cards import NoticeCard, build_outcome, build_prompt
-from core.approvals.rendering import redact
 from core.errors import ChannelError, StoreError
-from core.model.approval import Approval
-from core.store import Store, approvals, outbox, runs
+from core.model.identity import Target
+from core.store import Store, outbox
 
 _log = logging.getLogger(__name__)
 _CLAIM_MS = 30_000
-_BATCH = 32
+_CLAIM_MARGIN_S = 10.0
+_BATCH = 64
 _IDLE_S = 1.0
 _FIRST_RETRY_MS = 500
 _LONGEST_RETRY_MS = 60_000
+_ORDER = {
+    outbox.OutboxKind.EDIT: 0,  # final states go before new questions
+    outbox.OutboxKind.NOTICE: 1,
+    outbox.OutboxKind.REMINDER: 1,
+    outbox.OutboxKind.PROMPT: 2,
+}
 
 
 @dataclass(slots=True)
@@ -34,7 +44,9 @@ class Outbox:
 
     store: Store
     channels: Mapping[str, Channel]
+    delivery: Delivery
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _lanes: dict[Target, asyncio.Task[None]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Send for as long as the task lives; a failing platform only delays its own rows."""
@@ -42,70 +54,76 @@ class Outbox:
         try:
             await self.store.write(outbox.reconcile)
             while True:
-                sent = await self._round()
-                if not sent:
+                self._wake.clear()
+                if not await self._claim():
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), _IDLE_S)
-                self._wake.clear()
         finally:
             unsubscribe()
+            for lane in self._lanes.values():
+                lane.cancel()
+            await asyncio.gather(*self._lanes.values(), return_exceptions=True)
 
     def _hear(self, note: str) -> None:
         if note in {"outbox", "resync"}:
             self._wake.set()
 
-    async def _round(self) -> int:
-        """Send one batch, the channels side by side; return how many rows were claimed."""
+    async def _claim(self) -> int:
+        """Claim what is due at places without a lane and open lanes; return how many rows."""
+        busy = tuple(self._lanes)
         try:
-            items = await self.store.write(outbox.claim, _BATCH, _CLAIM_MS, tuple(self.channels))
+            items = await self.store.write(
+                outbox.claim, _BATCH, _CLAIM_MS, tuple(self.channels), busy
+            )
         except StoreError as failure:
             _log.error("the outbox cannot be read: %s", failure)
             return 0
-        groups: dict[str, list[outbox.OutboxItem]] = {}
+        places: dict[Target, list[outbox.OutboxItem]] = {}
         for item in items:
-            groups.setdefault(item.target.channel, []).append(item)
-        await asyncio.gather(*(self._send_all(group) for group in groups.values()))
+            places.setdefault(item.target, []).append(item)
+        for place, waiting in places.items():
+            self._open(place, waiting)
         return len(items)
 
+    def _open(self, place: Target, items: list[outbox.OutboxItem]) -> None:
+        lane = asyncio.create_task(self._send_all(items))
+        self._lanes[place] = lane
+        lane.add_done_callback(partial(self._close, place))
+
+    def _close(self, place: Target, lane: asyncio.Task[None]) -> None:
+        del self._lanes[place]
+        self._wake.set()  # more may have gathered for this place
+        if not lane.cancelled() and lane.exception() is not None:
+            # The claims end by themselves, and the rows are looked at again.
+            _log.error("the lane to %s %s died", place.channel, place.to, exc_info=lane.exception())
+
     async def _send_all(self, items: list[outbox.OutboxItem]) -> None:
-        for item in items:
-            try:
-                await self._send(item)
-            except ChannelError as failure:
+        until = time.monotonic() + _CLAIM_MS / 1000 - _CLAIM_MARGIN_S
+        waiting = sorted(items, key=lambda item: (_ORDER[item.kind], item.id))
+        while waiting:
+            if time.monotonic() > until:
+                await self._give_back(waiting)
+                return
+            batch = await self._attempt(waiting)
+            waiting = [item for item in waiting if item not in batch]
+
+    async def _attempt(self, waiting: Sequence[outbox.OutboxItem]) -> Sequence[outbox.OutboxItem]:
+        """Send the next message; return the rows that it settled or that must wait."""
+        batch: Sequence[outbox.OutboxItem] = waiting[:1]
+        try:
+            batch = await self.delivery.batch(waiting)
+            await self.delivery.send(batch)
+        except ChannelError as failure:
+            for item in batch:
                 await self._failed(item, failure)
-            except StoreError as failure:
-                # The claim ends by itself and the row is looked at again.
-                _log.error("outbox row %s is left to its claim: %s", item.id, failure)
+        except StoreError as failure:
+            _log.error("outbox rows %s are left to their claim: %s", [i.id for i in batch], failure)
+        return batch
 
-    async def _send(self, item: outbox.OutboxItem) -> None:
-        approval = await self._approval(item)
-        if approval is None:
-            await self.store.write(outbox.drop, item.id, "its approval is gone")
-            return
-        message = await self._deliver(item, approval)
-        await self.store.write(outbox.sent, item.id, message)
-
-    async def _approval(self, item: outbox.OutboxItem) -> Approval | None:
-        if item.approval_id is None:
-            return None
-        return await self.store.read(approvals.get, item.approval_id)
-
-    async def _deliver(self, item: outbox.OutboxItem, approval: Approval) -> str:
-        channel = self.channels[item.target.channel]
-        match item.kind:
-            case outbox.OutboxKind.PROMPT:
-                return await channel.post(item.target, build_prompt(approval))
-            case outbox.OutboxKind.EDIT:
-                result = await self.store.read(runs.outcome, approval.id)
-                card = build_outcome(approval, result)
-                message = item.message or ""
-                await channel.update(item.target, message, card)
-                return message
-            case outbox.OutboxKind.REMINDER:
-                return await channel.notify(item.target, _reminder(approval))
-            case outbox.OutboxKind.NOTICE:
-                words = redact(str(json.loads(item.payload)["text"]))
-                return await channel.notify(item.target, NoticeCard(words))
+    async def _give_back(self, items: Sequence[outbox.OutboxItem]) -> None:
+        """Let rows be claimed anew that were not sent within their claim."""
+        for item in items:
+            await self.store.write(outbox.retry, item.id, 0, uncertain=False)
 
     async def _failed(self, item: outbox.OutboxItem, failure: ChannelError) -> None:
         _log.warning("%s %s for %s: %s", item.target.channel, item.kind, item.approval_id, failure)
@@ -115,9 +133,3 @@ class Outbox:
         backoff = min(_FIRST_RETRY_MS * 2**item.attempts, _LONGEST_RETRY_MS)
         delay = failure.retry_after_ms if failure.retry_after_ms is not None else backoff
         await self.store.write(outbox.retry, item.id, delay, uncertain=True)
-
-
-def _reminder(approval: Approval) -> NoticeCard:
-    left = max(0, approval.deadline_ms - round(time.time() * 1000)) // 1000
-    words = f"Still waiting for an answer: {approval.code}, {left} s left; silence is denial."
-    return NoticeCard(redact(words))

@@ -9,7 +9,7 @@ from bot.settings import Settings
 from channels.base import Channel
 from channels.registry import load
 from core.approvals.approvers import Approvers
-from core.approvals.broker import Timing
+from core.approvals.asking import Timing
 from core.approvals.forwarding import Forwarding
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Command
@@ -19,11 +19,24 @@ class Tone(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One button under a reply: what it says and what pressing it means."""
+
+    label: str
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person is told in answer to a press or a message, after the commit."""
+    """What a person is told in answer to a press or a message, after the commit.
+
+    ``choices`` are shown as buttons where the platform has some, privately where it can; a press
+    comes in with an empty ``Inbound.replied_to``, since the reply is no copy of a prompt.
+    """
 
     text: Redacted
     tone: Tone = Tone.INFO
+    choices: tuple[Choice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +114,60 @@ class Channel(Protocol):
 
         Raises:
             ChannelError: the platform refused it (``permanent``) or cannot be reached.
+        """
+
+
+@runtime_checkable
+class Groups(Protocol):
+    """A channel that shows several prompts in one message, each with its own buttons."""
+
+    def fits(self, cards: tuple[PromptCard, ...]) -> bool:
+        """Say whether one message can show all of these in full, with every button."""
+
+    async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
+        """Show several prompts as one message and return the platform's message id.
+
+        Raises:
+            ChannelError: as ``Channel.post``.
+        """
+
+    async def update_group(
+        self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
+    ) -> None:
+        """Bring the message to what is true now: outcomes have no buttons, prompts keep theirs.
+
+        Raises:
+            ChannelError: as ``Channel.update``.
+        """
+
+
+@runtime_checkable
+class Threads(Protocol):
+    """A channel that can open a thread for an agent's session."""
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Open a thread in a place and return the thread's place, where ``post`` then posts.
+
+        Raises:
+            ChannelError: as ``Channel.post``; permanent where the place has no threads.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One thing that was tried at a platform: what, whether it works, and what to do if not."""
+
+    subject: str
+    ok: bool
+    detail: str
+
+
+@runtime_checkable
+class Provable(Protocol):
+    """A channel that can prove its set-up (``sayso doctor channels``)."""
+
+    async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
+        """Try token, scopes or intents, and each of these approver references; send nothing.
+
+        An outage of the platform is a proof that failed, not an exception.
         """

@@ -2,35 +2,57 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from channels.base import Health, Inbound, Inbox, Reply
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
-from channels.commands import Approve, Command, parse
+from channels.commands import Approve, Choose, Command
+from channels.grammar import parse
+from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
-from core.model.identity import Actor, Target
+from core.model.identity import Actor, ApprovalId, Target
+
+_LONGEST_GROUP = 4_000
 
 
 @dataclass(slots=True)
 class Shown:
-    """One message: the prompt as posted, its final state, or a notice."""
+    """One message: prompts as posted, their final states, or a notice."""
 
     id: str
     target: Target
-    prompt: PromptCard | None = None
-    outcome: OutcomeCard | None = None
+    prompts: dict[ApprovalId, PromptCard] = field(default_factory=dict)
+    outcomes: dict[ApprovalId, OutcomeCard] = field(default_factory=dict)
     notice: NoticeCard | None = None
+
+    @property
+    def prompt(self) -> PromptCard | None:
+        """Return the only prompt of the message; ``None`` where it has none or several."""
+        return next(iter(self.prompts.values())) if len(self.prompts) == 1 else None
+
+    @property
+    def outcome(self) -> OutcomeCard | None:
+        """Return how the message's only prompt ended."""
+        return self.outcomes.get(self.prompt.id) if self.prompt else None
+
+    @property
+    def open(self) -> tuple[PromptCard, ...]:
+        """Return the prompts that still take an answer."""
+        return tuple(card for id_, card in self.prompts.items() if id_ not in self.outcomes)
 
     @property
     def buttons(self) -> tuple[ApprovalReply, ...]:
         """Return the answers that can be pressed now."""
-        if self.prompt is None or self.outcome is not None:
-            return ()
-        once = (ApprovalReply.ALLOW_ONCE,) if self.prompt.approvable else ()
-        always = (ApprovalReply.ALLOW_ALWAYS,) if self.prompt.offers_always else ()
-        return (*once, *always, ApprovalReply.DENY)
+        return tuple(dict.fromkeys(reply for card in self.open for reply in offered(card)))
+
+
+def offered(card: PromptCard) -> tuple[ApprovalReply, ...]:
+    """Return the answers that a prompt has buttons for."""
+    once = (ApprovalReply.ALLOW_ONCE,) if card.approvable else ()
+    always = (ApprovalReply.ALLOW_ALWAYS,) if card.offers_always else ()
+    return (*once, *always, ApprovalReply.DENY)
 
 
 @dataclass(slots=True)
@@ -63,28 +85,68 @@ class MemoryChannel:
 
     async def post(self, target: Target, card: PromptCard) -> str:
         """Keep a prompt and return its message id."""
-        return self._keep(Shown("", target, prompt=card))
+        return self._keep(Shown("", target, {card.id: card}))
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Keep the final state of a prompt; a message that is gone stays gone."""
+        await self.update_group(target, message, (card,))
+
+    def fits(self, cards: tuple[PromptCard, ...]) -> bool:
+        """Say whether the cards are as many and as long as a chat would show in one message."""
+        return sum(card.size for card in cards) <= _LONGEST_GROUP
+
+    async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
+        """Keep several prompts as one message and return its id."""
+        return self._keep(Shown("", target, {card.id: card for card in cards}))
+
+    async def update_group(
+        self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
+    ) -> None:
+        """Keep the final states among the cards; a message that is gone stays gone."""
         del target  # message ids are unique over all places here
         if message in self.shown:
-            self.shown[message].outcome = card
+            ended = [card for card in cards if isinstance(card, OutcomeCard)]
+            self.shown[message].outcomes.update({card.id: card for card in ended})
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Open a thread and return its place."""
+        root = self._keep(Shown("", target, notice=NoticeCard(title)))
+        return replace(target, thread=root)
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Keep a notice and return its message id."""
         return self._keep(Shown("", target, notice=card))
 
-    async def press(self, message: str, reply: ApprovalReply, actor: Actor) -> Reply | None:
+    async def press(
+        self, message: str, reply: ApprovalReply, actor: Actor, code: str = ""
+    ) -> Reply | None:
         """Press a button; ``None`` means that the channel is stopped and the press waits.
+
+        ``code`` names the prompt where the message shows several. Allow-always is the button
+        "Always allow…", which asks how long.
 
         Raises:
             ChannelError: the message has no such button.
         """
         shown = self.shown[message]
-        if shown.prompt is None or reply not in shown.buttons:
-            raise ChannelError(f"Message {message} has no button {reply}.", permanent=True)
-        return await self._come_in(actor, shown.target, Approve(shown.prompt.id, reply), message)
+        for card in shown.open:
+            if code in ("", card.code) and reply in offered(card):
+                always = reply is ApprovalReply.ALLOW_ALWAYS
+                command = Choose(card.id) if always else Approve(card.id, reply)
+                return await self._come_in(actor, shown.target, command, message)
+        raise ChannelError(f"Message {message} has no button {reply}.", permanent=True)
+
+    async def press_choice(self, target: Target, label: str, actor: Actor) -> Reply | None:
+        """Press the button with this label under the newest reply that has it.
+
+        Raises:
+            ChannelError: no reply has such a button.
+        """
+        choices = [choice for reply in self.replies for choice in reply.choices]
+        for choice in reversed(choices):
+            if choice.label == label:
+                return await self._come_in(actor, target, choice.command, "")
+        raise ChannelError(f"No reply has a button {label}.", permanent=True)
 
     async def say(self, target: Target, text: str, actor: Actor, to: str = "") -> Reply | None:
         """Type a message, in reply to message ``to`` if given; ``None`` where nobody is told."""

@@ -17,7 +17,8 @@ from typing import TextIO
 from channels.base import Health, Inbound, Inbox
 from channels.box import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
-from channels.commands import Approve, Command, Malformed, parse
+from channels.commands import Approve, Command, Malformed
+from channels.grammar import parse
 from core.approvals.rendering import Redacted
 from core.errors import ChannelError, SaysoError
 from core.model.approval import ApprovalReply

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from core.approvals.rendering import Redacted, phrase, redact, show_argv
 from core.model.approval import ApprovalReply, ApprovalState, Resolution
 from core.model.command import PlannedCommand
-from core.model.decision import Decision, SegmentVerdict
+from core.model.decision import Decision, DenialReason, SegmentVerdict
 from core.model.identity import Actor
 from core.model.result import Denied, ExecResult, Finished, Unknown
 
@@ -74,6 +74,8 @@ def headline(resolution: Resolution | None) -> Redacted:
             return phrase(f"Allowed {'always' if always else 'once'} by {{}} at {{}}", by, at)
         case ApprovalState.DENIED:
             return phrase("Denied by {} at {}", by, at)
+        case ApprovalState.EXPIRED if resolution.reason is DenialReason.UNDELIVERED:
+            return phrase("Could not be delivered in time ({}): nothing ran", at)
         case ApprovalState.EXPIRED:
             return phrase("Expired at {}: nobody answered, so nothing ran", at)
         case ApprovalState.CANCELLED:

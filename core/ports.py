@@ -4,7 +4,7 @@ from typing import Protocol
 
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
-from core.model.result import Finished
+from core.model.result import Finished, LiveOutput
 
 
 class Journal(Protocol):
@@ -45,3 +45,6 @@ class ExecutionHost(Protocol):
 
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""

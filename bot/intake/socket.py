@@ -13,7 +13,7 @@ from bot.intake.frames import (
     RunParams,
     read,
 )
-from core.approvals.broker import Answer, AnswerOutcome
+from core.approvals.answering import Answer, AnswerOutcome
 from core.errors import BadRequest
 from core.gate import Gate
 from core.ipc.unix import Peer

@@ -1,7 +1,7 @@
-"""Acknowledge in time, ask the inbox, and tell the person what became of it.
+"""Ask the inbox what became of what a person did, as long as Discord lets us answer.
 
-Discord wants a first answer within 3 seconds and takes further ones for 15 minutes. A decision that
-is committed at once is that first answer; a slower one is acknowledged and told when it is true.
+A decision that is committed at once is the first answer to a press; a slower one is acknowledged,
+and told when it is true.
 """
 
 import asyncio
@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 import discord
 
 from channels.base import Inbound, Inbox, Reply, Tone
-from channels.discord.errors import ALREADY_ACKNOWLEDGED, FAILURES, translate
-from channels.discord.incoming import NAME
-from channels.discord.sending import attachment, send
-from channels.discord.views import Message, nonce, render_text
+from channels.discord.errors import FAILURES, translate
+from channels.discord.sending import send
+from channels.discord.telling import acknowledge, tell
+from channels.discord.views import nonce, render_reply
 from core.approvals.rendering import Redacted
 from core.errors import SaysoError
-from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.0
@@ -46,15 +45,21 @@ class Answers:
         """Say whether everything that came in was told."""
         return not self._in_hand
 
-    async def pressed(self, interaction: discord.Interaction, inbound: Inbound) -> None:
-        """Take a press or an application command; the answer is seen by that person alone."""
+    async def pressed(
+        self, interaction: discord.Interaction, inbound: Inbound, *, of_reply: bool = False
+    ) -> None:
+        """Take a press or an application command; the answer is seen by that person alone.
+
+        ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
+        """
         self._hold()
         deciding = asyncio.ensure_future(self._decided(inbound))
         try:
             done, _ = await asyncio.wait({deciding}, timeout=_PATIENCE_S)
             if not done:
-                await _acknowledge(interaction)
-            await self._tell(interaction, await deciding)
+                await acknowledge(interaction, of_reply=of_reply)
+            reply = await deciding
+            await tell(interaction, reply, of_reply=of_reply)
         finally:
             deciding.cancel()
 
@@ -63,7 +68,7 @@ class Answers:
         self._hold()
         reply = await self._decided(inbound)
         try:
-            for number, part in enumerate(render_text(reply.text)):
+            for number, part in enumerate(render_reply(reply)):
                 once = nonce(inbound.key, inbound.place, number)
                 await send(message.channel, part, once, reference=message)
         except FAILURES as error:
@@ -99,50 +104,6 @@ class Answers:
                     return Reply(_BROKEN, Tone.REFUSED)
             await asyncio.sleep(wait)
         return Reply(_LATE, Tone.REFUSED)
-
-    async def _tell(self, interaction: discord.Interaction, reply: Reply) -> None:
-        first, *more = render_text(reply.text)
-        try:
-            await _first_answer(interaction, first)
-            for part in more:
-                await interaction.followup.send(part.content, ephemeral=True, suppress_embeds=True)
-        except FAILURES as error:
-            # Usually the press came too late for Discord: it counted, and its person must know.
-            _log.info("A press could not be answered: %s", translate(error))
-            await _write(interaction, (first, *more))
-
-
-async def _acknowledge(interaction: discord.Interaction) -> None:
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except FAILURES as error:
-        _log.info("A press could not be acknowledged: %s", translate(error))
-
-
-async def _first_answer(interaction: discord.Interaction, message: Message) -> None:
-    if not interaction.response.is_done():
-        try:
-            await interaction.response.send_message(
-                message.content, file=attachment(message), ephemeral=True, suppress_embeds=True
-            )
-        except discord.HTTPException as error:
-            # A redelivered press was acknowledged before the connection broke.
-            if error.code != ALREADY_ACKNOWLEDGED:
-                raise
-        else:
-            return
-    files = [attachment(message)] if message.file is not None else []
-    await interaction.edit_original_response(content=message.content, attachments=files)
-
-
-async def _write(interaction: discord.Interaction, parts: tuple[Message, ...]) -> None:
-    person = interaction.user
-    try:
-        for number, part in enumerate(parts):
-            once = nonce(str(interaction.id), Target(NAME, str(person.id)), number)
-            await send(await person.create_dm(), part, once)
-    except FAILURES as error:
-        _log.warning("A person could not be told: %s", translate(error))
 
 
 def _waits() -> Iterator[float]:

@@ -1,20 +1,25 @@
 """Make buttons, and read what they send back; pure.
 
-A press carries ``appr:o:<id>``: the decision (``o`` once, ``a`` always, ``d`` deny) and the
-approval id. That is 33 characters of the 100 that Discord allows. The id is no secret: who may
-answer is checked at the press.
+A custom id is a mark of ours and a press (``channels.presses``): ``appr:`` on a prompt, ``pick:``
+under a reply. That is at most 63 of the 100 characters that Discord allows. The id in it is no
+secret: who may answer is checked at the press.
 """
 
-import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from channels import presses
+from channels.base import Choice
 from channels.cards import PromptCard
-from channels.commands import Approve, Command, Malformed
+from channels.commands import Choose, Command
 from core.model.approval import ApprovalReply
-from core.model.identity import ApprovalId
 
-PREFIX = "appr:"
+ROW = 5
+"""Buttons in a row, and rows under a message (Discord API, "Message Components")."""
+
+_PROMPT = "appr:"
+_REPLY = "pick:"
+_LONGEST_LABEL = 80
 
 
 class Style(IntEnum):
@@ -27,44 +32,60 @@ class Style(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One button of a prompt."""
+    """One button of a message; rows count from 0."""
 
     label: str
     custom_id: str
     style: Style
-
-
-_LETTERS = {
-    ApprovalReply.ALLOW_ONCE: "o",
-    ApprovalReply.ALLOW_ALWAYS: "a",
-    ApprovalReply.DENY: "d",
-}
-_REPLIES = {letter: reply for reply, letter in _LETTERS.items()}
-_LOOKS = {
-    ApprovalReply.ALLOW_ONCE: ("Allow once", Style.GREEN),
-    ApprovalReply.ALLOW_ALWAYS: ("Allow always", Style.GREY),
-    ApprovalReply.DENY: ("Deny", Style.RED),
-}
-_ID = re.compile(PREFIX + r"([oad]):([0-9a-hjkmnp-tv-z]{26})")
-_FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
+    row: int = 0
 
 
 def buttons(card: PromptCard) -> tuple[Button, ...]:
     """Return the buttons of a prompt; those that allow only where allowing may be offered."""
-    once = (ApprovalReply.ALLOW_ONCE,) if card.approvable else ()
-    always = (ApprovalReply.ALLOW_ALWAYS,) if card.offers_always else ()
+    return _three(card, ("Allow once", "Always allow…", "Deny"), 0)
+
+
+def labelled(card: PromptCard, row: int) -> tuple[Button, ...]:
+    """Return the buttons of one prompt of several: each says which prompt it answers."""
+    return _three(card, (f"{card.code} once", f"{card.code} always…", f"{card.code} deny"), row)
+
+
+def choices(offered: tuple[Choice, ...]) -> tuple[Button, ...]:
+    """Return the buttons under a reply, in rows of five."""
     return tuple(
-        Button(_LOOKS[reply][0], encode(reply, card.id), _LOOKS[reply][1])
-        for reply in (*once, *always, ApprovalReply.DENY)
+        Button(
+            choice.label[:_LONGEST_LABEL],
+            _REPLY + presses.encode(choice.command),
+            Style.GREY,
+            number // ROW,
+        )
+        for number, choice in enumerate(offered)
     )
 
 
-def encode(reply: ApprovalReply, approval: ApprovalId) -> str:
-    """Return the custom id of one button."""
-    return f"{PREFIX}{_LETTERS[reply]}:{approval}"
+def ours(custom_id: str) -> bool:
+    """Say whether a button is one of Sayso's, of whatever version."""
+    return custom_id.startswith((_PROMPT, _REPLY))
+
+
+def under_reply(custom_id: str) -> bool:
+    """Say whether a button stood under a reply, which is no copy of a prompt."""
+    return custom_id.startswith(_REPLY)
 
 
 def decode(custom_id: str) -> Command:
     """Read the custom id of a press."""
-    match = _ID.fullmatch(custom_id)
-    return Approve(match[2], _REPLIES[match[1]]) if match else Malformed(_FOREIGN)
+    mark = _REPLY if under_reply(custom_id) else _PROMPT
+    return presses.decode(custom_id.removeprefix(mark))
+
+
+def _three(card: PromptCard, labels: tuple[str, str, str], row: int) -> tuple[Button, ...]:
+    once, always, deny = labels
+    made: list[Button] = []
+    if card.approvable:
+        press = presses.answer(ApprovalReply.ALLOW_ONCE, card.id)
+        made.append(Button(once, _PROMPT + press, Style.GREEN, row))
+    if card.offers_always:
+        made.append(Button(always, _PROMPT + presses.encode(Choose(card.id)), Style.GREY, row))
+    press = presses.answer(ApprovalReply.DENY, card.id)
+    return (*made, Button(deny, _PROMPT + press, Style.RED, row))

@@ -3,36 +3,27 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import discord
-
-from channels.base import Health, Inbox
+from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.discord import groups
 from channels.discord.answers import Answers
-from channels.discord.errors import FAILURES, archived, gone, translate
+from channels.discord.deliveries import Deliveries, calling
 from channels.discord.gateway import GatewayClient
-from channels.discord.incoming import DIRECT, NAME
+from channels.discord.incoming import NAME
 from channels.discord.line import Line
-from channels.discord.sending import send
+from channels.discord.proving import ENDPOINT, prove
 from channels.discord.session import SessionFile
 from channels.discord.settings import DiscordSettings
 from channels.discord.status import Status
-from channels.discord.views import Message, nonce, render_notice, render_outcome, render_prompt
+from channels.discord.views import render_notice, render_outcome, render_prompt
+from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
 
 _START_PATIENCE_S = 5.0
-_CALL_PATIENCE_S = 20.0
-"""The library retries for 25 s and waits 300 s for an answer; the outbox's claim ends before."""
 _NOT_CONNECTED_MS = 1_000
-_ENDPOINT = (
-    "The application has an Interactions Endpoint URL, so Discord sends presses there and not here."
-    " Clear it in the Developer Portal (General Information)."
-)
-
-_Place = discord.DMChannel | discord.PartialMessageable
 
 
 class DiscordChannel:
@@ -48,6 +39,7 @@ class DiscordChannel:
         self._kept = SessionFile(session_path)
         self._line: Line | None = None
         self._running: asyncio.Task[None] | None = None
+        self._deliveries = Deliveries(self._connected)
 
     @property
     def name(self) -> str:
@@ -87,36 +79,48 @@ class DiscordChannel:
         if self._line.status.problem:
             return Health(ok=False, detail=self._line.status.problem)
         try:
-            async with _calling():
+            async with calling():
                 us = await self._line.client.application_info()
         except ChannelError as error:
             return Health(ok=False, detail=str(error))
         if us.interactions_endpoint_url is not None:
-            return Health(ok=False, detail=_ENDPOINT)
+            return Health(ok=False, detail=ENDPOINT)
         return Health(ok=True, detail=f"connected as {self._line.client.user}")
+
+    async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
+        """Try token, endpoint, intent, servers and these people, without a gateway connection."""
+        return await prove(self._settings, people)
 
     async def post(self, target: Target, card: PromptCard) -> str:
         """Send a prompt; the message with the buttons goes last, and its id is returned."""
-        return await self._send_all(target, card.id, render_prompt(card))
+        return await self._deliveries.send(target, card.id, render_prompt(card))
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Send a notice and return the id of its last message."""
-        subject = hashlib.sha256(card.text.text.encode()).hexdigest()
-        return await self._send_all(target, subject, render_notice(card))
+        return await self._deliveries.send(target, _hash(card.text.text), render_notice(card))
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Edit a prompt to its final state; the edit takes its buttons away."""
-        content = render_outcome(card).content
-        async with _calling():
-            try:
-                await self._edit(target, int(message), content)
-            except discord.HTTPException as error:
-                if gone(error):
-                    return
-                if not archived(error):
-                    raise
-                await self._wake(target)
-                await self._edit(target, int(message), content)
+        await self._deliveries.edit(target, message, render_outcome(card))
+
+    def fits(self, cards: tuple[PromptCard, ...]) -> bool:
+        """Say whether one message shows all of these in full, and later how each ended."""
+        return groups.fits(cards)
+
+    async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
+        """Send several prompts as one message and return its id."""
+        subject = _hash(" ".join(card.id for card in cards))
+        return await self._deliveries.send(target, subject, (groups.render_group(cards),))
+
+    async def update_group(
+        self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
+    ) -> None:
+        """Edit several prompts to what is true now; only open ones keep their buttons."""
+        await self._deliveries.edit(target, message, groups.render_group(cards))
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Open a public thread in a text channel and return its place."""
+        return await self._deliveries.open_thread(target, title)
 
     def _connected(self) -> GatewayClient:
         line = self._line
@@ -128,43 +132,6 @@ class DiscordChannel:
             raise ChannelError(words, retry_after_ms=wait, permanent=permanent)
         return line.client
 
-    async def _place(self, target: Target) -> _Place:
-        client = self._connected()
-        place = target.thread or target.to
-        number = place.removeprefix(DIRECT)
-        if not number.isdecimal():
-            raise ChannelError(
-                f"{place!r} is no place on Discord. Set the target's `to` to a channel's id, or to "
-                f"{DIRECT} and a user's id.",
-                permanent=True,
-            )
-        if number != place:
-            return await client.create_dm(discord.Object(int(number)))
-        return client.get_partial_messageable(int(number))
 
-    async def _send_all(self, target: Target, subject: str, messages: tuple[Message, ...]) -> str:
-        sent = ""
-        async with _calling():
-            place = await self._place(target)
-            for number, message in enumerate(messages):
-                once = nonce(subject, target, number)
-                sent = str((await send(place, message, once)).id)
-        return sent
-
-    async def _edit(self, target: Target, message: int, content: str) -> None:
-        place = await self._place(target)
-        await place.get_partial_message(message).edit(content=content, view=None)
-
-    async def _wake(self, target: Target) -> None:
-        thread = await self._connected().fetch_channel(int(target.thread or target.to))
-        if isinstance(thread, discord.Thread):
-            await thread.edit(archived=False)
-
-
-@contextlib.asynccontextmanager
-async def _calling() -> AsyncIterator[None]:
-    try:
-        async with asyncio.timeout(_CALL_PATIENCE_S):
-            yield
-    except FAILURES as error:
-        raise translate(error) from error
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -8,16 +8,20 @@ dies young (Discord resets a token that identifies too often), and tells why it 
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
+from channels.base import Inbound
 from channels.discord.answers import Answers
-from channels.discord.commands import command_tree, register
-from channels.discord.incoming import from_command, from_message, from_press
-from channels.discord.sending import Press
+from channels.discord.buttons import ours, under_reply
+from channels.discord.commands import register, typed
+from channels.discord.errors import FAILURES, translate
+from channels.discord.incoming import from_command, from_message, from_press, place_of
 from channels.discord.session import InHand, Session, SessionFile
 from channels.discord.settings import DiscordSettings
 from channels.discord.status import Status
@@ -61,12 +65,10 @@ class GatewayClient(discord.Client):
         self._in_hand = InHand()
         self._saved_at = 0.0
         self._waits = 0
-        self._tree = command_tree(self, self._take_command)
 
     async def setup_hook(self) -> None:
-        """Recognise buttons of earlier lives, and see to the slash commands."""
-        self.add_dynamic_items(Press)
-        await register(self._tree)
+        """See to the slash commands."""
+        await register(self)
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """Keep to one IDENTIFY in 5 s, and a second's pause after a session that was refused."""
@@ -125,26 +127,49 @@ class GatewayClient(discord.Client):
         """Note that the session goes on."""
         self._stands()
 
-    async def on_press(self, interaction: discord.Interaction, custom_id: str) -> None:
-        """Take a pressed button."""
-        inbound = from_press(interaction, custom_id, self._settings.guilds)
-        if inbound is not None:
-            await self._answers.pressed(interaction, inbound)
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        """Take a pressed button, of whatever life, or an application command."""
+        match interaction.type:
+            case discord.InteractionType.component:
+                await self._take_press(interaction)
+            case discord.InteractionType.application_command:
+                await self._take_command(interaction)
+            case _:
+                _log.debug("An interaction of type %s is none of ours", interaction.type)
         self._done(interaction.id)
 
     async def on_message(self, message: discord.Message) -> None:
         """Take a message."""
         us = self.user
-        inbound = from_message(message, us, self._settings.guilds) if us is not None else None
+        inbound = from_message(message, us, self._settings) if us is not None else None
         if inbound is not None:
-            await self._answers.said(message, inbound)
+            await self._answers.said(message, await self._placed(message, inbound))
         self._done(message.id)
 
-    async def _take_command(self, interaction: discord.Interaction, text: str) -> None:
-        inbound = from_command(interaction, text, self._settings.guilds)
+    async def _take_press(self, interaction: discord.Interaction) -> None:
+        # Read straight from the event: the library's own way builds the message's buttons anew.
+        data: Mapping[str, object] = interaction.data or {}
+        custom_id = str(data.get("custom_id", ""))
+        inbound = from_press(interaction, custom_id, self._settings) if ours(custom_id) else None
+        if inbound is not None:
+            of_reply = under_reply(custom_id)
+            await self._answers.pressed(interaction, inbound, of_reply=of_reply)
+
+    async def _take_command(self, interaction: discord.Interaction) -> None:
+        inbound = from_command(interaction, typed(interaction), self._settings)
         if inbound is not None:
             await self._answers.pressed(interaction, inbound)
-        self._done(interaction.id)
+
+    async def _placed(self, message: discord.Message, inbound: Inbound) -> Inbound:
+        """Say whose thread it is, where a session that another process began leaves that out."""
+        if not isinstance(message.channel, discord.PartialMessageable):
+            return inbound
+        try:
+            channel = await self.fetch_channel(message.channel.id)
+        except FAILURES as error:
+            _log.warning("A message's channel could not be read: %s", translate(error))
+            return inbound
+        return replace(inbound, place=place_of(channel, message.author))
 
     async def _follow(self, *, initial: bool) -> None:
         session = self._kept.load(self._owner())

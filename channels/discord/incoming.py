@@ -1,17 +1,19 @@
 """Turn what people do on Discord into what the inbox takes.
 
 Bots, webhooks and forwarded messages are nobody. A place is named as the configuration names it: a
-direct message by its person (``user:<id>``), a thread by its channel and its own id.
+direct message by its person (``user:<id>``), a thread by its channel and its own id. Roles are what
+Discord says of a person with each event, and only in servers that the settings list.
 """
 
 import re
-from collections.abc import Sequence
 
 import discord
 
 from channels.base import Inbound
-from channels.commands import Command, Malformed, parse
-from channels.discord.buttons import decode
+from channels.commands import Command, Malformed
+from channels.discord.buttons import decode, under_reply
+from channels.discord.settings import ROLE, DiscordSettings
+from channels.grammar import parse
 from core.model.identity import Actor, Target
 
 NAME = "discord"
@@ -30,24 +32,25 @@ _HIDDEN = (
 
 
 def from_press(
-    interaction: discord.Interaction, custom_id: str, guilds: Sequence[str]
+    interaction: discord.Interaction, custom_id: str, settings: DiscordSettings
 ) -> Inbound | None:
     """Read a pressed button; ``None`` where nobody pressed or Discord sent no message."""
     if interaction.message is None:
         return None
-    return _interaction(interaction, decode(custom_id), guilds, str(interaction.message.id))
+    prompt = "" if under_reply(custom_id) else str(interaction.message.id)
+    return _interaction(interaction, decode(custom_id), settings, prompt)
 
 
 def from_command(
-    interaction: discord.Interaction, text: str, guilds: Sequence[str]
+    interaction: discord.Interaction, text: str, settings: DiscordSettings
 ) -> Inbound | None:
     """Read an application command, worded as it would be typed."""
     command = parse(text, bot_name=_BOT) or Malformed()
-    return _interaction(interaction, command, guilds)
+    return _interaction(interaction, command, settings)
 
 
 def from_message(
-    message: discord.Message, us: discord.ClientUser, guilds: Sequence[str]
+    message: discord.Message, us: discord.ClientUser, settings: DiscordSettings
 ) -> Inbound | None:
     """Read a message; ``None`` where nobody said anything that concerns us."""
     author = message.author
@@ -58,10 +61,11 @@ def from_message(
     command = _typed(message, us, prompt)
     if command is None:
         return None
+    guild = _guild_of(message)
     return Inbound(
-        _actor(author),
+        _actor(author, guild, settings),
         place_of(message.channel, author),
-        _allowed(command, _guild_of(message), guilds),
+        _allowed(command, guild, settings),
         f"{NAME}:{us.id}:{message.id}",
         str(prompt.id) if prompt else "",
     )
@@ -81,16 +85,17 @@ def place_of(channel: object, person: discord.abc.User) -> Target:
 def _interaction(
     interaction: discord.Interaction,
     command: Command,
-    guilds: Sequence[str],
+    settings: DiscordSettings,
     replied_to: str = "",
 ) -> Inbound | None:
     person = interaction.user
     if person.bot:
         return None
+    guild = str(interaction.guild_id or "")
     return Inbound(
-        _actor(person),
+        _actor(person, guild, settings),
         place_of(interaction.channel, person),
-        _allowed(command, str(interaction.guild_id or ""), guilds),
+        _allowed(command, guild, settings),
         f"{NAME}:{interaction.application_id}:{interaction.id}",
         replied_to,
     )
@@ -121,14 +126,25 @@ def _ours(message: discord.Message, us: discord.ClientUser) -> discord.Message |
 def _guild_of(message: discord.Message) -> str:
     if isinstance(message.channel, discord.DMChannel):
         return ""
-    return str(message.guild.id if message.guild else "unknown")
+    # A session that was begun by another process knows no servers, only their ids.
+    unknown = getattr(message.channel, "guild_id", None) or "unknown"
+    return str(message.guild.id if message.guild else unknown)
 
 
-def _allowed(command: Command, guild: str, guilds: Sequence[str]) -> Command:
-    if not guild or not guilds or guild in guilds:
+def _allowed(command: Command, guild: str, settings: DiscordSettings) -> Command:
+    if not guild or not settings.guilds or guild in settings.guilds:
         return command
     return Malformed(_FOREIGN)
 
 
-def _actor(person: discord.abc.User) -> Actor:
-    return Actor(NAME, str(person.id), person.display_name)
+def _actor(person: discord.abc.User, guild: str, settings: DiscordSettings) -> Actor:
+    return Actor(NAME, str(person.id), person.display_name, _roles(person, guild, settings))
+
+
+def _roles(person: discord.abc.User, guild: str, settings: DiscordSettings) -> frozenset[str]:
+    if guild not in settings.guilds or not isinstance(person, discord.Member):
+        return frozenset()
+    # What the event said. ``Member.roles`` leaves out each role that is not in a cache, and the
+    # cache is empty in a session that was begun by another process.
+    held = person._roles  # noqa: SLF001
+    return frozenset(ref for ref in settings.roles if held.has(int(ref.removeprefix(ROLE))))

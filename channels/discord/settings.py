@@ -1,12 +1,19 @@
 """Define the section ``channels.discord``."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from core.settings import PlatformId, Section
 
+ROLE = "role:"
+"""What an approver or sender begins with where it names a role of a server."""
+PERSON = "person:"
+"""What an approver or sender begins with where it names somebody of the people directory."""
+
 _TOKEN_PARTS = 3
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
 def _snowflake(number: str) -> str:
@@ -16,6 +23,18 @@ def _snowflake(number: str) -> str:
             "Mode in Discord, then right-click and choose Copy ID"
         )
     return number
+
+
+def _reference(text: str) -> str:
+    if text.startswith(ROLE):
+        return ROLE + _snowflake(text.removeprefix(ROLE))
+    if not text.startswith(PERSON):
+        return _snowflake(text)
+    if not _NAME.fullmatch(text.removeprefix(PERSON)):
+        raise ValueError(
+            "must name a person as `sayso people` lists it: small letters, digits, - and _"
+        )
+    return text
 
 
 def _url(url: str, *schemes: str) -> str:
@@ -44,6 +63,10 @@ Snowflake = Annotated[PlatformId, AfterValidator(_snowflake)]
 """A Discord id in decimal digits; names can change hands, ids cannot."""
 Snowflakes = Annotated[tuple[Snowflake, ...], Field(strict=False)]
 """A list of Discord ids."""
+References = Annotated[
+    tuple[Annotated[PlatformId, AfterValidator(_reference)], ...], Field(strict=False)
+]
+"""A list of user ids, roles (``role:ID``) and people of the directory (``person:NAME``)."""
 
 
 class DiscordSettings(Section):
@@ -67,9 +90,32 @@ class DiscordSettings(Section):
         description="whether plain text in servers counts without a mention of the bot; needs the "
         "privileged Message Content intent",
     )
-    approvers: Snowflakes = Field(
-        default=(), description="user ids of those who may answer; empty: nobody"
+    approvers: References = Field(
+        default=(),
+        description="who may answer: user ids, role:ID (of a server in guilds) and person:NAME; "
+        "empty: nobody",
     )
-    senders: Snowflakes = Field(
-        default=(), description="user ids of those who may send /exec, /elevated and /run"
+    senders: References = Field(
+        default=(),
+        description="who may send /exec, /elevated and /run: user ids, role:ID and person:NAME",
     )
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """Return the roles that count for anything, as ``role:ID``."""
+        return frozenset(ref for ref in (*self.approvers, *self.senders) if ref.startswith(ROLE))
+
+    @model_validator(mode="after")
+    def _roles_of_listed_servers(self) -> Self:
+        if self.roles and not self.guilds:
+            raise ValueError(
+                "roles count only in servers that you list: add the server's id to "
+                "channels.discord.guilds"
+            )
+        # Discord gives the role that everybody has the id of its server.
+        everybody = {ROLE + guild for guild in self.guilds} & self.roles
+        if everybody:
+            raise ValueError(
+                f"{min(everybody)} is everybody in that server; name a role that was given"
+            )
+        return self

@@ -7,10 +7,12 @@ people can switch embeds off and would then press buttons under nothing.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
+from channels.base import Reply
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
-from channels.discord.buttons import Button, buttons
+from channels.discord.buttons import Button, buttons, choices
 from channels.discord.layout import FENCE_UNITS, MAX_UNITS, block, sentence, unbroken
 from channels.utf16 import chunks, cut, tail, units
 from core.approvals.rendering import CONTINUATION, Redacted
@@ -20,6 +22,18 @@ from core.model.identity import Target
 SUPPRESS_EMBEDS = 1 << 2
 """The message flag that keeps Discord from fetching what a link in the text points to."""
 
+SHELL = "**⚠ A shell runs this text as it stands.**\n"
+"""What a prompt says of a line that is not run command by command."""
+
+WORDS = {
+    ApprovalState.PENDING: "Waiting",
+    ApprovalState.ALLOWED: "Allowed",
+    ApprovalState.DENIED: "Denied",
+    ApprovalState.EXPIRED: "Expired",
+    ApprovalState.CANCELLED: "Withdrawn",
+}
+"""What a prompt's state is called at its top."""
+
 _PART_UNITS = 1800
 _MOST_PARTS = 4
 _FACT_UNITS = 60
@@ -28,17 +42,8 @@ _OUTCOME_UNITS = 900
 _NONCE_LENGTH = 25
 _GAP = "… {:,} characters are left out …\n"
 _MOST_LEFT_OUT = 9_999_999
-_SHELL = "Shell"
 _EMPTY = "The command is empty; it can only be denied.\n"
-_WORDS = {
-    ApprovalState.PENDING: "Waiting",
-    ApprovalState.ALLOWED: "Allowed",
-    ApprovalState.DENIED: "Denied",
-    ApprovalState.EXPIRED: "Expired",
-    ApprovalState.CANCELLED: "Withdrawn",
-}
-
-_Lines = tuple[tuple[str, str], ...]
+Lines = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +75,10 @@ def approvable(card: PromptCard) -> bool:
 
 def body(message: Message, nonce: str) -> dict[str, object]:
     """Return the JSON body that creates a message."""
-    row = [
-        {
-            "type": 2,
-            "style": int(button.style),
-            "label": button.label,
-            "disabled": False,
-            "custom_id": button.custom_id,
-        }
-        for button in message.buttons
-    ]
+    rows = groupby(message.buttons, key=lambda button: button.row)
     made: dict[str, object] = {
         "content": message.content,
-        "components": [{"type": 1, "components": row}] if row else [],
+        "components": [{"type": 1, "components": [*map(_button, row)]} for _, row in rows],
         "nonce": nonce,
         "enforce_nonce": True,
         "tts": False,
@@ -93,6 +89,16 @@ def body(message: Message, nonce: str) -> dict[str, object]:
         made["attachments"] = [{"id": 0, "filename": message.file_name}]
         made["files[0]"] = message.file.decode()
     return made
+
+
+def _button(button: Button) -> dict[str, object]:
+    return {
+        "type": 2,
+        "style": int(button.style),
+        "label": button.label,
+        "disabled": False,
+        "custom_id": button.custom_id,
+    }
 
 
 def nonce(subject: str, target: Target, number: int) -> str:
@@ -121,7 +127,7 @@ def render_outcome(card: OutcomeCard) -> Message:
     more = f"… and {units(rest):,} more characters\n" if rest else ""
     below = f"Agent: {_short(unbroken(card.agent.text))}\nCheck: {card.digest}"
     return Message(
-        f"**{_WORDS[card.state]} · {card.code}**\n"
+        f"**{WORDS[card.state]} · {card.code}**\n"
         + block(cut(unbroken(ending), _DETAIL_UNITS)[0])
         + (block(head) if head else "")
         + more
@@ -132,6 +138,12 @@ def render_outcome(card: OutcomeCard) -> Message:
 def render_notice(card: NoticeCard) -> tuple[Message, ...]:
     """Return a notice, in as many messages as it takes, or as a file."""
     return render_text(card.text)
+
+
+def render_reply(reply: Reply) -> tuple[Message, ...]:
+    """Return what a person is told; the last message has the choices, if there are any."""
+    *before, last = render_text(reply.text)
+    return (*before, replace(last, buttons=choices(reply.choices)))
 
 
 def render_text(text: Redacted) -> tuple[Message, ...]:
@@ -145,22 +157,23 @@ def render_text(text: Redacted) -> tuple[Message, ...]:
     return tuple(Message(block(part).rstrip()) for part in parts)
 
 
-def _lines(card: PromptCard) -> _Lines:
-    shell = ((_SHELL, unbroken(card.shell.text)),) if card.shell.text else ()
+def _lines(card: PromptCard) -> Lines:
+    shell = (("Shell", unbroken(card.shell.text)),) if card.shell.text else ()
     return (*shell, *((fact.label, unbroken(fact.value.text)) for fact in facts(card)))
 
 
-def _card(card: PromptCard, command: str, lines: _Lines) -> str:
+def _card(card: PromptCard, command: str, lines: Lines) -> str:
     at = card.expires_at_ms // 1000
-    shell = "**⚠ A shell runs this text as it stands.**\n" if card.shell.text else ""
+    shell = SHELL if card.shell.text else ""
     return (
-        f"**Allow this command? · {card.code}**\n{command}{shell}{block(_listed(lines))}"
+        f"**Allow this command? · {card.code}**\n{command}{shell}{block(listed(lines))}"
         f"Answer by <t:{at}:T> (<t:{at}:R>) with a button, with `/approve {card.code} "
         f"{card.replies}`, or reply to this message with its ping on."
     )
 
 
-def _listed(lines: _Lines) -> str:
+def listed(lines: Lines) -> str:
+    """Return labels and values, one to a line; ``lines`` are ``unbroken``."""
     # A value's own line breaks are marked, so that none passes for a line of ours.
     values = ((label, value.replace("\n", f"\n{CONTINUATION}")) for label, value in lines)
     return "\n".join(f"{label}: {value}" for label, value in values)
@@ -189,8 +202,8 @@ def _short(text: str) -> str:
     return f"{head} […{units(rest):,} more]" if rest else head
 
 
-def _everything(card: PromptCard, command: str, lines: _Lines) -> tuple[Message, ...]:
-    whole = f"{command}\n\n{_listed(lines)}"
+def _everything(card: PromptCard, command: str, lines: Lines) -> tuple[Message, ...]:
+    whole = f"{command}\n\n{listed(lines)}"
     parts = tuple(chunks(whole, _PART_UNITS))
     if len(parts) <= _MOST_PARTS:
         return tuple(_parts(card.code, parts))

@@ -8,9 +8,10 @@ notifications show and Slack reads as markup, holds words of ours only.
 from dataclasses import dataclass
 from itertools import groupby, islice
 
+from channels.base import Reply
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
 from channels.slack import layout
-from channels.slack.buttons import row
+from channels.slack.buttons import choice_rows, row
 from channels.slack.layout import Json, cut, weight
 from core.approvals.rendering import Redacted
 from core.model.approval import ApprovalState
@@ -27,6 +28,7 @@ _SHORT = 120
 _CELL = 400
 _OUTCOME = 2_000
 _DETAIL = 1_500
+_TITLE = 300
 _ENDINGS = {
     ApprovalState.PENDING: "still waiting",
     ApprovalState.ALLOWED: "allowed",
@@ -126,11 +128,21 @@ def render_outcome(card: OutcomeCard) -> Message:
 
 def render_notice(card: NoticeCard) -> tuple[Message, ...]:
     """Return a notice, in as many messages as it takes."""
-    return render_text(card.text, "Sayso has a notice.")
+    return _text(card.text, "Sayso has a notice.")
 
 
-def render_text(text: Redacted, words: str) -> tuple[Message, ...]:
-    """Return text as messages in which nothing is markup, with words of ours beside it."""
+def render_reply(reply: Reply) -> tuple[Message, ...]:
+    """Return a reply, in as many messages as it takes; its choices stand below the last one."""
+    *before, last = _text(reply.text, "Sayso has an answer for you.")
+    return (*before, Message(last.text, [*last.blocks, *choice_rows(reply.choices)]))
+
+
+def render_title(title: Redacted) -> Message:
+    """Return the message that a thread begins with."""
+    return Message("Sayso: a thread for one session.", [layout.section(cut(title.text, _TITLE)[0])])
+
+
+def _text(text: Redacted, words: str) -> tuple[Message, ...]:
     parts = tuple(layout.chunks(text.text, _PART)) or ("(nothing)",)
     return tuple(Message(words, layout.sections(part)) for part in parts)
 

@@ -1,65 +1,59 @@
 """Make buttons, and read what a press of one sends back.
 
-A button carries the decision in its ``action_id`` and the approval id in its ``value``. The id is
-no secret: who may answer is checked at the press.
+A button's ``action_id`` is the press of ``channels.presses`` and its block says where it stands:
+below a prompt, or below a reply of which the press is to take the buttons away.
 """
 
-import re
-
+from channels.base import Choice
 from channels.cards import PromptCard
-from channels.commands import Approve, Command, Malformed
-from channels.slack.layout import Json, plain, weight
+from channels.commands import Choose, Command
+from channels.presses import answer, decode, encode
+from channels.slack.layout import Json, cut, plain
 from core.model.approval import ApprovalReply
 
-_LABELS = {
-    ApprovalReply.ALLOW_ONCE: "Allow once",
-    ApprovalReply.ALLOW_ALWAYS: "Always allow…",
-    ApprovalReply.DENY: "Deny",
-}
-_STYLES = {ApprovalReply.ALLOW_ONCE: "primary", ApprovalReply.DENY: "danger"}
-_ACTION = re.compile(r"approval:(allow-once|allow-always|deny)")
-_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
-_FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
-_MAX_CONFIRM = 300
-_SEE_ABOVE = "What would be stored stands in the prompt, at “Allow always stores”."
+ALLOW_ONCE, ALWAYS, DENY = "Allow once", "Always allow…", "Deny"
+_GROUPED = {ALLOW_ONCE: "once", ALWAYS: "always…", DENY: "deny"}
+_STYLES = {ALLOW_ONCE: "primary", DENY: "danger"}
+_CHOICES = "choices"
+_ROW = 5
+_LABEL = 75
 
 
-def row(card: PromptCard, *, offered: bool) -> Json:
-    """Return the buttons of a prompt; ``offered``: the whole command was shown here."""
-    allow = [ApprovalReply.ALLOW_ONCE] if card.approvable and offered else []
-    always = [ApprovalReply.ALLOW_ALWAYS] if card.offers_always and offered else []
-    buttons = [_button(card, reply) for reply in (*allow, *always, ApprovalReply.DENY)]
+def row(card: PromptCard, *, offered: bool, grouped: bool = False) -> Json:
+    """Return the buttons of a prompt; ``offered``: the whole command was shown here.
+
+    ``grouped`` labels name the prompt's code, since other prompts stand in the same message.
+    """
+    presses = {DENY: answer(ApprovalReply.DENY, card.id)}
+    if card.offers_always and offered:
+        presses = {ALWAYS: encode(Choose(card.id)), **presses}
+    if card.approvable and offered:
+        presses = {ALLOW_ONCE: answer(ApprovalReply.ALLOW_ONCE, card.id), **presses}
+    buttons = [
+        _button(f"{card.code} {_GROUPED[label]}" if grouped else label, press, _STYLES.get(label))
+        for label, press in presses.items()
+    ]
     return {"type": "actions", "block_id": f"approval:{card.id}", "elements": buttons}
 
 
-def decode(action_id: str, value: str) -> Command:
-    """Read the press of a button."""
-    action = _ACTION.fullmatch(action_id)
-    if action is None or not _ID.fullmatch(value):
-        return Malformed(_FOREIGN)
-    return Approve(value, ApprovalReply(action[1]))
+def choice_rows(choices: tuple[Choice, ...]) -> list[Json]:
+    """Return the buttons below a reply, a few in a row."""
+    buttons = [_button(choice.label, encode(choice.command)) for choice in choices]
+    return [
+        {"type": "actions", "block_id": f"{_CHOICES}:{at}", "elements": buttons[at : at + _ROW]}
+        for at in range(0, len(buttons), _ROW)
+    ]
 
 
-def _button(card: PromptCard, reply: ApprovalReply) -> Json:
-    button: Json = {
-        "type": "button",
-        "action_id": f"approval:{reply}",
-        "text": plain(_LABELS[reply]),
-        "value": card.id,
-    }
-    if reply in _STYLES:
-        button["style"] = _STYLES[reply]
-    if reply is ApprovalReply.ALLOW_ALWAYS:
-        button["confirm"] = _confirmation(card)
-    return button
+def read(action_id: str, block_id: str) -> tuple[Command, bool]:
+    """Read a press; the flag says that it was a choice below a reply.
+
+    Buttons of earlier versions (``approval:allow-once``) are ``Malformed``.
+    """
+    return decode(action_id), block_id.partition(":")[0] == _CHOICES
 
 
-def _confirmation(card: PromptCard) -> Json:
-    stored = "\n".join(pattern.text for pattern in card.promise)
-    told = f"Stored for agent {card.agent.text}, until it is revoked:\n{stored}"
-    return {
-        "title": plain("Allow from now on?"),
-        "text": plain(told if weight(told) <= _MAX_CONFIRM else _SEE_ABOVE),
-        "confirm": plain("Always allow"),
-        "deny": plain("Back"),
-    }
+def _button(label: str, press: str, style: str | None = None) -> Json:
+    shown = plain(cut(label, _LABEL)[0])
+    button: Json = {"type": "button", "action_id": press, "text": shown}
+    return button | {"style": style} if style else button

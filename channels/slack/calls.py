@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
@@ -16,9 +17,10 @@ from channels.slack.errors import FAILURES, Gone, translate
 from channels.slack.events import Identity
 from channels.slack.layout import Json
 from channels.slack.masking import library_logger
-from channels.slack.pacing import Pacing
+from channels.slack.pacing import Pacing, of_edits, of_messages
 from core.errors import ChannelError
 
+CALL_TIMEOUT = aiohttp.ClientTimeout(total=10.0)
 _SHORT_WAIT_MS = 2_000
 _PAGE = 200
 _MOST_PAGES = 5
@@ -29,12 +31,22 @@ Answer = Mapping[str, Any]
 Call = Callable[[], Awaitable[Any]]
 
 
+def web_client(
+    base_url: str, session: aiohttp.ClientSession, token: str | None = None
+) -> AsyncWebClient:
+    """Return a client of the Web API that repeats nothing and logs no secret."""
+    return AsyncWebClient(
+        token=token, base_url=base_url, session=session, logger=library_logger(), retry_handlers=[]
+    )
+
+
 @dataclass(slots=True)
 class Calls:
     """The methods that Sayso needs."""
 
     client: AsyncWebClient
-    _pacing: Pacing = field(default_factory=Pacing)
+    _messages: Pacing = field(default_factory=of_messages)
+    _edits: Pacing = field(default_factory=of_edits)
     _dms: dict[str, str] = field(default_factory=dict)
 
     async def who_we_are(self) -> Identity:
@@ -45,6 +57,46 @@ class Calls:
         """
         us = await _answered(self.client.auth_test)
         return Identity(str(us["user_id"]), str(us["bot_id"]), str(us["user"]), str(us["team_id"]))
+
+    async def scopes(self) -> frozenset[str]:
+        """Return the scopes that the bot token was given.
+
+        Raises:
+            ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
+        """
+        try:
+            answer = await self.client.auth_test()
+        except FAILURES as error:
+            raise translate(error) from error
+        given = str(answer.headers.get("x-oauth-scopes", ""))
+        return frozenset(scope.strip() for scope in given.split(",") if scope.strip())
+
+    async def ticket(self, app_token: str) -> None:
+        """Ask for an address to connect a socket to, and leave it unused.
+
+        Raises:
+            ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
+        """
+        await _answered(lambda: self.client.apps_connections_open(app_token=app_token))
+
+    async def member(self, account: str) -> Answer:
+        """Return what Slack knows about a member.
+
+        Raises:
+            ChannelError: no such member or no scope (``permanent``), or Slack cannot be reached.
+        """
+        found = await self._soon(self._query("users.info", {"user": account}))
+        user: Answer = found["user"]
+        return user
+
+    async def members(self, group: str) -> frozenset[str]:
+        """Return the member ids of a user group, as they are now.
+
+        Raises:
+            ChannelError: no such group or no scope (``permanent``), or Slack cannot be reached.
+        """
+        found = await self._soon(self._query("usergroups.users.list", {"usergroup": group}))
+        return frozenset(str(account) for account in found["users"])
 
     async def conversation(self, to: str) -> str:
         """Return the id to write to: a member's direct messages have one of their own.
@@ -66,7 +118,8 @@ class Calls:
             ChannelError: refused (``permanent``), to be sent later, or ``Unconfirmed``.
         """
         call = self._json("chat.postMessage", body)
-        return str((await self._in_turn(str(body["channel"]), call, patient=patient))["ts"])
+        sent = await _in_turn(self._messages, str(body["channel"]), call, patient=patient)
+        return str(sent["ts"])
 
     async def update(self, channel: str, ts: str, message: Message) -> None:
         """Replace a message; one that is gone stays gone.
@@ -77,7 +130,7 @@ class Calls:
         body: Json = {"channel": channel, "ts": ts, "text": message.text}
         body |= {"blocks": message.blocks, "parse": "none", "link_names": False}
         try:
-            await self._in_turn(channel, self._json("chat.update", body))
+            await _in_turn(self._edits, "", self._json("chat.update", body))
         except Gone:
             return
 
@@ -89,8 +142,8 @@ class Calls:
         """
         await self._soon(self._json("chat.postEphemeral", body))
 
-    async def respond(self, url: str, message: Message) -> None:
-        """Answer a slash command where it was typed, to its member only.
+    async def respond(self, url: str, message: Message, *, replace: bool = False) -> None:
+        """Answer a command to its member only, or ``replace`` the message that was pressed.
 
         Raises:
             ChannelError: refused, or Slack cannot be reached.
@@ -98,7 +151,8 @@ class Calls:
         hook = AsyncWebhookClient(
             url, session=self.client.session, logger=library_logger(), retry_handlers=[]
         )
-        body = {"response_type": "ephemeral", "text": message.text, "blocks": message.blocks}
+        how: Json = {"replace_original": True} if replace else {"response_type": "ephemeral"}
+        body = how | {"text": message.text, "blocks": message.blocks}
         try:
             answer = await hook.send_dict(body)
         except FAILURES as error:
@@ -131,19 +185,6 @@ class Calls:
     def _json(self, method: str, body: Json) -> Call:
         return lambda: self.client.api_call(method, json=dict(body))
 
-    async def _in_turn(self, channel: str, call: Call, *, patient: bool = False) -> Answer:
-        await self._pacing.turn(channel, patient=patient)
-        try:
-            return await _answered(call)
-        except ChannelError as error:
-            if error.retry_after_ms is None:
-                raise
-            self._pacing.hold(channel, error.retry_after_ms / 1000)
-            if error.retry_after_ms > _SHORT_WAIT_MS:
-                raise
-        await self._pacing.turn(channel, patient=patient)
-        return await _answered(call)
-
     async def _soon(self, call: Call) -> Answer:
         try:
             return await _answered(call)
@@ -152,6 +193,20 @@ class Calls:
                 raise
             await asyncio.sleep(error.retry_after_ms / 1000)
         return await _answered(call)
+
+
+async def _in_turn(pacing: Pacing, place: str, call: Call, *, patient: bool = False) -> Answer:
+    await pacing.turn(place, patient=patient)
+    try:
+        return await _answered(call)
+    except ChannelError as error:
+        if error.retry_after_ms is None:
+            raise
+        pacing.hold(place, error.retry_after_ms / 1000)
+        if error.retry_after_ms > _SHORT_WAIT_MS:
+            raise
+    await pacing.turn(place, patient=patient)
+    return await _answered(call)
 
 
 async def _answered(call: Call) -> Answer:

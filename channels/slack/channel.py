@@ -2,13 +2,17 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 
-from channels.base import Health, Inbox
+from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
-from channels.slack.blocks import body, render_notice, render_outcome
+from channels.slack.blocks import Message, body, render_notice, render_outcome
 from channels.slack.connection import Connection
 from channels.slack.events import NAME, message_id
+from channels.slack.groups import fits, render_group
+from channels.slack.proving import prove
 from channels.slack.settings import SlackSettings
+from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
 
@@ -73,18 +77,42 @@ class SlackChannel:
         """Send a notice and return the id of its last message."""
         calls = self._connected().calls
         channel = await calls.conversation(target.to)
-        place = Target(target.channel, channel, target.account, target.thread)
-        ts = ""
+        place, ts = replace(target, to=channel), ""
         for message in render_notice(card):
             ts = await calls.post(body(message, place), patient=bool(ts))
         return message_id(channel, ts)
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Edit a prompt to its final state, without buttons."""
+        await self._edit(target, message, render_outcome(card))
+
+    def fits(self, cards: tuple[PromptCard, ...]) -> bool:
+        """Say whether one message shows all of these in full, as Slack counts."""
+        return fits(cards)
+
+    async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
+        """Send several prompts as one message and return its id."""
+        return await self._connected().deliveries.send_group(target, cards)
+
+    async def update_group(
+        self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
+    ) -> None:
+        """Edit a group to what is true now."""
+        await self._edit(target, message, render_group(cards))
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Send a message with the title and return the thread below it."""
+        return await self._connected().deliveries.open_thread(target, title)
+
+    async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
+        """Try tokens, scopes and approver references; works without ``start``."""
+        return await prove(self._settings, people)
+
+    async def _edit(self, target: Target, message: str, made: Message) -> None:
         channel, colon, ts = message.partition(":")
         if not colon:
             channel, ts = target.to, message
-        await self._connected().calls.update(channel, ts, render_outcome(card))
+        await self._connected().calls.update(channel, ts, made)
 
     def _connected(self) -> Connection:
         if self._connection is None:

@@ -12,19 +12,19 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import Inbox
-from channels.slack.calls import Calls
+from channels.slack.calls import CALL_TIMEOUT, Calls, web_client
 from channels.slack.deliveries import Deliveries
 from channels.slack.errors import FAILURES, translate
 from channels.slack.events import Identity, heard
 from channels.slack.intake import Intake
 from channels.slack.line import HttpLine, Line, SocketLine
 from channels.slack.masking import library_logger
+from channels.slack.membership import Membership
 from channels.slack.notes import Notes
 from channels.slack.settings import Mode, SlackSettings
 from core.errors import ChannelError
 
 _log = logging.getLogger(__name__)
-_CALL_PATIENCE_S = 10.0
 _FIRST_RETRY_S = 1.0
 _LONGEST_RETRY_S = 30.0
 _NOT_CONNECTED_MS = 1_000
@@ -37,11 +37,11 @@ class Connection:
 
     def __init__(self, settings: SlackSettings, inbox: Inbox) -> None:
         self._settings = settings
-        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_CALL_PATIENCE_S))
+        self._session = aiohttp.ClientSession(timeout=CALL_TIMEOUT)
         self._calls = Calls(self._client(settings.bot_token.get_secret_value()))
         self._deliveries = Deliveries(self._calls)
         self._notes = Notes(self._calls)
-        self._intake = Intake(inbox, self._notes)
+        self._intake = Intake(inbox, Membership(self._calls, settings.groups), self._notes)
         self._line: Line | None = None
         self._problem = "connecting"
 
@@ -159,10 +159,4 @@ class Connection:
         return BoltResponse(status=_SEND_AGAIN if again else _TAKEN)
 
     def _client(self, token: str | None) -> AsyncWebClient:
-        return AsyncWebClient(
-            token=token,
-            base_url=self._settings.api_base_url,
-            session=self._session,
-            logger=library_logger(),
-            retry_handlers=[],
-        )
+        return web_client(self._settings.api_base_url, self._session, token)

@@ -5,18 +5,20 @@ sent before, the channel's history is searched for it (needs a ``…:history`` s
 unconfirmed message may appear twice).
 """
 
+import hashlib
 import logging
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from channels.cards import PromptCard
-from channels.slack.blocks import PROMPT_EVENT, body, metadata, numbered
-from channels.slack.calls import Calls
+from channels.slack.blocks import PROMPT_EVENT, Message, body, metadata, numbered, render_title
+from channels.slack.calls import Answer, Calls
 from channels.slack.errors import Unconfirmed
 from channels.slack.events import message_id
+from channels.slack.groups import group_delivery, render_group
 from channels.slack.layout import Json
+from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
 
@@ -26,6 +28,15 @@ _FRESH_MS = 10_000
 
 _SKEW_S = 60
 _REMEMBERED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Parcel:
+    """Messages that belong together, each with its delivery; ``made_ms`` is on the wall clock."""
+
+    key: str
+    made_ms: int
+    messages: list[tuple[str, Message]]
 
 
 @dataclass(slots=True)
@@ -42,33 +53,59 @@ class Deliveries:
         Raises:
             ChannelError: refused (``permanent``), to be sent later, or not confirmed.
         """
+        return await self._send(target, _Parcel(card.id, _made_ms(card), numbered(card)))
+
+    async def send_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
+        """Send several prompts as one message, unless it is there, and return its id.
+
+        Raises:
+            ChannelError: as ``send``.
+        """
+        delivery = group_delivery(cards)
+        made = min(_made_ms(card) for card in cards)
+        return await self._send(target, _Parcel(delivery, made, [(delivery, render_group(cards))]))
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Send a thread's first message and return the thread; a thread has none of its own.
+
+        Raises:
+            ChannelError: as ``send``.
+        """
+        if target.thread:
+            return target
+        named = hashlib.sha256(f"{target.to}/{title}".encode()).hexdigest()
+        delivery = f"thread/{named}"
+        made = _Parcel(delivery, round(time.time() * 1000), [(delivery, render_title(title))])
+        message = await self._send(target, made)
+        return replace(target, thread=message.rpartition(":")[2])
+
+    async def _send(self, target: Target, parcel: _Parcel) -> str:
         channel = await self.calls.conversation(target.to)
-        place = Target(target.channel, channel, target.account, target.thread)
-        sent = await self._sent(place, card) if self._may_be_there(card) else {}
-        messages = numbered(card)
-        last, _ = messages[-1]
-        for delivery, message in messages if last not in sent else ():
+        place = replace(target, to=channel)
+        sent = await self._sent(place, parcel) if self._may_be_there(parcel) else {}
+        last, _ = parcel.messages[-1]
+        for number, (delivery, message) in enumerate(parcel.messages if last not in sent else ()):
             if delivery not in sent:
+                # Whoever shows the beginning of a command goes on to its buttons, however long
+                # that takes.
+                patient = number > 0
                 made = body(message, place) | {"metadata": metadata(delivery)}
-                sent[delivery] = await self._send(place, card, delivery, made)
+                sent[delivery] = await self._posted(place, parcel, made, patient=patient)
         return message_id(channel, sent[last])
 
-    async def _send(self, place: Target, card: PromptCard, delivery: str, made: Json) -> str:
-        # Whoever shows the beginning of a command goes on to its buttons, however long that takes.
-        begun = delivery.split("/")[1] != "1"
+    async def _posted(self, place: Target, parcel: _Parcel, made: Json, *, patient: bool) -> str:
         try:
-            return await self.calls.post(made, patient=begun)
+            return await self.calls.post(made, patient=patient)
         except Unconfirmed:
-            self._doubt(card)
-            found = (await self._sent(place, card)).get(delivery)
+            self._doubt(parcel)
+            found = (await self._sent(place, parcel)).get(_delivery(made))
             if found is None:
                 raise
             return found
 
-    async def _sent(self, place: Target, card: PromptCard) -> dict[str, str]:
-        created_s = (card.expires_at_ms - card.answer_within_ms) / 1000
+    async def _sent(self, place: Target, parcel: _Parcel) -> dict[str, str]:
         try:
-            oldest = f"{created_s - _SKEW_S:.6f}"
+            oldest = f"{parcel.made_ms / 1000 - _SKEW_S:.6f}"
             messages = await self.calls.history(place.to, place.thread, oldest)
         except ChannelError as error:
             if not error.permanent:
@@ -77,16 +114,23 @@ class Deliveries:
             return {}
         return {named: str(one["ts"]) for one in messages if (named := self._named(one))}
 
-    def _named(self, message: Any) -> str:  # noqa: ANN401 - a message as the SDK hands it over
+    def _named(self, message: Answer) -> str:
         made = message.get("metadata") or {}
         ours = message.get("user") == self.our_user and made.get("event_type") == PROMPT_EVENT
-        return str(made.get("event_payload", {}).get("delivery", "")) if ours else ""
+        return _delivery(message) if ours else ""
 
-    def _may_be_there(self, card: PromptCard) -> bool:
-        created_ms = card.expires_at_ms - card.answer_within_ms
-        return card.id in self._doubtful or time.time() * 1000 - created_ms > _FRESH_MS
+    def _may_be_there(self, parcel: _Parcel) -> bool:
+        return parcel.key in self._doubtful or time.time() * 1000 - parcel.made_ms > _FRESH_MS
 
-    def _doubt(self, card: PromptCard) -> None:
-        self._doubtful[card.id] = None
+    def _doubt(self, parcel: _Parcel) -> None:
+        self._doubtful[parcel.key] = None
         while len(self._doubtful) > _REMEMBERED:
             self._doubtful.popitem(last=False)
+
+
+def _delivery(message: Answer) -> str:
+    return str(message["metadata"].get("event_payload", {}).get("delivery", ""))
+
+
+def _made_ms(card: PromptCard) -> int:
+    return card.expires_at_ms - card.answer_within_ms

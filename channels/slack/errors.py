@@ -15,6 +15,8 @@ _TOKEN = "Slack refuses a token ({}). Get the current one from the app's pages a
 _PLACE = "Slack: {}. Check the target's `to`, and invite the bot to that channel."
 _SCOPE = "Slack: {}. Add the scope to the app, install it again and use the new token."
 _BARRED = "Slack: {}. The workspace does not let the bot write there; choose another target."
+_PERSON = "Slack: {}. Check the id: a member's stands in the profile, a user group's in its page."
+_PLAN = "Slack: {}. This workspace's plan has no user groups; list the member ids instead."
 _TOO_LONG = "Slack: {}. The message breaks one of Slack's limits; please report this."
 _PERMANENT = {
     **dict.fromkeys(("invalid_auth", "not_authed", "account_inactive", "token_revoked"), _TOKEN),
@@ -22,6 +24,8 @@ _PERMANENT = {
     **dict.fromkeys(("missing_scope", "no_app_token"), _SCOPE),
     **dict.fromkeys(("channel_not_found", "not_in_channel", "is_archived"), _PLACE),
     **dict.fromkeys(("user_not_found", "user_disabled", "users_not_found", "not_found"), _PLACE),
+    **dict.fromkeys(("no_such_subteam", "user_not_visible"), _PERSON),
+    "plan_upgrade_required": _PLAN,
     **dict.fromkeys(("cannot_dm_bot", "invalid_thread_ts", "thread_not_found"), _PLACE),
     **dict.fromkeys(("messages_tab_disabled", "restricted_action", "ekm_access_denied"), _BARRED),
     **dict.fromkeys(("restricted_action_read_only_channel", "user_not_in_channel"), _BARRED),

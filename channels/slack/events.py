@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.base import Inbound
-from channels.commands import Malformed, parse
-from channels.slack.buttons import decode
+from channels.commands import Malformed
+from channels.grammar import parse
+from channels.slack.buttons import read
 from core.model.identity import Actor, Target
 
 NAME = "slack"
@@ -21,6 +22,7 @@ Body = Mapping[str, Any]
 
 _WRITTEN = (None, "thread_broadcast")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>([,:]?)")
+_LINK = re.compile(r"<(?:(?P<url>[a-z]+:[^|>]*)|#[A-Z0-9]+)(?:\|(?P<label>[^>]*))?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,17 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who is to be told privately, and where; ``response_url`` only after a slash command."""
+    """Who is to be told privately, and where.
+
+    ``response_url`` takes the answer to a slash command, or to a choice below a reply: then
+    ``replaces`` says that the answer takes the place of that reply and its buttons.
+    """
 
     channel: str
     user: str
     thread: str = ""
     response_url: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +76,24 @@ def heard(body: Body, us: Identity) -> Heard | None:
 
 
 def _pressed(body: Body) -> Heard | None:
-    message, channel, actions = body.get("message"), body.get("channel"), body.get("actions")
-    if not (message and channel and actions):
+    channel, actions = body.get("channel"), body.get("actions")
+    # A message that one member sees alone is not sent along; its container is.
+    container, message = body.get("container") or {}, body.get("message") or {}
+    ts = str(container.get("message_ts") or message.get("ts", ""))
+    if not (ts and channel and actions):
         return None
-    user, action, ts = body["user"], actions[0], str(message["ts"])
-    place = Asker(str(channel["id"]), str(user["id"]), str(message.get("thread_ts", "")))
-    command = decode(str(action.get("action_id", "")), str(action.get("value", "")))
+    user, action = body["user"], actions[0]
+    command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
+    place = Asker(
+        channel=str(channel["id"]),
+        user=str(user["id"]),
+        thread=str(message.get("thread_ts") or container.get("thread_ts", "")),
+        response_url=str(body.get("response_url", "")) if chosen else "",
+        replaces=chosen,
+    )
     key = f"{message_id(place.channel, ts)}:{place.user}:{action.get('action_ts', '')}"
-    name = str(user.get("username") or user.get("name") or "")
-    actor = Actor(NAME, place.user, name)
-    to = message_id(place.channel, ts)
+    actor = Actor(NAME, place.user, str(user.get("username") or user.get("name") or ""))
+    to = "" if chosen else message_id(place.channel, ts)
     return Heard(Inbound(actor, _target(place), command, f"{NAME}:{key}", to), place)
 
 
@@ -116,7 +131,14 @@ def _target(place: Asker) -> Target:
 
 
 def _typed(text: str, us: Identity) -> str:
+    """Return the words as the member sees them: Slack makes links of addresses and channels."""
+
     def named(found: re.Match[str]) -> str:
         return f"@{us.name}{found[2]} " if found[1] == us.user else found[0]
 
-    return _MENTION.sub(named, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    def unlinked(found: re.Match[str]) -> str:
+        channel = "#" if found["url"] is None else ""
+        return channel + found["label"] if found["label"] else found["url"] or found[0]
+
+    words = _LINK.sub(unlinked, _MENTION.sub(named, text))
+    return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from channels.base import Inbox, Reply, Tone
 from channels.slack.events import Heard
+from channels.slack.membership import Membership
 from channels.slack.notes import Notes
 from core.approvals.rendering import Redacted
 from core.errors import SaysoError
@@ -34,6 +35,7 @@ class Intake:
     """
 
     inbox: Inbox
+    membership: Membership
     notes: Notes
     _open: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -73,7 +75,7 @@ class Intake:
         wait, faults, told = _FIRST_RETRY_S, 0, False
         while faults < _MOST_FAULTS:
             try:
-                return await self.inbox.receive(heard.inbound)
+                return await self.inbox.receive(await self.membership.confirmed(heard.inbound))
             except SaysoError as error:
                 _log.warning("An answer waits: %s", error)
                 if not told:

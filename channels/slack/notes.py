@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from channels.base import Reply
-from channels.slack.blocks import Message, body, render_text
+from channels.slack.blocks import Message, body, render_reply
 from channels.slack.calls import Calls
 from channels.slack.events import NAME, Asker
 from core.errors import ChannelError
@@ -14,7 +14,6 @@ from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
 _STOP_PATIENCE_S = 3.0
-_WORDS = "Sayso has an answer for you."
 
 
 @dataclass(slots=True)
@@ -44,15 +43,17 @@ class Notes:
 
     async def _tell(self, asker: Asker, reply: Reply) -> None:
         try:
-            for message in render_text(reply.text, _WORDS):
-                await self._send(asker, message)
+            for number, message in enumerate(render_reply(reply)):
+                # Only the first takes the place of what was pressed; the others follow it.
+                replaces = asker.replaces and number == 0
+                await self._send(replace(asker, replaces=replaces), message)
         except ChannelError as error:
             # The decision stands, and the prompt shows it.
             _log.warning("A note could not be sent: %s", error)
 
     async def _send(self, asker: Asker, message: Message) -> None:
         if asker.response_url:
-            await self.calls.respond(asker.response_url, message)
+            await self.calls.respond(asker.response_url, message, replace=asker.replaces)
         elif asker.channel.startswith("D"):
             # Nobody else reads a direct message, and an ephemeral one would not last.
             target = Target(NAME, asker.channel, thread=asker.thread)

@@ -1,44 +1,59 @@
-"""Write to each channel at most once a second, in short bursts (docs.slack.dev, "Rate limits")."""
+"""Keep to the rates of a platform's methods (docs.slack.dev, "Rate limits").
+
+Messages go to each channel once a second, in short bursts; edits are counted over the whole
+workspace, 50 a minute (tier 3). So no final state waits behind new prompts.
+"""
 
 import asyncio
 from dataclasses import dataclass, field
 
 from core.errors import ChannelError
 
-_BURST = 3
-_PER_SECOND = 1.0
 _LONGEST_TURN_S = 5.0
-_MOST_CHANNELS = 1_000
+_MOST_PLACES = 1_000
 
 
 @dataclass(slots=True)
 class Pacing:
-    """The next free moment of each channel, on the loop's clock."""
+    """The next free moment of each place, on the loop's clock; bursts and seconds between turns."""
 
+    burst: int
+    between_s: float
+    rate: str
     _free_at: dict[str, float] = field(default_factory=dict)
 
-    async def turn(self, channel: str, *, patient: bool = False) -> None:
-        """Wait for a channel's turn; ``patient`` waits however long it takes.
+    async def turn(self, place: str, *, patient: bool = False) -> None:
+        """Wait for a place's turn; ``patient`` waits however long it takes.
 
         Raises:
             ChannelError: the turn is more than five seconds away; others should not wait for it.
         """
         now = asyncio.get_running_loop().time()
-        # Each message moves the channel's clock on by a second; it may lag by a burst.
-        turn = max(self._free_at.get(channel, 0.0), now - (_BURST - 1) / _PER_SECOND)
+        # Each call moves the place's clock on by one turn; it may lag by a burst.
+        turn = max(self._free_at.get(place, 0.0), now - (self.burst - 1) * self.between_s)
         if turn - now > _LONGEST_TURN_S and not patient:
-            words = "Slack takes one message a second for each channel."
-            raise ChannelError(words, retry_after_ms=int((turn - now) * 1000))
-        self._free_at[channel] = turn + 1 / _PER_SECOND
+            raise ChannelError(self.rate, retry_after_ms=int((turn - now) * 1000))
+        self._free_at[place] = turn + self.between_s
         self._forget(now)
         if turn > now:
             await asyncio.sleep(turn - now)
 
-    def hold(self, channel: str, seconds: float) -> None:
-        """Leave a channel alone for as long as Slack asked."""
+    def hold(self, place: str, seconds: float) -> None:
+        """Leave a place alone for as long as Slack asked."""
         now = asyncio.get_running_loop().time()
-        self._free_at[channel] = max(self._free_at.get(channel, 0.0), now + seconds)
+        self._free_at[place] = max(self._free_at.get(place, 0.0), now + seconds)
 
     def _forget(self, now: float) -> None:
-        if len(self._free_at) > _MOST_CHANNELS:
-            self._free_at = {name: at for name, at in self._free_at.items() if at > now - _BURST}
+        if len(self._free_at) > _MOST_PLACES:
+            oldest = now - self.burst * self.between_s
+            self._free_at = {place: at for place, at in self._free_at.items() if at > oldest}
+
+
+def of_messages() -> Pacing:
+    """Return the pace of chat.postMessage, place by channel."""
+    return Pacing(3, 1.0, "Slack takes one message a second for each channel.")
+
+
+def of_edits() -> Pacing:
+    """Return the pace of chat.update, which has one place: ten at once and 40 a minute make 50."""
+    return Pacing(10, 1.5, "Slack takes 50 edits a minute.")

@@ -11,17 +11,24 @@ from core.settings import Seconds, Section
 PATH = "/slack/events"
 """The path that Slack's requests come in by in HTTP mode."""
 
-_USER = re.compile(r"[UW][A-Z0-9]{5,20}")
+GROUP, PERSON = "group:", "person:"
+"""What references to a user group and to the people directory begin with."""
+
+_ACCOUNT = re.compile(r"[UW][A-Z0-9]{5,20}")
+_GROUP = re.compile(r"group:S[A-Z0-9]{5,20}")
+_PERSON = re.compile(r"person:[a-z0-9][a-z0-9_-]{0,31}")
 _LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
 _HIGHEST_PORT = 65_535
 
 
-def _member(account: str) -> str:
-    if account.startswith("group:"):
-        raise ValueError("names a user group; groups are not looked up, so list its member ids")
-    if not _USER.fullmatch(account):
+def _reference(reference: str) -> str:
+    if reference.startswith(PERSON) and not _PERSON.fullmatch(reference):
+        raise ValueError('must name a person as in "person:ana": a-z, 0-9, "_" and "-"')
+    if reference.startswith(GROUP) and not _GROUP.fullmatch(reference):
+        raise ValueError('must name a user group by its id such as "group:S012AB3CD"')
+    if not any(kind.fullmatch(reference) for kind in (_ACCOUNT, _GROUP, _PERSON)):
         raise ValueError('must be a member id such as "U012AB3CD", never a name')
-    return account
+    return reference
 
 
 def _token(kind: str, secret: SecretStr) -> SecretStr:
@@ -66,10 +73,10 @@ class Mode(StrEnum):
     HTTP = "http"
 
 
-MemberId = Annotated[str, AfterValidator(_member)]
-"""A Slack member id; names can change hands, ids cannot."""
-MemberIds = Annotated[tuple[MemberId, ...], Field(strict=False)]
-"""A list of Slack member ids."""
+Reference = Annotated[str, AfterValidator(_reference)]
+"""A member id, ``group:`` with a user group's id, or ``person:NAME``; names can change hands."""
+References = Annotated[tuple[Reference, ...], Field(strict=False)]
+"""A list of Slack members, user groups and people."""
 
 
 class SlackSettings(Section):
@@ -94,11 +101,13 @@ class SlackSettings(Section):
         default="127.0.0.1:3000",
         description=f"HOST:PORT for mode http; Slack's requests come in at {PATH}",
     )
-    approvers: MemberIds = Field(
-        default=(), description="member ids of those who may answer; empty: nobody"
+    approvers: References = Field(
+        default=(),
+        description="member ids, group:ID or person:NAME of those who may answer; empty: nobody",
     )
-    senders: MemberIds = Field(
-        default=(), description="member ids of those who may send /exec, /elevated and /run"
+    senders: References = Field(
+        default=(),
+        description="the same, of those who may send /exec, /elevated and /run; empty: nobody",
     )
     ping_interval: Seconds = Field(
         default=3.0, description="seconds between signs of life on the socket"
@@ -109,6 +118,12 @@ class SlackSettings(Section):
         """Return the host and port of ``listen``."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Return the user groups among those who may answer or send, each once."""
+        named = (one for one in (*self.approvers, *self.senders) if one.startswith(GROUP))
+        return tuple(dict.fromkeys(named))
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from telegram import Update
@@ -10,20 +10,20 @@ from telegram.constants import CallbackQueryLimit
 from telegram.error import TelegramError
 
 from channels.base import Reply, Tone
+from channels.telegram.keyboards import decode
+from channels.telegram.sending import Sender
 from channels.utf16 import cut, units
 
 _log = logging.getLogger(__name__)
 _MOST_UNITS = CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
 _STOP_PATIENCE_S = 3.0
 
-Send = Callable[[Update, Reply], Awaitable[None]]
-
 
 @dataclass(slots=True)
 class Answers:
-    """The answers that are on their way; ``send`` writes a reply into the chat."""
+    """The answers that are on their way."""
 
-    send: Send
+    sender: Sender
     _acknowledged: set[int] = field(default_factory=set)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -58,14 +58,23 @@ class Answers:
         # A press takes one answer; one that was acknowledged is told in the chat.
         told = update.update_id in self._acknowledged
         self._acknowledged.discard(update.update_id)
+        if _takes_the_place_of_choices(update, reply):
+            await asyncio.gather(self._end_wait(update, told=told), self._replace(update, reply))
+        elif reply.choices:
+            await asyncio.gather(self._end_wait(update, told=told), self._write(update, reply))
+        elif told or not await self._note(update, reply):
+            await self._write(update, reply)
+
+    async def _end_wait(self, update: Update, *, told: bool) -> None:
+        if not told:
+            await self._answer_query(update, "", alert=False)
+
+    async def _note(self, update: Update, reply: Reply) -> bool:
+        """Show the reply over the button; say whether all of it was shown."""
         text = reply.text.text
         fits = units(text) <= _MOST_UNITS
-        if update.callback_query is not None and not told:
-            shown = text if fits else cut(text, _MOST_UNITS - 1)[0] + "…"
-            told = await self._answer_query(update, shown, alert=reply.tone is not Tone.OK) and fits
-            if told:
-                return
-        await self._write(update, reply)
+        shown = text if fits else cut(text, _MOST_UNITS - 1)[0] + "…"
+        return await self._answer_query(update, shown, alert=reply.tone is not Tone.OK) and fits
 
     async def _answer_query(self, update: Update, text: str, *, alert: bool) -> bool:
         if update.callback_query is None:
@@ -80,6 +89,23 @@ class Answers:
 
     async def _write(self, update: Update, reply: Reply) -> None:
         try:
-            await self.send(update, reply)
+            await self.sender.reply(update, reply)
         except TelegramError as error:
             _log.warning("A reply could not be sent: %s", error.message)
+
+    async def _replace(self, update: Update, reply: Reply) -> None:
+        try:
+            await self.sender.replace(update, reply)
+        except TelegramError as error:
+            _log.info("Choices could not be replaced, so the reply is sent anew: %s", error.message)
+            await self._write(update, reply)
+
+
+def _takes_the_place_of_choices(update: Update, reply: Reply) -> bool:
+    """Say whether the message that was pressed shows choices, and ends with this reply."""
+    query = update.callback_query
+    asked_by = decode(query.data).asked_by if query is not None and query.data else ""
+    if query is None or not asked_by:
+        return False
+    # All in a chat see the choices: what a stranger may not do changes nothing for whom they are.
+    return reply.tone is not Tone.REFUSED or asked_by == str(query.from_user.id)

@@ -1,31 +1,30 @@
-"""Ask people on Telegram, with python-telegram-bot in long polling."""
+"""Ask people on Telegram, with python-telegram-bot, by long polling or behind a webhook."""
 
 import asyncio
 import contextlib
 import logging
-from typing import Any
 
-from telegram import InputFile, LinkPreviewOptions, ReplyParameters, Update
-from telegram import Message as SentMessage
+from telegram import BotCommand, Update
 from telegram.error import TelegramError
-from telegram.ext import Application, ApplicationBuilder, ExtBot, TypeHandler
+from telegram.ext import TypeHandler
 
-from channels.base import Health, Inbox, Reply
+from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.commands import SLASH_COMMANDS
+from channels.telegram import groups
 from channels.telegram.answers import Answers
-from channels.telegram.confirmed import ConfirmedQueue
-from channels.telegram.connection import ChatPacing, PollWatch, prepare_library
-from channels.telegram.errors import already_final, translate
+from channels.telegram.confirmed import Handled
+from channels.telegram.connection import PollWatch, prepare_library
+from channels.telegram.errors import translate
 from channels.telegram.intake import Intake
-from channels.telegram.prompts import (
-    Message,
-    render_notice,
-    render_outcome,
-    render_prompt,
-    render_text,
-)
-from channels.telegram.settings import TelegramSettings
-from channels.telegram.updates import NAME, Identity, place_of
+from channels.telegram.prompts import render_notice, render_outcome, render_prompt
+from channels.telegram.proving import prove
+from channels.telegram.sending import Sender
+from channels.telegram.settings import Mode, TelegramSettings
+from channels.telegram.updates import NAME, Identity
+from channels.telegram.webhook import WebhookLine
+from channels.telegram.wiring import App, Line, PollingLine, polling_app, webhook_app
+from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
 
@@ -34,23 +33,20 @@ _START_PATIENCE_S = 5.0
 _FIRST_RETRY_S = 1.0
 _LONGEST_RETRY_S = 30.0
 _NOT_CONNECTED_MS = 1_000
-_NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
-_UPDATES = ("message", "callback_query")
-
-_App = Application[ExtBot[Any], Any, Any, Any, Any, Any]
+_LONGEST_NAME = "x" * 32
 
 
 class TelegramChannel:
     """A Telegram bot as a place where people are asked.
 
     ``start`` connects in the background: an outage delays prompts, it does not keep the gateway
-    from starting. Presses made while no gateway ran come in with the first poll.
+    from starting. Presses made while no gateway ran come in once it listens again.
     """
 
     def __init__(self, settings: TelegramSettings) -> None:
         prepare_library()
         self._settings = settings
-        self._app: _App | None = None
+        self._app: App | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._problem = "not started"
 
@@ -60,27 +56,26 @@ class TelegramChannel:
         return NAME
 
     async def start(self, inbox: Inbox) -> None:
-        """Connect and begin to poll; wait for the first attempt, a few seconds at most."""
+        """Connect and begin to listen; wait for the first attempt, a few seconds at most."""
         self._problem = "connecting"
         tried = asyncio.Event()
-        self._watch = PollWatch()
-        self._queue = ConfirmedQueue()
-        self._answers = Answers(self._reply)
-        self._app = self._build()
+        self._handled = Handled()
+        self._app, self._line = self._make_line()
+        self._sender = Sender(self._app.bot)
+        self._answers = Answers(self._sender)
         self._connecting = asyncio.create_task(self._connect(self._app, inbox, tried))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(tried.wait(), _START_PATIENCE_S)
 
     async def stop(self) -> None:
-        """Stop polling, let the update in hand be committed, close every connection."""
+        """Stop listening, let the update in hand be committed, close every connection."""
         app, connecting = self._app, self._connecting
         if app is None or connecting is None:
             return
         self._app, self._connecting, self._problem = None, None, "not started"
         connecting.cancel()
         await asyncio.gather(connecting, return_exceptions=True)
-        if app.updater is not None and app.updater.running:
-            await app.updater.stop()
+        await self._line.close()
         if app.running:
             await app.stop()
         await self._answers.finish()
@@ -88,131 +83,108 @@ class TelegramChannel:
         await app.bot.shutdown()
 
     async def check(self) -> Health:
-        """Say whether polls and calls get through, or what keeps them from it."""
+        """Say whether updates and calls get through, or what keeps them from it."""
         if self._app is None or self._problem:
             return Health(ok=False, detail=self._problem)
-        if self._watch.problem:
-            return Health(ok=False, detail=self._watch.problem)
         try:
-            us = await self._app.bot.get_me()
+            problem = await self._line.problem()
+            us = None if problem else await self._app.bot.get_me()
         except TelegramError as error:
             return Health(ok=False, detail=str(translate(error)))
-        return Health(ok=True, detail=f"polling as @{us.username}")
+        if us is None:
+            return Health(ok=False, detail=problem)
+        return Health(ok=True, detail=f"listening as @{us.username} (mode {self._settings.mode})")
 
     async def post(self, target: Target, card: PromptCard) -> str:
         """Send a prompt; the message with the buttons goes last, and its id is returned."""
-        return await self._send_all(target, render_prompt(card))
+        sender = self._connected()
+        return await sender.send(target, render_prompt(card, self._name_in(target)))
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Send a notice and return the id of its last message."""
-        return await self._send_all(target, render_notice(card))
+        return await self._connected().send(target, render_notice(card))
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Edit a prompt to its final state; the edit takes its buttons away."""
-        final = render_outcome(card)
-        try:
-            await self._connected().bot.edit_message_text(
-                final.text,
-                chat_id=_chat(target),
-                message_id=int(message),
-                entities=final.entities,
-                link_preview_options=_NO_PREVIEW,
-            )
-        except TelegramError as error:
-            if not already_final(error):
-                raise translate(error) from error
+        await self._connected().edit(target, message, render_outcome(card))
 
-    def _build(self) -> _App:
-        base = self._settings.api_base_url
-        return (
-            ApplicationBuilder()
-            .token(self._settings.token.get_secret_value())
-            .base_url(f"{base}/bot")
-            .base_file_url(f"{base}/file/bot")
-            .get_updates_request(self._watch)
-            .rate_limiter(ChatPacing())
-            .update_queue(self._queue)
-            .concurrent_updates(False)
-            .job_queue(None)
-            .build()
-        )
+    def fits(self, cards: tuple[PromptCard, ...]) -> bool:
+        """Say whether one message can show all of these in full, with every button."""
+        return groups.fits(cards, _LONGEST_NAME)
 
-    async def _connect(self, app: _App, inbox: Inbox, tried: asyncio.Event) -> None:
+    async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
+        """Send several prompts as one message and return its id."""
+        sender = self._connected()
+        return await sender.send(target, (groups.render_group(cards, self._name_in(target)),))
+
+    async def update_group(
+        self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
+    ) -> None:
+        """Edit the message to what is true now; only what still waits keeps its buttons."""
+        sender = self._connected()
+        final = groups.render_group(cards, self._name_in(target))
+        await sender.edit(target, message, final)
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Open a topic in a forum group and return its place."""
+        return await self._connected().open_topic(target, title)
+
+    async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
+        """Try the token, how updates come in, and each user id; send nothing."""
+        return await prove(self._settings, people)
+
+    def _make_line(self) -> tuple[App, Line]:
+        settings = self._settings
+        if settings.webhook is not None and settings.mode is Mode.WEBHOOK:
+            app = webhook_app(settings)
+            return app, WebhookLine(app, settings.webhook, self._handled)
+        watch = PollWatch()
+        app = polling_app(settings, watch, self._handled)
+        return app, PollingLine(app, watch, settings.poll_timeout)
+
+    async def _connect(self, app: App, inbox: Inbox, tried: asyncio.Event) -> None:
         wait = _FIRST_RETRY_S
         while self._problem:
             try:
                 await self._begin(app, inbox)
                 self._problem = ""
                 tried.set()
-            except TelegramError as error:
-                self._problem = str(translate(error))
+            except (TelegramError, ChannelError) as error:
+                why = translate(error) if isinstance(error, TelegramError) else error
+                self._problem = str(why)
                 tried.set()
                 _log.warning("%s Trying again in %.0f s.", self._problem, wait)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, _LONGEST_RETRY_S)
+        await _register_commands(app)
 
-    async def _begin(self, app: _App, inbox: Inbox) -> None:
+    async def _begin(self, app: App, inbox: Inbox) -> None:
         await app.initialize()
         if not app.running:
             us = Identity(app.bot.id, app.bot.username)
-            intake = Intake(inbox, us, self._queue, self._answers)
+            intake = Intake(inbox, us, self._handled, self._answers)
             app.add_handler(TypeHandler(Update, lambda update, _: intake.take(update)))
             await app.start()
-        if app.updater is not None:
-            await app.updater.start_polling(
-                timeout=self._settings.poll_timeout,
-                allowed_updates=_UPDATES,
-                bootstrap_retries=-1,
-                drop_pending_updates=False,
-                error_callback=lambda error: _log.warning("%s", translate(error)),
-            )
+        await self._line.open()
 
-    def _connected(self) -> _App:
+    def _connected(self) -> Sender:
         if self._app is None or self._problem:
             raise ChannelError(
                 f"Telegram is not connected: {self._problem}", retry_after_ms=_NOT_CONNECTED_MS
             )
-        return self._app
+        return self._sender
 
-    async def _send_all(self, target: Target, messages: tuple[Message, ...]) -> str:
-        sent = ""
-        try:
-            for message in messages:
-                sent = str((await self._send(target, message)).message_id)
-        except TelegramError as error:
-            raise translate(error) from error
-        return sent
-
-    async def _send(self, target: Target, message: Message, reply_to: int = 0) -> SentMessage:
-        bot = self._connected().bot
-        thread = int(target.thread) if target.thread else None
-        if message.file is not None:
-            return await bot.send_document(
-                _chat(target),
-                InputFile(message.file, message.file_name),
-                caption=message.text,
-                caption_entities=message.entities,
-                message_thread_id=thread,
-            )
-        reply = ReplyParameters(reply_to, allow_sending_without_reply=True) if reply_to else None
-        return await bot.send_message(
-            _chat(target),
-            message.text,
-            entities=message.entities,
-            reply_markup=message.markup,
-            message_thread_id=thread,
-            reply_parameters=reply,
-            link_preview_options=_NO_PREVIEW,
-        )
-
-    async def _reply(self, update: Update, reply: Reply) -> None:
-        message = update.effective_message
-        if message is None:
-            return
-        place = place_of(message)
-        for part in render_text(reply.text):
-            await self._send(place, part, reply_to=message.message_id)
+    def _name_in(self, target: Target) -> str:
+        """Return the bot's name where typed commands need it, which is in groups."""
+        if self._app is None or target.to.isdecimal():
+            return ""
+        return str(self._app.bot.username)
 
 
-def _chat(target: Target) -> int | str:
-    return int(target.to) if target.to.lstrip("-").isdecimal() else target.to
+async def _register_commands(app: App) -> None:
+    """Show the commands in the clients' menu; they work without, too."""
+    commands = [BotCommand(command.name, command.description) for command in SLASH_COMMANDS]
+    try:
+        await app.bot.set_my_commands(commands)
+    except TelegramError as error:
+        _log.warning("The menu of commands could not be set: %s", translate(error))

@@ -16,9 +16,21 @@ from core.approvals.rendering import redact
 from core.errors import ChannelError
 
 CONFLICT = "Another program polls with this bot's token. Stop it, or give each gateway its own bot."
+CONFLICT_WITH_WEBHOOK = (
+    "Another program set a webhook for this bot, so polls are refused. Give each gateway its own "
+    "bot, or restart this one to take the answers back."
+)
 REFUSED = "Telegram refuses the bot token. Get the current one from @BotFather (/token)."
 _UNCHANGED = ("message is not modified",)
 _GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
+_ADVICE = (
+    ("not a forum", "Turn on Topics in the group's settings"),
+    ("not enough rights", "Make the bot an administrator of the group who may manage topics"),
+    ("thread not found", "Its topic is gone: correct the target's `thread`"),
+    ("topic_closed", "Open the topic again, or let the bot manage topics"),
+    ("bad webhook", "Correct channels.telegram.webhook.url"),
+)
+_OTHER_ADVICE = "Check the target's `to`"
 
 
 def translate(error: TelegramError) -> ChannelError:
@@ -26,7 +38,7 @@ def translate(error: TelegramError) -> ChannelError:
     if isinstance(error, RetryAfter):
         return ChannelError("Telegram asks to send more slowly.", retry_after_ms=wait_ms(error))
     if isinstance(error, Conflict):
-        return ChannelError(CONFLICT)
+        return ChannelError(conflict(error.message))
     permanent = _permanent(error)
     if permanent:
         return ChannelError(permanent, permanent=True)
@@ -41,7 +53,17 @@ def _permanent(error: TelegramError) -> str:
         return f"Telegram: {said}. Each approver must press Start in a chat with the bot."
     if isinstance(error, ChatMigrated):
         return f"The group became a supergroup. Set its target's `to` to {error.new_chat_id}."
-    return f"Telegram: {said}. Check the target's `to`." if isinstance(error, BadRequest) else ""
+    return f"Telegram: {said}. {_advice(error.message)}." if isinstance(error, BadRequest) else ""
+
+
+def _advice(said: str) -> str:
+    found = (advice for words, advice in _ADVICE if words in said.lower())
+    return next(found, _OTHER_ADVICE)
+
+
+def conflict(said: str) -> str:
+    """Say who takes this bot's answers away, by the platform's words."""
+    return CONFLICT_WITH_WEBHOOK if "webhook" in said.lower() else CONFLICT
 
 
 def wait_ms(error: RetryAfter) -> int:
@@ -51,7 +73,8 @@ def wait_ms(error: RetryAfter) -> int:
     return int(seconds * 1000)
 
 
-def already_final(error: TelegramError) -> bool:
-    """Say whether an edit failed because nothing is left to edit, or nothing had changed."""
+def already_final(error: TelegramError, *, gone: bool = True) -> bool:
+    """Say whether an edit failed because nothing had changed, or ``gone`` left nothing to edit."""
     said = error.message.lower()
-    return isinstance(error, BadRequest) and any(words in said for words in _UNCHANGED + _GONE)
+    fine = _UNCHANGED + _GONE if gone else _UNCHANGED
+    return isinstance(error, BadRequest) and any(words in said for words in fine)

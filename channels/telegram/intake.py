@@ -9,7 +9,7 @@ from telegram import Update
 
 from channels.base import Inbound, Inbox, Reply, Tone
 from channels.telegram.answers import Answers
-from channels.telegram.confirmed import ConfirmedQueue
+from channels.telegram.confirmed import Handled
 from channels.telegram.updates import Identity, inbound_from
 from core.approvals.rendering import Redacted
 from core.errors import SaysoError
@@ -31,7 +31,7 @@ class Intake:
 
     inbox: Inbox
     us: Identity
-    queue: ConfirmedQueue
+    handled: Handled
     answers: Answers
     _tries: Counter[int] = field(default_factory=Counter)
 
@@ -39,12 +39,12 @@ class Intake:
         """Handle one update; it is confirmed only once the inbox has committed."""
         inbound = inbound_from(update, self.us)
         if inbound is None:
-            self.queue.handled(update)
+            self.handled.note(update)
             return
         reply = await self._received(update, inbound)
         if reply is not None:
             self._tries.pop(update.update_id, None)
-            self.queue.handled(update)
+            self.handled.note(update)
             self.answers.tell(update, reply)
 
     async def _received(self, update: Update, inbound: Inbound) -> Reply | None:

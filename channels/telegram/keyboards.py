@@ -1,51 +1,87 @@
-"""Make buttons, and read what they send back.
+"""Make buttons, and read what they send back; nothing about them is kept in memory.
 
-A press carries ``a1|o|<id>``: a format mark, the decision (``o`` once, ``a`` always, ``d`` deny)
-and the approval id. That is 31 bytes of the 64 that Telegram allows. The id is no secret: who may
-answer is checked at the press.
+The data of a press is a mark of ours and a press of ``channels.presses``: ``p|o:<id>`` under a
+prompt, ``r42|m30:<id>`` under a reply to user 42. That is 55 bytes of the 64 that Telegram allows.
 """
 
 import re
+from dataclasses import dataclass
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
+from channels.base import Choice
 from channels.cards import PromptCard
-from channels.commands import Approve, Command, Malformed
+from channels.commands import Approve, Choose, Command, Malformed
+from channels.presses import FOREIGN
+from channels.presses import decode as decode_press
+from channels.presses import encode as encode_press
 from core.model.approval import ApprovalReply
-from core.model.identity import ApprovalId
 
-_LETTERS = {
-    ApprovalReply.ALLOW_ONCE: "o",
-    ApprovalReply.ALLOW_ALWAYS: "a",
-    ApprovalReply.DENY: "d",
-}
-_REPLIES = {letter: reply for reply, letter in _LETTERS.items()}
-_LABELS = {
-    ApprovalReply.ALLOW_ONCE: "Allow once",
-    ApprovalReply.ALLOW_ALWAYS: "Allow always",
-    ApprovalReply.DENY: "Deny",
-}
-_DATA = re.compile(r"a1\|([oad])\|([0-9a-hjkmnp-tv-z]{26})")
-_FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
+MOST_BUTTONS = 100
+"""Buttons under one message; Telegram refuses more."""
+_LONGEST_LABEL = 40
+_PER_ROW = 2
+_DATA = re.compile(r"(?:p|r(?P<asked_by>[1-9][0-9]{0,19}))\|(?P<press>.+)")
+
+_Row = list[InlineKeyboardButton]
 
 
-def keyboard(card: PromptCard) -> InlineKeyboardMarkup:
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """What a button means; ``asked_by`` is whom the choices under a reply were made for."""
+
+    command: Command
+    asked_by: str = ""
+
+
+def prompt_keyboard(card: PromptCard) -> InlineKeyboardMarkup:
     """Return the buttons of a prompt; those that allow only where allowing may be offered."""
-    allow = [ApprovalReply.ALLOW_ONCE] if card.approvable else []
-    always = [ApprovalReply.ALLOW_ALWAYS] if card.offers_always else []
-    row = [
-        InlineKeyboardButton(_LABELS[reply], callback_data=encode(reply, card.id))
-        for reply in (*allow, *always, ApprovalReply.DENY)
+    return InlineKeyboardMarkup(
+        [[_button(words[0].upper() + words[1:], made) for words, made in _answers(card)]]
+    )
+
+
+def group_keyboard(cards: tuple[PromptCard, ...]) -> InlineKeyboardMarkup | None:
+    """Return a row of buttons for each prompt, labelled with its code; ``None`` without prompts."""
+    rows = [
+        [_button(f"{card.code} {_short(words)}", made) for words, made in _answers(card)]
+        for card in cards
     ]
-    return InlineKeyboardMarkup([row])
+    return InlineKeyboardMarkup(rows) if rows else None
 
 
-def encode(reply: ApprovalReply, approval: ApprovalId) -> str:
-    """Return the callback data of one button."""
-    return f"a1|{_LETTERS[reply]}|{approval}"
+def choice_keyboard(
+    choices: tuple[Choice, ...], asked_by: str | int
+) -> InlineKeyboardMarkup | None:
+    """Return the buttons under a reply to a person; ``None`` without choices."""
+    made = [
+        InlineKeyboardButton(
+            choice.label[:_LONGEST_LABEL],
+            callback_data=f"r{asked_by}|{encode_press(choice.command)}",
+        )
+        for choice in choices
+    ]
+    rows = [made[start : start + _PER_ROW] for start in range(0, len(made), _PER_ROW)]
+    return InlineKeyboardMarkup(rows) if rows else None
 
 
-def decode(data: str) -> Command:
-    """Read the callback data of a press."""
-    match = _DATA.fullmatch(data)
-    return Approve(match[2], _REPLIES[match[1]]) if match else Malformed(_FOREIGN)
+def decode(data: str) -> Pressed:
+    """Read the data of a press; what this version did not make is ``Malformed``."""
+    found = _DATA.fullmatch(data)
+    if found is None:
+        return Pressed(Malformed(FOREIGN))
+    return Pressed(decode_press(found["press"]), found["asked_by"] or "")
+
+
+def _answers(card: PromptCard) -> list[tuple[str, Command]]:
+    once = [("allow once", Approve(card.id, ApprovalReply.ALLOW_ONCE))] if card.approvable else []
+    always = [("always allow…", Choose(card.id))] if card.offers_always else []
+    return [*once, *always, ("deny", Approve(card.id, ApprovalReply.DENY))]
+
+
+def _short(words: str) -> str:
+    return words.removeprefix("allow ").replace(" allow", "")
+
+
+def _button(label: str, command: Command) -> InlineKeyboardButton:
+    return InlineKeyboardButton(label, callback_data=f"p|{encode_press(command)}")

@@ -16,6 +16,8 @@ from channels.utf16 import units
 
 MAX_UNITS = 4096
 """UTF-16 units of one message (Bot API sendMessage)."""
+MAX_ENTITIES = 100
+"""Entities of one message; Telegram drops or refuses more."""
 
 
 @dataclass(slots=True)

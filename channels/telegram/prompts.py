@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from telegram import InlineKeyboardMarkup, MessageEntity
 
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
-from channels.telegram.keyboards import keyboard
+from channels.telegram.keyboards import prompt_keyboard
 from channels.telegram.layout import MAX_UNITS, Layout
 from channels.utf16 import chunks, cut, tail, units
 from core.approvals.rendering import Redacted
@@ -36,15 +36,19 @@ class Message:
     file_name: str = ""
 
 
-def render_prompt(card: PromptCard) -> tuple[Message, ...]:
-    """Return the messages of a prompt in order; the last one has the buttons."""
+def render_prompt(card: PromptCard, bot_name: str = "") -> tuple[Message, ...]:
+    """Return the messages of a prompt in order; the last one has the buttons.
+
+    ``bot_name`` is given in groups: there a bot in privacy mode sees ``/approve@name`` alone.
+    """
     lines = tuple((fact.label, fact.value.text) for fact in facts(card))
-    full = _rest(_whole_command(card), card, lines)
+    typed = f"{approve_command(bot_name)} {card.code} {card.replies}"
+    full = _rest(whole_command(_title(card), card), typed, lines)
     if units(full.text) <= MAX_UNITS:
-        return (_message(full, keyboard(card)),)
+        return (_message(full, prompt_keyboard(card)),)
     before = _everything(card, lines) if card.whole else ()
-    short = _rest(_ends(card), card, tuple((label, _short(value)) for label, value in lines))
-    return (*before, _message(short, keyboard(card)))
+    short = _rest(_ends(card), typed, tuple((label, _short(value)) for label, value in lines))
+    return (*before, _message(short, prompt_keyboard(card)))
 
 
 def render_outcome(card: OutcomeCard) -> Message:
@@ -67,28 +71,40 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
     return render_text(card.text)
 
 
-def render_text(text: Redacted) -> tuple[Message, ...]:
-    """Return text as messages in which nothing is a link, mention or command."""
-    return tuple(_message(Layout().value(part)) for part in chunks(text.text, MAX_UNITS))
+def render_text(text: Redacted, markup: InlineKeyboardMarkup | None = None) -> tuple[Message, ...]:
+    """Return text as messages in which nothing is a link, mention or command.
+
+    The last one has the buttons of ``markup``.
+    """
+    *before, last = chunks(text.text, MAX_UNITS)
+    return (
+        *(_message(Layout().value(part)) for part in before),
+        _message(Layout().value(last), markup),
+    )
+
+
+def approve_command(bot_name: str) -> str:
+    """Return the command that answers a prompt, with the bot's name where it is needed."""
+    return f"/approve@{bot_name}" if bot_name else "/approve"
+
+
+def whole_command(layout: Layout, card: PromptCard) -> Layout:
+    """Add a prompt's command in full, and the statement that a shell runs it where one does."""
+    if card.command.text:
+        layout.block(card.command.text)
+    else:
+        layout.plain("The command is empty; it can only be denied.")
+    return layout.plain("\n⚠ ").value(card.shell.text) if card.shell.text else layout
 
 
 def _title(card: PromptCard) -> Layout:
     return Layout().bold(f"Allow this command? · {card.code}").plain("\n")
 
 
-def _rest(layout: Layout, card: PromptCard, lines: _Lines) -> Layout:
+def _rest(layout: Layout, typed: str, lines: _Lines) -> Layout:
     for label, value in lines:
         layout.plain("\n").bold(label).plain(": ").value(value)
-    return layout.plain("\n\nOr send ").value(f"/approve {card.code} {card.replies}")
-
-
-def _whole_command(card: PromptCard) -> Layout:
-    layout = _title(card)
-    if card.command.text:
-        layout.block(card.command.text)
-    else:
-        layout.plain("The command is empty; it can only be denied.")
-    return layout.plain("\n⚠ ").value(card.shell.text) if card.shell.text else layout
+    return layout.plain("\n\nOr send ").value(typed)
 
 
 def _ends(card: PromptCard) -> Layout:

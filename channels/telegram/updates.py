@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, User
 
 from channels.base import Inbound
-from channels.commands import parse
+from channels.grammar import parse
 from channels.telegram.keyboards import decode
 from core.model.identity import Actor, Target
 
@@ -47,7 +47,10 @@ def _pressed(query: CallbackQuery, key: str) -> Inbound | None:
     if query.from_user.is_bot or message is None or not query.data:
         return None
     place = place_of(message)
-    return Inbound(_actor(query.from_user), place, decode(query.data), key, str(message.message_id))
+    pressed = decode(query.data)
+    # A reply with choices is no copy of a prompt.
+    replied_to = "" if pressed.asked_by else str(message.message_id)
+    return Inbound(_actor(query.from_user), place, pressed.command, key, replied_to)
 
 
 def _typed(message: Message, us: Identity, key: str) -> Inbound | None:

@@ -1,14 +1,15 @@
 """Decide who may answer (DESIGN §1 rule 7).
 
 An empty list means nobody. Ids are the platform's immutable ones, compared exactly. The requester
-never approves its own request, on any path.
+never approves its own request, on any path and on none of its linked accounts.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.model.identity import Actor, Intake, Requester
+from core.approvals.listing import Listing
+from core.model.identity import Actor, AgentId, Intake, PersonId, Requester
 
 
 class Standing(StrEnum):
@@ -21,32 +22,57 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approvers:
-    """The listed approvers of each channel: channel name to platform ids."""
+    """The listed approvers: of each channel, over all channels, and of single agents.
+
+    ``by_agent`` replaces both other lists for its agents, also where it is empty. ``quorum`` is
+    how many different people must allow, ``quorum_by_agent`` the same for single agents.
+    """
 
     by_channel: Mapping[str, frozenset[str]]
+    everywhere: frozenset[str] = frozenset()
+    by_agent: Mapping[AgentId, frozenset[str]] = field(default_factory=dict)
+    quorum: int = 1
+    quorum_by_agent: Mapping[AgentId, int] = field(default_factory=dict)
 
     def standing(
-        self, actor: Actor, requester: Requester, process: tuple[int, int] | None = None
+        self,
+        actor: Actor,
+        requester: Requester,
+        process: tuple[int, int] | None = None,
+        *,
+        agent: AgentId | None = None,
+        person: PersonId | None = None,
+        asker: PersonId | None = None,
     ) -> Standing:
-        """Say whether ``actor`` may answer a request of ``requester``.
+        """Say whether ``actor`` may answer a request of ``requester`` for ``agent``.
 
-        ``process`` is the kernel session of an actor who answers over the local socket: a command
-        started from the session that asked is the requester, whatever it calls itself, and so is
-        one whose session cannot be told from it (peers: OpenClaw #48149).
+        ``person`` and ``asker`` are whose accounts those of the actor and of a requester in a chat
+        are. ``process`` is the kernel session of an actor who answers over the local socket: a
+        command started from the session that asked is the requester, whatever it calls itself, and
+        so is one whose session cannot be told from it (peers: OpenClaw #48149).
         """
-        if _same(actor, requester, process):
+        if _same(actor, requester, process) or (person is not None and person == asker):
             return Standing.REQUESTER
-        if actor.account not in self.by_channel.get(actor.channel, frozenset()):
+        if not self.listing(agent).admits(actor, person):
             return Standing.NOT_LISTED
         return Standing.MAY
 
-    def anybody(self, channel: str) -> bool:
-        """Say whether a channel has an approver at all."""
-        return bool(self.by_channel.get(channel))
+    def listing(self, agent: AgentId | None = None) -> Listing:
+        """Return who is listed for an agent; ``None`` is any agent without a list of its own."""
+        own = None if agent is None else self.by_agent.get(agent)
+        return Listing(self.by_channel, self.everywhere) if own is None else Listing({}, own)
+
+    def anybody(self, channel: str, agent: AgentId | None = None) -> bool:
+        """Say whether a channel may have an approver for an agent at all."""
+        return self.listing(agent).anybody(channel)
+
+    def needed(self, agent: AgentId) -> int:
+        """Return how many different people must allow a request of an agent."""
+        return self.quorum_by_agent.get(agent, self.quorum)
 
 
 def _same(actor: Actor, requester: Requester, process: tuple[int, int] | None) -> bool:
     if requester.intake is Intake.CHAT:
-        return actor.account == requester.account
+        return actor.ref == requester.account
     # A uid is an account of the machine, not a person: the kernel session tells callers apart.
     return process is not None and requester.process in {None, process}

@@ -13,7 +13,8 @@ from itertools import zip_longest
 
 from core.approvals.lookalikes import deceptive, odd, stray_mark
 from core.approvals.secrets import Piece, argument_pieces, mark, pieces
-from core.model.command import ExecPlan
+from core.model.command import ExecPlan, PlannedCommand
+from core.policy.quoting import quote_routing
 
 LINE_MARK = "\u23ce"
 _TIMES = "\u00d7"
@@ -82,7 +83,7 @@ def command_text(plan: ExecPlan) -> Redacted:
     """Return what runs: quoted vectors, numbered where several; or the exact text for a shell."""
     if plan.unreadable is not None:
         return redact(plan.text, multiline=True)
-    shown = tuple(show_argv(command.argv) for command in plan.commands)
+    shown = tuple(_placed(command) for command in plan.commands)
     if len(shown) == 1:
         return shown[0]
     pairs = zip_longest(shown, ("", *plan.connectors), fillvalue="")
@@ -107,6 +108,17 @@ def shell_statement(plan: ExecPlan) -> Redacted:
         return Redacted("")
     words = "A shell will run this text as it stands; Sayso could not read it for certain ({}: {})."
     return phrase(words, redact(plan.unreadable.rule), redact(plan.unreadable.detail))
+
+
+def _placed(command: PlannedCommand) -> Redacted:
+    """Show a vector, its redirections, and its folder where ``cd`` led it to another.
+
+    An argument that looks like either stands in quotes.
+    """
+    shown = join("", (show_argv(command.argv), Redacted(quote_routing(command.routing))))
+    if command.cwd is None:
+        return shown
+    return phrase("{}   (in {})", shown, show_argv((command.cwd.path,)))
 
 
 def _numbered(number: int, connector: str, argv: str) -> str:

@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 
-from core.model.approval import Approval, ApprovalReply, ApprovalState, Resolution
-from core.model.identity import Actor
+from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
+from core.model.identity import Actor, AgentId
+from core.store.pairing import CODE_LIFE_MS, MOST_TRIES, Paired, PairOutcome
 
+_MINUTE_MS = 60_000
 _DONE = {
     ApprovalReply.ALLOW_ONCE: "Allowed once",
     ApprovalReply.ALLOW_ALWAYS: "Always allowed from now on",
@@ -24,9 +26,38 @@ def person(actor: Actor | None) -> str:
     return f"{actor.name or actor.account} ({actor.channel})"
 
 
+def limits(terms: GrantTerms) -> str:
+    """Word how far a limited allow-always goes: ``for 30 minutes, in this session``."""
+    parts = []
+    if terms.for_ms is not None:
+        minutes = max(1, round(terms.for_ms / _MINUTE_MS))
+        parts.append("for 1 minute" if minutes == 1 else f"for {minutes} minutes")
+    if terms.uses is not None:
+        parts.append("for 1 more run" if terms.uses == 1 else f"for {terms.uses} more runs")
+    if terms.session_only:
+        parts.append("in this session")
+    return ", ".join(parts)
+
+
 def accepted(approval: Approval, reply: ApprovalReply) -> str:
-    """Word the answer that decided."""
-    return f"{_DONE[reply]}: {approval.code}."
+    """Word the answer that decided, and whether others had allowed less."""
+    end = approval.resolution
+    final = reply if end is None or end.reply is None else end.reply
+    done = _DONE[final] if end is None or end.terms is None else f"Allowed {limits(end.terms)}"
+    narrower = ". Of several answers the narrowest holds" if final is not reply else ""
+    return f"{done}: {approval.code}{narrower}."
+
+
+def counted(approval: Approval) -> str:
+    """Word an allow that counts among several that are needed; the approval as it stands now."""
+    if approval.resolution is not None:
+        return f"Your answer was counted; {approval.code} {_ending(approval.resolution)}."
+    have = len(approval.votes)
+    needed = approval.quorum - have
+    return (
+        f"Counted: {have} of {approval.quorum} people have allowed {approval.code}; "
+        f"{'one more is' if needed == 1 else f'{needed} more are'} needed."
+    )
 
 
 def ended(approval: Approval) -> str:
@@ -47,8 +78,13 @@ def _ending(resolution: Resolution) -> str:
         case ApprovalState.DENIED:
             return f"was denied by {person(resolution.by)} at {at}"
         case _:
-            verb = "always allowed" if resolution.reply is ApprovalReply.ALLOW_ALWAYS else "allowed"
-            return f"was {verb} by {person(resolution.by)} at {at}"
+            return f"was {_allowed(resolution)} by {person(resolution.by)} at {at}"
+
+
+def _allowed(resolution: Resolution) -> str:
+    if resolution.terms is not None:
+        return f"allowed {limits(resolution.terms)}"
+    return "always allowed" if resolution.reply is ApprovalReply.ALLOW_ALWAYS else "allowed"
 
 
 def unknown(ref: str) -> str:
@@ -61,17 +97,29 @@ def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
     return f"{ref!r} could mean {', '.join(codes)}. Send one of these codes."
 
 
-def not_listed(actor: Actor) -> str:
-    """Word a person who is no approver, naming the id to list."""
+def not_listed(actor: Actor, agent: AgentId | None = None) -> str:
+    """Word a person who is no approver, naming the id and the list; ``agent`` has its own."""
+    if agent is None:
+        where = f"id {actor.account} is not in channels.{actor.channel}.approvers"
+    else:
+        where = f"{actor.ref} is not in agents.list[{agent}].approvers"
+    return f"You may not answer this: {where}. Nothing was changed."
+
+
+def revoked() -> str:
+    """Word a person or an account whose answers count no more."""
     return (
-        f"You may not answer this: id {actor.account} is not in "
-        f"channels.{actor.channel}.approvers. Nothing was changed."
+        "You may not answer this: this account is revoked. Nothing was changed. Whoever runs the "
+        "gateway can restore it with `sayso people restore`."
     )
 
 
 def requester() -> str:
     """Word a requester who answers its own request."""
-    return "The requester never approves its own request; answer from another terminal or in chat."
+    return (
+        "The requester never approves its own request, on any of its accounts. Another person "
+        "must answer; what an agent asked, you can answer from another terminal or in chat."
+    )
 
 
 def always_not_offered(approval: Approval) -> str:
@@ -80,3 +128,28 @@ def always_not_offered(approval: Approval) -> str:
         f"{approval.code} cannot be allowed always: nothing that is safe to store describes it. "
         "It is still waiting; answer allow-once or deny."
     )
+
+
+def paired(done: Paired) -> str:
+    """Word what became of a pairing code."""
+    minutes = CODE_LIFE_MS // _MINUTE_MS
+    match done.outcome:
+        case PairOutcome.LINKED:
+            return f"This account is {done.person} from now on."
+        case PairOutcome.ALREADY:
+            return (
+                f"This account is {done.person} already; nothing was changed. To link it to "
+                "somebody else, unlink it first: `sayso people unlink`."
+            )
+        case PairOutcome.TAKEN:
+            return "This account was linked a moment ago by another code; nothing was changed."
+        case PairOutcome.WRONG:
+            return (
+                f"No such code: it is used up, older than {minutes} minutes or mistyped. "
+                "`sayso people pair NAME` shows a new one."
+            )
+        case PairOutcome.BLOCKED:
+            return (
+                f"More than {MOST_TRIES} tries; nothing was changed. Try again in {minutes} "
+                "minutes with a new code."
+            )

@@ -13,7 +13,7 @@ from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
-from core.model.result import Denied, ExecResult
+from core.model.result import Denied, ExecResult, LiveOutput
 from core.ports import Journal
 from core.store import Store, runs
 
@@ -73,6 +73,11 @@ class Execution:
         """End a running command; ``False`` if it does not run here."""
         host = self.hosts.pick(plan)
         return host is not None and await host.cancel(run_id)
+
+    async def tail(self, run_id: ApprovalId, plan: ExecPlan) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""
+        host = self.hosts.pick(plan)
+        return None if host is None else await host.tail(run_id)
 
 
 @dataclass(slots=True)

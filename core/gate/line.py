@@ -14,7 +14,8 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
-from core.approvals.broker import Answer, Answered, AnswerOutcome, Broker
+from core.approvals.answering import Answer, Answered, AnswerOutcome
+from core.approvals.broker import Broker
 from core.approvals.ids import new_id
 from core.approvals.rendering import redact
 from core.errors import BadRequest, StateError
@@ -28,7 +29,7 @@ from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.model.policy import ExecPolicy
-from core.model.result import Denied, ExecResult, Pending, Running, Submission
+from core.model.result import Denied, ExecResult, LiveOutput, Pending, Running, Submission
 from core.policy.evaluate import denial_reason, evaluate
 from core.ports import Journal
 from core.runner.plan import Planner, Refusal
@@ -216,6 +217,11 @@ class Gate:
         if approval.resolution is None:
             return Pending(run_id, approval.code, approval.deadline_ms)
         return Running(run_id)
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""
+        plan = self._running.get(run_id)
+        return None if plan is None else await self.execution.tail(run_id, plan)
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to end."""

@@ -3,7 +3,7 @@
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
-from core.model.result import Finished
+from core.model.result import Finished, LiveOutput
 from core.ports import RunWatcher
 from core.runner.process import Runner
 
@@ -31,3 +31,7 @@ class GatewayHost:
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""
         return await self._runner.cancel(run_id)
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""
+        return await self._runner.tail(run_id)

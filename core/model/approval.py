@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.model.command import ExecPlan
-from core.model.decision import Evaluation
-from core.model.identity import CODE_LENGTH, Actor, ApprovalId, Requester, Target
+from core.model.decision import DenialReason, Evaluation
+from core.model.identity import CODE_LENGTH, Actor, ApprovalId, PersonId, Requester, Target
 
 
 class ApprovalReply(StrEnum):
@@ -27,19 +27,59 @@ class ApprovalState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class GrantTerms:
+    """How far an allow-always goes; without any limit it is an entry of the approvals file (S1).
+
+    ``for_ms`` ends it by time, ``uses`` by count; ``session_only`` binds it to the session that
+    asked. Limits add up: the first one that is reached ends the grant.
+    """
+
+    for_ms: int | None = None
+    uses: int | None = None
+    session_only: bool = False
+
+
+HALF_HOUR = GrantTerms(for_ms=1_800_000)
+THIS_SESSION = GrantTerms(session_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One person's allow where several people must agree; ``terms`` as in ``Resolution``."""
+
+    person: PersonId
+    by: Actor
+    reply: ApprovalReply
+    at_ms: int
+    terms: GrantTerms | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
-    """How an approval ended: state, verdict, who, by which surface, when (epoch ms), why."""
+    """How an approval ended: state, verdict, who, by which surface, when (epoch ms), why.
+
+    ``terms`` limit an allow-always; ``None`` where it has no limit or is none. ``reason`` is why
+    nothing may run; ``None`` where it may.
+    """
 
     state: ApprovalState
     reply: ApprovalReply | None
     by: Actor | None
     at_ms: int
     note: str = ""
+    terms: GrantTerms | None = None
+    reason: DenialReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One question to people, bound to one plan. Times are epoch ms on the database's clock."""
+    """One question to people, bound to one plan. Times are epoch ms on the database's clock.
+
+    ``quorum`` people must allow it; ``votes`` are those who did so far. ``delivered_ms`` is when
+    the first copy was confirmed (the time to answer starts there), ``None`` before. ``behind`` is
+    the identical question that is asked first; this one is asked when that one has ended.
+    ``asked`` counts the pending requests that are identical, this one included.
+    """
 
     id: ApprovalId
     plan: ExecPlan
@@ -49,6 +89,11 @@ class Approval:
     created_ms: int
     deadline_ms: int
     resolution: Resolution | None = None
+    quorum: int = 1
+    votes: tuple[Vote, ...] = ()
+    delivered_ms: int | None = None
+    behind: ApprovalId | None = None
+    asked: int = 1
 
     @property
     def code(self) -> str:

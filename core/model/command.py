@@ -47,16 +47,74 @@ class Connector(StrEnum):
     THEN = ";"
 
 
+class PartKind(StrEnum):
+    """What one part of a word is, before anything is expanded.
+
+    A ``VALUE`` is the unquoted name of a variable, which a shell would split and glob.
+    """
+
+    LITERAL = "literal"
+    GLOB = "glob"
+    TILDE = "tilde"
+    VALUE = "value"
+    QUOTED_VALUE = "quoted value"
+
+
+@dataclass(frozen=True, slots=True)
+class WordPart:
+    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or ``HOME`` or ``PWD``."""
+
+    kind: PartKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWord:
+    """A word that the planner has to expand; no two literal parts stand side by side."""
+
+    parts: tuple[WordPart, ...]
+
+
+Word = str | OpenWord
+"""A word of a reading; text stands for itself, quotes removed."""
+
+
+class ErrorTo(StrEnum):
+    """Where standard error goes: the run's output, the command's own output, or nowhere.
+
+    The command's own output is where standard output pointed before it was discarded.
+    """
+
+    RUN = "run"
+    OUTPUT = "output"
+    NULL = "null"
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Where redirections, taken in their order, lead a command's streams (POSIX XCU 2.7)."""
+
+    null_input: bool = False
+    null_output: bool = False
+    error: ErrorTo = ErrorTo.RUN
+
+
+UNROUTED = Routing()
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A line that was read for certain: argument vectors and what joins them.
 
     ``connectors[i]`` stands between ``argvs[i]`` and ``argvs[i + 1]``. Pipes bind tightest, then
     ``&&`` and ``||`` (equal, left to right), then ``;``. No grouping exists, so flat is exact.
+    ``routings`` holds one for each vector, or nothing where no command is redirected. A vector of
+    ``cd`` is a step that starts no program.
     """
 
-    argvs: tuple[tuple[str, ...], ...]
+    argvs: tuple[tuple[Word, ...], ...]
     connectors: tuple[Connector, ...] = ()
+    routings: tuple[Routing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +151,38 @@ class PlannedCommand:
     """One vector of a plan with the program it starts.
 
     ``executable`` is ``None`` where ``problem`` says why nothing could be resolved; such a plan
-    is never run. ``operands`` are script files whose content is bound as well.
+    is never run. ``operands`` are further files whose content is bound: scripts, interpreters and
+    the programs that a wrapper starts.
+
+    ``inner`` are the commands that a wrapper runs, as far as that is known; ``bound`` is then its
+    vector with each inner program named by its absolute path, else empty.
+
+    ``cwd`` is where ``cd`` led before it, ``None`` the plan's own.
     """
 
     argv: tuple[str, ...]
     executable: PinnedFile | None
     problem: str = ""
     operands: tuple[PinnedFile, ...] = ()
+    inner: tuple["PlannedCommand", ...] = ()
+    bound: tuple[str, ...] = ()
+    cwd: PinnedDirectory | None = None
+    routing: Routing = UNROUTED
+
+    @property
+    def vector(self) -> tuple[str, ...]:
+        """Return the vector that runs."""
+        return self.bound or self.argv
+
+    @property
+    def by_path(self) -> tuple[str, ...]:
+        """Return the vector that runs with its program named by path, as a wrapper is told."""
+        return self.vector if self.executable is None else (self.executable.path, *self.vector[1:])
+
+    @property
+    def effective(self) -> tuple["PlannedCommand", ...]:
+        """Return the commands that do the work: itself, or the innermost ones of a wrapper."""
+        return tuple(leaf for one in self.inner for leaf in one.effective) or (self,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from typing import NewType
 AgentId = NewType("AgentId", str)
 SessionKey = NewType("SessionKey", str)
 NodeId = NewType("NodeId", str)
+PersonId = NewType("PersonId", str)
+"""One human being: the name in the people directory, or ``channel:account`` where not listed."""
 ApprovalId = NewType("ApprovalId", str)
 """128 random bits in Crockford base32 (26 lower-case characters); also the run id."""
 
@@ -27,7 +29,8 @@ class Intake(StrEnum):
 class Requester:
     """Who asks, taken from the connection and never from the body.
 
-    ``account`` is an immutable id in the namespace of ``intake`` (``uid:1000``, a chat user id).
+    ``account`` is an immutable id in the namespace of ``intake``: ``uid:1000`` on the socket,
+    ``telegram:42`` (channel and user id) in a chat.
     ``process`` names a local peer's kernel session where known: ``(session id, start time of its
     leader in ticks)``. Two commands of one terminal, or of one agent, share it.
     """
@@ -39,11 +42,21 @@ class Requester:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person at a surface: channel name and immutable platform id; the name is display only."""
+    """A person at a surface: channel name and immutable platform id; the name is display only.
+
+    ``groups`` are the approver references that the platform says hold for this person at this
+    moment, such as ``role:80351110224678912`` or ``group:S012AB3CD``; they are never stored.
+    """
 
     channel: str
     account: str
     name: str = ""
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def ref(self) -> str:
+        """Return the account over all channels: ``telegram:42``."""
+        return f"{self.channel}:{self.account}"
 
 
 @dataclass(frozen=True, slots=True)

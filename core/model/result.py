@@ -32,6 +32,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveOutput:
+    """What a command that still runs printed last, and how much in all (bytes)."""
+
+    text: str
+    total_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """A command ran: exit code of its last part, or the signal that ended it. Times in ms."""
 

@@ -6,6 +6,7 @@ is used (CVE-2026-34426).
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from core.model.decision import Decision
@@ -44,3 +45,21 @@ def judge_name(name: str, value: str) -> Decision:
         return Decision.ASK
     pattern = _ZONE if name == "TZ" else _WORD
     return Decision.ALLOW if pattern.fullmatch(value) else Decision.ASK
+
+
+def judge_changes(changes: Sequence[tuple[str, str]]) -> tuple[Decision, str] | None:
+    """Return the strictest verdict on some changes with the names behind it, ``None`` if harmless.
+
+    A request's own ``env`` and the assignments of the program ``env`` are judged alike.
+    """
+    if not changes:
+        return None
+    judged = [(judge_name(name, value), name) for name, value in changes]
+    decision = max(verdict for verdict, _ in judged)
+    if decision is Decision.ALLOW:
+        return None
+    names = ", ".join(repr(name) for verdict, name in judged if verdict is decision)
+    what = (
+        "may never be set by a request" if decision is Decision.DENY else "is not on the safe list"
+    )
+    return decision, f"the environment name {names} {what}"

@@ -13,7 +13,7 @@ from core.model.command import ExecPlan
 from core.model.decision import Decision, DenialReason, Evaluation, Reason, SegmentVerdict
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
-from core.policy.environment import judge_name
+from core.policy.environment import judge_changes
 from core.policy.segments import Context, judge
 from core.policy.templates import ArgvTemplate
 from core.policy.words import WHY
@@ -88,15 +88,8 @@ def _environment(plan: ExecPlan) -> _Finding | None:
     if not plan.requested_env:
         return None
     values = dict(plan.env)
-    judged = [(judge_name(name, values.get(name, "")), name) for name in plan.requested_env]
-    decision = max(verdict for verdict, _ in judged)
-    if decision is Decision.ALLOW:
-        return None
-    names = ", ".join(repr(name) for verdict, name in judged if verdict is decision)
-    what = (
-        "may never be set by a request" if decision is Decision.DENY else "is not on the safe list"
-    )
-    return _Finding(decision, Reason.ENVIRONMENT, f"the environment name {names} {what}")
+    found = judge_changes([(name, values.get(name, "")) for name in plan.requested_env])
+    return None if found is None else _Finding(found[0], Reason.ENVIRONMENT, found[1])
 
 
 def _uniform(plan: ExecPlan, finding: _Finding, policy: ExecPolicy) -> Evaluation:
@@ -141,8 +134,8 @@ def _promise(
     for command, segment in zip(plan.commands, segments, strict=True):
         if segment.decision is Decision.ALLOW:
             continue
-        pattern = context.would_pass_by(command)
-        if pattern is None:
+        found = context.would_pass_by(command)
+        if found is None:
             return ()
-        patterns.append(pattern)
+        patterns.extend(found)
     return tuple(dict.fromkeys(patterns))

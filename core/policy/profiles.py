@@ -5,64 +5,29 @@ options (CVE-2026-28363), glued short values (CVE-2026-32017) and clusters are p
 guessed; ``--`` ends options; the number of operands depends on the options seen (``grep -e``).
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from core.policy.kinds import check_kind, fits
 from core.policy.tables import Table, section, words
 
 _UNLIMITED = 1 << 30
 _PAIR_LENGTH = 2
-
-_KINDS = {
-    "count": re.compile(r"[+-]?[0-9]{1,18}(?:[kKMGTPEZY]i?B?|b|kB)?"),
-    "integer": re.compile(r"[0-9]{1,18}"),
-    "char": re.compile(r"[^\0]|\\[0tn]", re.ASCII),
-    "keys": re.compile(r"[0-9]+(?:\.[0-9]+)?[bdfgiMhnRrV]*(?:,[0-9]+(?:\.[0-9]+)?[bdfgiMhnRrV]*)?"),
-    "ranges": re.compile(r"[0-9,-]{1,200}"),
-    "size": re.compile(r"[0-9]{1,18}[bkKMGTP%]?"),
-    "word": re.compile(r"[A-Za-z0-9_-]{1,64}"),
-    "format": re.compile(r"\+[^\0]*", re.DOTALL),
-    "dash": re.compile(r"-"),
-    "pair": re.compile(r"[^\0]*", re.DOTALL),  # jq --arg NAME VALUE: two words, both data
-    "any": re.compile(r"[^\0]*", re.DOTALL),
-}
-_JQ_WORDS = re.compile(
-    r"\b(?:env|ENV|input_filename|include|import|modulemeta|get_search_list|__prog_args)\b"
-)
-
-
-def path_like(word: str) -> bool:
-    """Tell whether a word looks like a path (S1: safe bins reject path-like tokens)."""
-    if len(word) > 1 and word.startswith(("/", "./", "../", "~/")):
-        return True
-    return word in {"..", "~"} or "/../" in word or word.endswith("/..")
-
-
-def _text(word: str) -> bool:
-    # "${" has no meaning without a shell; refused all the same, as the reference product does.
-    return not path_like(word) and "${" not in word and "\0" not in word
-
-
-def _filter(word: str) -> bool:
-    return _text(word) and not _JQ_WORDS.search(word)
-
-
-def _fits(kind: str, word: str) -> bool:
-    if kind == "text":
-        return _text(word)
-    if kind == "filter":
-        return _filter(word)
-    return _KINDS[kind].fullmatch(word) is not None
+_OPEN_KINDS = frozenset({"any", "pretty"})
+"""Kinds that do not say how a value begins: another version of the program might take none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The harmless shape of one program's arguments.
 
-    ``flags`` take no value, ``values`` need one of the named kind, ``optional`` long options may
-    have one after ``=``. ``consuming`` options bring the pattern themselves, after which
-    ``operands_then`` operands are left. ``number`` allows the old ``-5`` spelling.
+    ``flags`` take no value, ``values`` need one of the named kind, ``optional`` ones may have one
+    glued or after ``=``. ``consuming`` options bring the pattern themselves, after which
+    ``operands_then`` operands are left. ``needs`` are groups of options of which one each must
+    be there. ``number`` allows the old ``-5`` spelling; ``single`` programs write whole words
+    after one dash (``find -name``); ``bundle`` ones take a first word without one (``tar tf``);
+    ``ordered`` ones read no option after the first operand (awk);
+    ``first`` is the kind of the first operand where it differs (a sed script).
     """
 
     flags: frozenset[str]
@@ -72,44 +37,76 @@ class Profile:
     operand_kind: str
     consuming: frozenset[str] = frozenset()
     operands_then: int = 0
+    needs: tuple[frozenset[str], ...] = ()
+    first: str | None = None
     number: bool = False
+    single: bool = False
+    bundle: bool = False
+    ordered: bool = False
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Return what the profile does not know about the arguments, ``None`` if all is known."""
         return _Scan(self).run(arguments)
 
+    def leading(self, arguments: Sequence[str]) -> tuple[int, str | None]:
+        """Return how many words the options before the first operand take, and the problem."""
+        return _Scan(self).lead(arguments)
+
+    def joined(self, other: "Profile") -> "Profile":
+        """Return this profile with the options of another as well."""
+        return replace(
+            self,
+            flags=self.flags | other.flags,
+            values={**other.values, **self.values},
+            optional={**other.optional, **self.optional},
+        )
+
 
 class _Scan:
     """One pass over one argument vector."""
 
-    __slots__ = ("budget", "operands", "profile")
+    __slots__ = ("budget", "operands", "profile", "seen", "skipped")
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.budget = profile.operands
         self.operands: list[str] = []
+        self.seen: set[str] = set()
+        self.skipped = 0
 
     def run(self, arguments: Sequence[str]) -> str | None:
         rest = list(reversed(arguments))
+        if self.profile.bundle and rest and rest[-1][:1] not in {"-", ""}:
+            rest.append(f"-{rest.pop()}")
         while rest:
             word = rest.pop()
-            if word == "--":
+            if word == "--" and not self.profile.single:  # find reads on: `find -- . -delete`
                 self.operands.extend(reversed(rest))
                 break
             problem = self._word(word, rest)
             if problem:
                 return problem
-        return self._check_operands()
+        return self._check_needs() or self._check_operands()
+
+    def lead(self, arguments: Sequence[str]) -> tuple[int, str | None]:
+        rest = list(reversed(arguments))
+        while rest and rest[-1][:1] == "-":
+            problem = self._word(rest.pop(), rest)
+            if problem:
+                return len(arguments) - len(rest), problem
+        return len(arguments) - len(rest), None
 
     def _word(self, word: str, rest: list[str]) -> str | None:
-        if word.startswith("--"):
+        if len(word) < len("-x") or word[0] != "-":
+            self.operands.append(word)
+            return None
+        if self.profile.ordered and self.operands:
+            return f"option {word} stands after an operand"
+        if self.profile.number and word[1:].isascii() and word[1:].isdigit():
+            return None
+        if word.startswith("--") or self.profile.single:
             return self._long(word, rest)
-        if len(word) > 1 and word[0] == "-":
-            if self.profile.number and word[1:].isascii() and word[1:].isdigit():
-                return None
-            return self._cluster(word, rest)
-        self.operands.append(word)
-        return None
+        return self._cluster(word, rest)
 
     def _long(self, word: str, rest: list[str]) -> str | None:
         name, equals, value = word.partition("=")
@@ -135,7 +132,10 @@ class _Scan:
                     return self._next(name, rest)
                 return self._value(name, self.profile.values[name], glued)
             if name in self.profile.optional:
-                return self._value(name, self.profile.optional[name], glued) if glued else None
+                if glued:
+                    return self._value(name, self.profile.optional[name], glued)
+                self._consume(name)
+                return None
             if name not in self.profile.flags:
                 return f"unknown option {name}"
             self._consume(name)
@@ -147,15 +147,22 @@ class _Scan:
         if len(rest) < wanted:
             return f"option {name} lacks its value"
         taken = [rest.pop() for _ in range(wanted)]
+        if kind in _OPEN_KINDS and any(len(one) > 1 and one[0] == "-" for one in taken):
+            return f"the value of {name} looks like an option"
         return next(filter(None, (self._value(name, kind, value) for value in taken)), None)
 
     def _value(self, name: str, kind: str, value: str) -> str | None:
         self._consume(name)
-        return None if _fits(kind, value) else f"value of {name} is outside the profile"
+        return None if fits(kind, value) else f"value of {name} is outside the profile"
 
     def _consume(self, name: str) -> None:
+        self.seen.add(name)
         if name in self.profile.consuming:
             self.budget = self.profile.operands_then
+
+    def _check_needs(self) -> str | None:
+        lacking = next((one for one in self.profile.needs if not one & self.seen), None)
+        return None if lacking is None else f"it may do more than read without {min(lacking)}"
 
     def _check_operands(self) -> str | None:
         named = [one for one in self.operands if one != "-"]
@@ -163,8 +170,12 @@ class _Scan:
             return f"operand {named[self.budget]!r} is one too many"
         if len(self.operands) > self.budget + 1:
             return "too many operands"
+        first = None if self.seen & self.profile.consuming else self.profile.first
+        if first is not None and (not self.operands or not fits(first, self.operands[0])):
+            return f"operand {''.join(self.operands[:1])!r} is outside the profile"
         kind = self.profile.operand_kind
-        bad = next((word for word in named if not _fits(kind, word)), None)
+        others = named if first is None else [one for one in self.operands[1:] if one != "-"]
+        bad = next((word for word in others if not fits(kind, word)), None)
         return None if bad is None else f"operand {bad!r} is outside the profile"
 
 
@@ -192,8 +203,10 @@ def profile_of(holder: Table) -> Profile:
     """
     values, optional = _options(holder, "values"), _options(holder, "optional")
     kind = " ".join(words(holder, "operand")) or "any"
-    for used in {kind, *values.values(), *optional.values()} - {"text", "filter"}:
-        _KINDS[used]  # unknown kinds must stop the load, not the first command that uses them
+    first = " ".join(words(holder, "first")) or None
+    for used in {kind, first or kind, *values.values(), *optional.values()}:
+        check_kind(used)
+    needs = words(holder, "needs")
     return Profile(
         flags=frozenset(words(holder, "flags")),
         values=values,
@@ -202,5 +215,10 @@ def profile_of(holder: Table) -> Profile:
         operand_kind=kind,
         consuming=frozenset(words(holder, "consuming")),
         operands_then=_integer(holder, "operands_then", 0),
+        needs=tuple(frozenset(one.split("|")) for one in needs),
+        first=first,
         number=holder.get("number") is True,
+        single=holder.get("single") is True,
+        bundle=holder.get("bundle") is True,
+        ordered=holder.get("ordered") is True,
     )

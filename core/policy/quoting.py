@@ -3,7 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from core.model.command import Connector, Reading
+from core.model.command import (
+    UNROUTED,
+    Connector,
+    ErrorTo,
+    OpenWord,
+    PartKind,
+    Reading,
+    Routing,
+    Word,
+)
 
 # HEAD~1 and HEAD^ stay bare: after a letter or digit no shell expands a tilde.
 _HEAD = "[A-Za-z0-9_./:@%+,-]"
@@ -12,6 +21,9 @@ _NAME = rf"{_HEAD}[A-Za-z0-9_./:@%+,^-]*+"
 _WORD = rf"{_HEAD}[A-Za-z0-9_./:@%+,=^-]*+{_TAIL}"
 _BARE = re.compile(_WORD)
 _BARE_LINE = re.compile(rf"{_NAME}(?: {_WORD})*")
+# After a variable's name, what could not belong to it; a literal needs no quotes then.
+_BARE_PART = re.compile(r"[/.,:@%+-][A-Za-z0-9_./:@%+,-]*")
+_MARKS = {PartKind.VALUE: "${}", PartKind.QUOTED_VALUE: '"${}"'}
 _JOINS = {
     Connector.PIPE: " | ",
     Connector.AND: " && ",
@@ -42,9 +54,54 @@ def quote_argv(argv: Sequence[str]) -> str:
 
 def quote_reading(reading: Reading) -> str:
     """Write a whole reading; reading the result again gives an equal reading."""
-    if not reading.connectors:
-        return quote_argv(reading.argvs[0])
-    pieces = [quote_argv(reading.argvs[0])]
-    for connector, argv in zip(reading.connectors, reading.argvs[1:], strict=True):
-        pieces += _JOINS[connector], quote_argv(argv)
+    if not reading.connectors and not reading.routings:
+        return _quote_words(reading.argvs[0])
+    routings = reading.routings or (UNROUTED,) * len(reading.argvs)
+    joins = ("", *(_JOINS[connector] for connector in reading.connectors))
+    return "".join(
+        f"{join}{_quote_words(words)}{quote_routing(routing)}"
+        for join, words, routing in zip(joins, reading.argvs, routings, strict=True)
+    )
+
+
+def quote_routing(routing: Routing) -> str:
+    """Write redirections that lead the streams there, with a blank in front; often nothing."""
+    if routing is UNROUTED:
+        return ""
+    written = " </dev/null" if routing.null_input else ""
+    nowhere = " >/dev/null" if routing.null_output else ""
+    if routing.error is ErrorTo.OUTPUT:
+        return f"{written} 2>&1{nowhere}"
+    if routing.error is ErrorTo.NULL:
+        return f"{written}{nowhere} 2>&1" if nowhere else f"{written} 2>/dev/null"
+    return written + nowhere
+
+
+def _quote_words(words: Sequence[Word]) -> str:
+    plain = [word for word in words if isinstance(word, str)]
+    if len(plain) == len(words):
+        return quote_argv(plain)
+    return " ".join(
+        quote_argv([word]) if isinstance(word, str) else _quote_open(word) for word in words
+    )
+
+
+def _quote_open(word: OpenWord) -> str:
+    """Write a word whose expansions stay expansions, and whose literal text stays literal."""
+    pieces = []
+    for at, part in enumerate(word.parts):
+        if part.kind is PartKind.LITERAL and at and word.parts[at - 1].kind is PartKind.TILDE:
+            # Only a slash that is not quoted ends the tilde's prefix (XCU 2.6.1).
+            rest = part.text[1:]
+            pieces.append("/" + (_quote_part(rest) if rest else ""))
+        elif part.kind is PartKind.LITERAL:
+            pieces.append(_quote_part(part.text))
+        else:
+            pieces.append(_MARKS.get(part.kind, "{}").format(part.text))
     return "".join(pieces)
+
+
+def _quote_part(text: str) -> str:
+    if _BARE_PART.fullmatch(text):
+        return text
+    return r"\'".join(f"'{piece}'" if piece else "" for piece in text.split("'"))

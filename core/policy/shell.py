@@ -7,9 +7,10 @@ form must read back as itself. All else is ``Unreadable``: never allowed unseen,
 
 import re
 
-from core.model.command import Reading, Unreadable
+from core.model.command import OpenWord, PartKind, Reading, Unreadable, Word
 from core.policy import second_reader, syntax
 from core.policy.quoting import quote_reading
+from core.policy.steps import STEP, stages_of
 
 MAX_BYTES = 16 * 1024
 """Longest line in bytes of UTF-8; beyond it the grammar takes many milliseconds (R1)."""
@@ -27,7 +28,7 @@ _UNSEEN = re.compile(
 _ORDINARY = frozenset(["echo", "false", "kill", "printf", "pwd", "test", "true"])
 """Builtins that also exist as programs of the same meaning; the program is what runs."""
 _NAMES = """
-. : [ [[ ]] { } ! - alias autoload bg bind break builtin caller case cd chdir command compgen
+. : [ [[ ]] { } ! - alias autoload bg bind break builtin caller case chdir command compgen
 complete compopt continue coproc declare dirs disown do done elif else enable esac eval exec
 exit export fc fg fi for foreach function getopts hash help history if in jobs let local logout
 mapfile nocorrect noglob popd pushd read readarray readonly repeat return select set shift shopt
@@ -104,14 +105,34 @@ def _odd_name(reading: Reading) -> Unreadable | None:
     """Refuse names that mean something else to a shell than a program (R8, R9)."""
     if len(reading.argvs) > MAX_COMMANDS:
         return Unreadable("R1", f"a line of more than {MAX_COMMANDS} commands")
+    stepped = False
     for argv in reading.argvs:
         name = argv[0]
+        if isinstance(name, OpenWord):
+            if not _names_a_path(name):
+                return Unreadable("R8", "a program's name that is not certain")
+            continue
         if name in _SHELL_WORDS:
             return Unreadable("R9", f"the shell's own word {name}")
         if not name or name[0] in "^%" or "=" in name:
             return Unreadable("R8", "an assignment or no program's name in front")
-        if name in _SHELL_OPTIONS and any(
-            word.startswith(_SHELL_OPTIONS[name]) for word in argv[1:]
-        ):
+        if name in _SHELL_OPTIONS and any(_is_own(word, _SHELL_OPTIONS[name]) for word in argv[1:]):
             return Unreadable("R9", f"the shell's own form of {name}")
-    return None
+        stepped = stepped or name == STEP
+    found = stages_of(reading) if stepped else None
+    return found if isinstance(found, Unreadable) else None
+
+
+def _names_a_path(name: OpenWord) -> bool:
+    """Tell whether an expanded name begins with a folder's path, thus is no word of a shell."""
+    return name.parts[0].kind is not PartKind.LITERAL and not any(
+        part.kind is PartKind.GLOB or "=" in part.text for part in name.parts
+    )
+
+
+def _is_own(word: Word, starts: tuple[str, ...]) -> bool:
+    """Tell whether a word may be the option or operand that only the builtin knows."""
+    if isinstance(word, str):
+        return word.startswith(starts)
+    first = word.parts[0]
+    return first.kind is PartKind.GLOB or first.text.startswith(starts)

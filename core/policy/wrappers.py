@@ -37,6 +37,7 @@ def _kinds() -> dict[str, str]:
     known = table("wrappers")
     kinds = dict.fromkeys(words(known, "builtins"), "a word that a shell obeys itself")
     kinds |= dict.fromkeys(words(known, "dispatch"), "a wrapper that starts another program")
+    kinds |= dict.fromkeys(words(known, "privilege"), "a wrapper that changes privilege or root")
     kinds |= dict.fromkeys(words(known, "multiplexers"), "many programs in one")
     kinds |= dict.fromkeys(words(known, "shells"), "a shell")
     return kinds

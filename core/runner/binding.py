@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from core.model.command import ExecPlan, PinnedFile, PlannedCommand
+from core.model.command import UNROUTED, ExecPlan, PinnedFile, PlannedCommand
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
@@ -50,12 +50,21 @@ def bind(plan: ExecPlan) -> ExecPlan:
 
 def _command(command: PlannedCommand) -> dict[str, object]:
     executable = command.executable
-    return {
+    bound: dict[str, object] = {
         "argv": command.argv,
         "executable": None if executable is None else _file(executable),
         "operands": [_file(operand) for operand in command.operands],
         "problem": command.problem,
     }
+    if command.inner or command.bound:
+        bound["inner"] = [_command(one) for one in command.inner]
+        bound["bound"] = command.bound
+    if command.cwd is not None:
+        bound["cwd"] = (command.cwd.path, command.cwd.device, command.cwd.inode)
+    if command.routing != UNROUTED:
+        routing = command.routing
+        bound["routing"] = (routing.null_input, routing.null_output, routing.error)
+    return bound
 
 
 def _file(file: PinnedFile) -> tuple[str | int, ...]:

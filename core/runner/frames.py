@@ -15,6 +15,8 @@ LARGEST_FRAME = 8 * 1024 * 1024
 """Bytes: a job of 128 KiB with every byte escaped, or 220,000 characters of output, fit easily."""
 
 HEADER = struct.Struct("!I")
+CANCEL, TAIL = b"c", b"t"
+"""The words of one byte that the gateway says while a run lasts."""
 MOST_DESCRIPTORS = 200
 """Below the kernel's SCM_MAX_FD of 253."""
 
@@ -26,21 +28,43 @@ class Pin(TypedDict):
     identity: FileIdentity
 
 
+INPUT, OUTPUT, ERROR, NULL = range(4)
+"""What a descriptor of a command is made from: its place in the pipeline, or ``/dev/null``."""
+
+
 class Stage(TypedDict):
     """One command: ``program`` is the index of its descriptor, or -1 to start it by ``path``.
 
     The first pin is the program: looked at through its descriptor where there is one, since that
     is what runs. The others are looked at by path, since that is how they will be opened.
+    ``folder`` is the index of its working folder's descriptor, 0 for the job's own, and
+    ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
+    2 in turn what they are.
     """
 
     argv: list[str]
     program: int
     path: str
     pins: list[Pin]
+    folder: int
+    folder_path: str
+    streams: list[int]
+
+
+VOID: Stage = {
+    "argv": ["/"],
+    "program": -1,
+    "path": "/",
+    "pins": [],
+    "folder": 0,
+    "folder_path": "",
+    "streams": [INPUT, OUTPUT, ERROR],
+}
+"""A command that cannot start."""
 
 
 class Job(TypedDict):
-    """All that a supervisor needs; descriptor 0 is the working directory. Times in ms."""
+    """All that a supervisor needs; descriptor 0 is the working folder. Times in ms."""
 
     stages: list[Stage]
     connectors: list[str]
@@ -82,10 +106,18 @@ class Ended(TypedDict):
     fit: bool
 
 
+class Tail(TypedDict):
+    """What the run printed last, and how much in all (bytes)."""
+
+    text: str
+    total_bytes: int
+
+
 class Report(TypedDict, total=False):
     """What a supervisor says: exactly one of these."""
 
     started: Started
+    tail: Tail
     failed: Failed
     ended: Ended
 

@@ -1,17 +1,21 @@
 """Turn an opened plan into the job that a supervisor runs."""
 
-from core.model.command import PinnedFile, PlannedCommand
+from core.model.command import ErrorTo, PinnedDirectory, PinnedFile, PlannedCommand, Routing
 from core.model.identity import ApprovalId
 from core.runner.environ import RUN_MARK
-from core.runner.frames import Job, Pin, Stage
+from core.runner.frames import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
 from core.runner.limits import Limits
 from core.runner.verify import OpenedPlan
 
 
 def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job, list[int]]:
-    """Return the job and its descriptors: the working directory, then each ELF program once."""
+    """Return the job and its descriptors: the working folders, then each ELF program once."""
     plan = opened.plan
     fds = [opened.cwd]
+    folders: dict[PinnedDirectory, int] = {}
+    for folder, fd in opened.folders.items():
+        folders[folder] = len(fds)
+        fds.append(fd)
     places: dict[PinnedFile, int] = {}
     for command in plan.commands:
         program = command.executable
@@ -19,7 +23,7 @@ def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job,
             places[program] = len(fds)
             fds.append(opened.files[program].fd)
     job: Job = {
-        "stages": [_stage(command, opened, places) for command in plan.commands],
+        "stages": [_stage(command, opened, places, folders) for command in plan.commands],
         "connectors": [connector.value for connector in plan.connectors],
         "env": {**dict(plan.env), RUN_MARK: run_id},
         "limits": limits.pairs(),
@@ -29,15 +33,34 @@ def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job,
     return job, fds
 
 
-def _stage(command: PlannedCommand, opened: OpenedPlan, places: dict[PinnedFile, int]) -> Stage:
+def _stage(
+    command: PlannedCommand,
+    opened: OpenedPlan,
+    places: dict[PinnedFile, int],
+    folders: dict[PinnedDirectory, int],
+) -> Stage:
     program = command.executable
     pinned = (*(() if program is None else (program,)), *command.operands)
     pins: list[Pin] = [
         {"path": file.path, "identity": opened.files[file].identity} for file in pinned
     ]
     return {
-        "argv": list(command.argv),
+        "argv": list(command.vector),
         "program": -1 if program is None else places.get(program, -1),
         "path": "" if program is None else program.path,
         "pins": pins,
+        "folder": 0 if command.cwd is None else folders[command.cwd],
+        "folder_path": "" if command.cwd is None else command.cwd.path,
+        "streams": _streams(command.routing),
     }
+
+
+_ERRORS = {ErrorTo.RUN: ERROR, ErrorTo.OUTPUT: OUTPUT, ErrorTo.NULL: NULL}
+
+
+def _streams(routing: Routing) -> list[int]:
+    return [
+        NULL if routing.null_input else INPUT,
+        NULL if routing.null_output else OUTPUT,
+        _ERRORS[routing.error],
+    ]

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 
-from core.runner.frames import HEADER, LARGEST_FRAME, Job, Report, encode, receive
+from core.runner.frames import CANCEL, HEADER, LARGEST_FRAME, TAIL, Job, Report, encode, receive
 
 _CHUNK = 256 * 1024
 
@@ -50,8 +50,15 @@ class Link:
 
     def cancel(self) -> None:
         """Ask the supervisor to end its run: TERM, grace, KILL."""
+        self._say(CANCEL)
+
+    def ask_tail(self) -> None:
+        """Ask the supervisor for a report of what its run printed last."""
+        self._say(TAIL)
+
+    def _say(self, word: bytes) -> None:
         with contextlib.suppress(OSError):  # gone, or asked so often that its buffer is full
-            self._sock.send(b"c")
+            self._sock.send(word)
 
     async def receive(self) -> Report | None:
         """Wait for the next report; ``None`` when the supervisor is gone."""

@@ -6,24 +6,31 @@
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.model.command import (
+    UNROUTED,
     Connector,
     ExecPlan,
     ExecRequest,
     PinnedDirectory,
     PinnedFile,
     PlannedCommand,
-    Reading,
     Unreadable,
 )
 from core.model.decision import DenialReason
 from core.model.policy import ExecPolicy
 from core.policy import shell
 from core.runner.binding import bind
+from core.runner.commands import plan_command
 from core.runner.environ import base_environment, environment_fault
-from core.runner.operands import code_operands
+from core.runner.expand import (
+    ExpandedCommand,
+    ExpandedLine,
+    NoFolder,
+    depends_on_surroundings,
+    expand,
+)
 from core.runner.pins import Unpinned, pin_directory
 from core.runner.resolve import DEFAULT_SEARCH_PATH, SearchPath
 
@@ -31,6 +38,9 @@ SHELL = "/bin/sh"
 
 LARGEST_COMMAND = 128 * 1024
 """Bytes of a line or vector with its requested environment; the kernel's bound for one string."""
+
+_SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
+"""Names by which a request could give ``cd``, ``~`` and ``$PWD`` another meaning to a shell."""
 
 LONGEST_RUN_MS = 24 * 60 * 60 * 1000
 
@@ -56,7 +66,9 @@ class Planner:
     ) -> None:
         self._search = SearchPath(search_path)
         source = os.environ if base_env is None else base_env
-        self._base = tuple(sorted(base_environment(self._search.text, source).items()))
+        base = base_environment(self._search.text, source)
+        self._base = tuple(sorted(base.items()))
+        self._home = base.get("HOME", "")
 
     def plan(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
         """Bind a request to what is there now; nothing runs, only files are read.
@@ -69,21 +81,53 @@ class Planner:
         cwd = _directory(request.cwd)
         if isinstance(cwd, Refusal):
             return cwd
-        reading = _read(request)
-        if isinstance(reading, Unreadable):
+        line = self._expanded(request, cwd)
+        if isinstance(line, Refusal):
+            return line
+        if isinstance(line, Unreadable):
             shelled = (self._shell_command(request.line or "", cwd),)
-            return self._bound(request, policy, cwd, shelled, (), reading)
-        commands = tuple(self._command(argv, cwd) for argv in reading.argvs)
-        return self._bound(request, policy, cwd, commands, reading.connectors, None)
+            return self._bound(request, policy, cwd, shelled, (), line)
+        commands = self._commands(line, cwd)
+        if isinstance(commands, Refusal):
+            return commands
+        return self._bound(request, policy, cwd, commands, line.connectors, None)
 
-    def _command(self, argv: tuple[str, ...], cwd: PinnedDirectory) -> PlannedCommand:
-        executable = self._search.find(argv[0], cwd.path)
-        if isinstance(executable, Unpinned):
-            return PlannedCommand(argv, None, executable.why)
-        operands = code_operands(argv, executable, cwd.path, self._search)
-        if isinstance(operands, Unpinned):
-            return PlannedCommand(argv, None, operands.why)
-        return PlannedCommand(argv, executable, operands=operands)
+    def _expanded(
+        self, request: ExecRequest, cwd: PinnedDirectory
+    ) -> ExpandedLine | Unreadable | Refusal:
+        if request.argv is not None:
+            return ExpandedLine((ExpandedCommand(request.argv, cwd.path),), ())
+        reading = shell.read(request.line or "")
+        if isinstance(reading, Unreadable):
+            return reading
+        if depends_on_surroundings(reading):
+            changed = sorted(_SURROUNDINGS.intersection(name for name, _ in request.env))
+            if changed:
+                return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
+        line = expand(reading, cwd.path, self._home)
+        if isinstance(line, NoFolder):
+            why = f"the line begins with `cd` to `{line.path}`, which is no folder"
+            return Refusal(DenialReason.BAD_CWD, why)
+        return line
+
+    def _commands(
+        self, line: ExpandedLine, cwd: PinnedDirectory
+    ) -> tuple[PlannedCommand, ...] | Refusal:
+        """Pin the folder of each command and what it starts there."""
+        folders: dict[str, PinnedDirectory | None] = {cwd.path: None}
+        commands = []
+        for one in line.commands:
+            if one.folder not in folders:
+                pinned = _directory(one.folder)
+                if isinstance(pinned, Refusal):
+                    return pinned
+                folders[one.folder] = pinned
+            folder = folders[one.folder]
+            command = plan_command(one.argv, (folder or cwd).path, self._search)
+            if folder is not None or one.routing is not UNROUTED:
+                command = replace(command, cwd=folder, routing=one.routing)
+            commands.append(command)
+        return tuple(commands)
 
     def _shell_command(self, text: str, cwd: PinnedDirectory) -> PlannedCommand:
         # A text that starts like an option would be read as one; `--` makes it the text again.
@@ -127,12 +171,6 @@ class Planner:
             digest="",
         )
         return bind(plan)
-
-
-def _read(request: ExecRequest) -> Reading | Unreadable:
-    if request.argv is not None:
-        return Reading((request.argv,))
-    return shell.read(request.line or "")
 
 
 def _directory(path: str) -> PinnedDirectory | Refusal:

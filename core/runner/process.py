@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from core.errors import SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
-from core.model.result import Finished
+from core.model.result import Finished, LiveOutput
 from core.ports import RunWatcher
 from core.runner.frames import Job
 from core.runner.job import job_of
@@ -37,6 +37,8 @@ class _Run:
     cancelled: bool = False
     fit: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    watchers: list[asyncio.Future[LiveOutput | None]] = field(default_factory=list)
+    watched: bool = False
 
     @property
     def age_ms(self) -> int:
@@ -94,6 +96,17 @@ class Runner:
             run.link.cancel()
         return True
 
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a run printed last; ``None`` if it does not run here, or ends meanwhile."""
+        run = self._runs.get(run_id)
+        if run is None or run.link is None:
+            return None
+        waiter: asyncio.Future[LiveOutput | None] = asyncio.get_running_loop().create_future()
+        run.watchers.append(waiter)
+        run.watched = True
+        run.link.ask_tail()
+        return await waiter
+
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
         """Verify the plan, claim the run, start it and wait for its end.
 
@@ -119,10 +132,11 @@ class Runner:
         finally:
             del self._runs[run_id]
             run.over.set()
+            _show(run, None)
 
     def _release(self, run: _Run, link: Link) -> None:
         """Keep a supervisor for another job, unless a word of ours may still be on its way."""
-        if run.fit and not run.cancelled:
+        if run.fit and not run.cancelled and not run.watched:
             self._pool.put_back(link)
         else:
             link.close()
@@ -187,9 +201,21 @@ class Runner:
             if "ended" in report:
                 run.fit = report["ended"]["fit"]
                 return finished(run_id, report["ended"])
+            if "tail" in report:
+                seen = report["tail"]
+                _show(run, LiveOutput(seen["text"], seen["total_bytes"]))
+                continue
             leader = report["started"]
             await watcher.identified(leader["pid"], leader["pgid"], leader["start_ticks"])
         return unseen(run_id, run.age_ms, timed_out=False)
+
+
+def _show(run: _Run, output: LiveOutput | None) -> None:
+    """Tell who asked for the output; one report answers all who asked before it."""
+    for waiter in run.watchers:
+        if not waiter.done():
+            waiter.set_result(output)
+    run.watchers.clear()
 
 
 async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: _Run) -> None:

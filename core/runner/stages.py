@@ -4,7 +4,7 @@ import os
 import signal
 
 from core.runner.fileid import identity
-from core.runner.frames import Stage
+from core.runner.frames import NULL, Stage
 
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 """Reset in each child: Python itself ignores SIGPIPE and SIGXFSZ, and that would be inherited."""
@@ -66,8 +66,16 @@ def _start(
     # path, checked just above: its interpreter opens it by name, and a descriptor that stays open
     # for that would leak into the command and change its $0.
     path = stage["path"] if program < 0 else f"/proc/self/fd/{fds[program]}"
-    redirections = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(streams)]
+    redirections = [
+        (os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
+        if origin == NULL
+        else (os.POSIX_SPAWN_DUP2, streams[origin], number)
+        for number, origin in enumerate(stage["streams"])
+    ]
+    folder = stage["folder"]
     try:
+        if folder:
+            os.fchdir(fds[folder])
         return os.posix_spawn(  # noqa: TID251 - core.runner is the one place that spawns
             path,
             stage["argv"],
@@ -79,10 +87,16 @@ def _start(
         )
     except OSError as error:
         return Refused(f"`{stage['argv'][0]}` cannot be started: {error.strerror}", drift=False)
+    finally:
+        if folder:
+            os.fchdir(fds[0])
 
 
 def _changed(stage: Stage, fds: list[int]) -> str:
     """Return the path of the first pinned file that is not as it was, or ``""``."""
+    folder = stage["folder"]
+    if folder and not _is_at(fds[folder], stage["folder_path"]):
+        return stage["folder_path"]
     for index, pin in enumerate(stage["pins"]):
         by_descriptor = index == 0 and stage["program"] >= 0
         try:
@@ -92,3 +106,12 @@ def _changed(stage: Stage, fds: list[int]) -> str:
         if list(identity(status)) != list(pin["identity"]):
             return pin["path"]
     return ""
+
+
+def _is_at(fd: int, path: str) -> bool:
+    """Tell whether a folder is still the one that its name leads to (its content may differ)."""
+    try:
+        found, opened = os.stat(path), os.fstat(fd)  # noqa: PTH116 - as above
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)

@@ -53,11 +53,10 @@ class Supervisor:
         A forked process copies each page that it first writes to: half a millisecond in all, spent
         here while nobody waits.
         """
-        void: frames.Stage = {"argv": ["/"], "program": -1, "path": "/", "pins": []}
         job: frames.Job = json.loads(
             frames.encode(
                 {
-                    "stages": [void],
+                    "stages": [frames.VOID],
                     "connectors": [],
                     "env": {"PATH": "/"},
                     "limits": {"core": (0, 0)},
@@ -217,7 +216,7 @@ class Supervisor:
         self._statuses.update(ended)
 
     def _hear(self) -> None:
-        """Take a cancellation; at the end of the stream nobody is left to run this for."""
+        """Take a word; at the end of the stream nobody is left to run this for."""
         try:
             heard = self._sock.recv(1)
         except OSError:
@@ -225,7 +224,11 @@ class Supervisor:
         if not heard:
             reaper.kill_all(set())
             os._exit(1)
-        self._cancelled = True
+        if heard == frames.TAIL:
+            output = self._drain.output
+            self._send({"tail": {"text": output.tail(), "total_bytes": output.total_bytes}})
+        else:
+            self._cancelled = True
 
     def _outcome(self, last: int | stages.Refused) -> tuple[int | None, int | None]:
         """Return the exit code or the signal of the last command; neither if it outlived KILL."""

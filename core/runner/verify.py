@@ -33,11 +33,12 @@ class OpenedPlan:
     plan: ExecPlan
     cwd: int
     files: dict[PinnedFile, OpenedFile]
+    folders: dict[PinnedDirectory, int]
 
 
 @contextmanager
 def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
-    """Open executables, script operands and working directory, and compare each with its pin.
+    """Open executables, script operands and working folders, and compare each with its pin.
 
     Raises:
         PlanDrift: something is gone or changed, or the plan does not match its own digest.
@@ -51,7 +52,12 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
         for pin in _pins(plan):
             if pin not in files:
                 files[pin] = _open_file(pin, fds)
-        yield OpenedPlan(plan, fds[0], files)
+        folders: dict[PinnedDirectory, int] = {}
+        for folder in (command.cwd for command in plan.commands):
+            if folder is not None and folder not in folders:
+                fds.append(_open_directory(folder))
+                folders[folder] = fds[-1]
+        yield OpenedPlan(plan, fds[0], files, folders)
     finally:
         for fd in fds:
             os.close(fd)

@@ -1,18 +1,29 @@
-"""Decide approvals: one guarded statement on the database's clock; expiry is part of it."""
+"""Decide approvals: one guarded statement on the database's clock; expiry is part of it.
+
+Who answers is looked up in the same transaction: a person who was revoked before it never
+decides, and neither does the requester on another of its accounts. Where several people must
+allow, the row is locked first and each allow is a vote; the last one needed decides.
+"""
+
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
-from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.errors import StoreError
+from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
-from core.model.identity import Actor, ApprovalId
+from core.model.identity import Actor, ApprovalId, PersonId, Requester
+from core.store import grants, people, votes
+from core.store.answered import Told, before, remember
 from core.store.clock import now_ms
+from core.store.codec import load
 from core.store.context import require_space
-from core.store.drafts import Answer
+from core.store.drafts import Answer, AnswerRefusal
 from core.store.ending import Ending, conclude
-from core.store.lookup import get
+from core.store.lookup import find, get
+from core.store.notes import note_approval
 from core.store.states import DecisionSource
-from core.store.tables import IS_PENDING, approvals, decisions, inbound
+from core.store.tables import IS_PENDING, approvals, decisions, questions
 
 _END = (
     update(approvals)
@@ -31,19 +42,10 @@ _END = (
         func.sayso_now().label("now"),
     )
 )
-_REMEMBER = (
-    insert(inbound)
-    .values(
-        inbound_key=bindparam("p_key"),
-        approval_id=bindparam("p_id"),
-        won=bindparam("p_won"),
-        at_ms=bindparam("p_now"),
-    )
-    .on_conflict_do_nothing()
-    .returning(inbound.c.won)
-)
-_WON_BEFORE = select(inbound.c.won).where(
-    inbound.c.inbound_key == bindparam("p_key"), inbound.c.approval_id == bindparam("p_id")
+_ASKED = (
+    select(approvals.c.quorum, questions.c.requester)
+    .join(questions, questions.c.id == approvals.c.id)
+    .where(approvals.c.id == bindparam("p_id"))
 )
 _PAY = update(decisions).where(decisions.c.approval_id == bindparam("p_id")).values(owed=0)
 _STATE_OF = {
@@ -53,6 +55,28 @@ _STATE_OF = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Ballot:
+    """What a person said about one approval, and who that is."""
+
+    approval_id: ApprovalId
+    reply: ApprovalReply
+    actor: Actor
+    person: PersonId
+    key: str | None
+    note: str
+    terms: GrantTerms | None
+
+
+def find_for(
+    conn: Connection, ref: str, actor: Actor
+) -> tuple[tuple[Approval, ...], people.KnownAs, tuple[PersonId | None, ...]]:
+    """Return what ``ref`` may mean, who the actor is, and who asked each of them in a chat."""
+    found = find(conn, ref)
+    askers = tuple(votes.requester_person(conn, approval.requester) for approval in found)
+    return found, people.known_as(conn, actor), askers
+
+
 def answer(
     conn: Connection,
     approval_id: ApprovalId,
@@ -60,29 +84,99 @@ def answer(
     actor: Actor,
     inbound_key: str | None,
     note: str = "",
+    terms: GrantTerms | None = None,
+    person: PersonId | None = None,
 ) -> Answer | None:
-    """Decide an approval, once; ``None`` if there is none with this id.
+    """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
     ``inbound_key`` names the message that carried the reply (platform and update id): the same
-    message again gets the same answer, which also settles a commit that was in doubt.
+    message again gets the same answer, which also settles a commit that was in doubt. ``person``
+    is who the caller found the actor to be and authorised; another one now is refused. ``terms``
+    limit an allow-always.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
     """
     if reply is not ApprovalReply.DENY:
         require_space(conn)
-    wanted = _STATE_OF[reply]
-    row = _end(conn, approval_id, wanted)
+    asked = conn.execute(_ASKED, {"p_id": approval_id}).first()
+    if asked is None:
+        return None
+    requester = load(Requester, asked.requester)
+    known = people.known_as(conn, actor)
+    refusal = _refusal(conn, requester, known, person)
+    if refusal is not None:
+        return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
+    ballot = _Ballot(
+        approval_id, reply, actor, known.person, inbound_key, note, _limits(reply, terms)
+    )
+    if asked.quorum > 1 and reply is not ApprovalReply.DENY:
+        return _vote(conn, ballot, requester, asked.quorum)
+    return _decide(conn, ballot)
+
+
+def _refusal(
+    conn: Connection, requester: Requester, known: people.KnownAs, person: PersonId | None
+) -> AnswerRefusal | None:
+    if known.revoked:
+        return AnswerRefusal.REVOKED
+    if known.person == votes.requester_person(conn, requester):
+        return AnswerRefusal.REQUESTER
+    if person is not None and known.person != person:
+        return AnswerRefusal.CHANGED
+    return None
+
+
+def _limits(reply: ApprovalReply, terms: GrantTerms | None) -> GrantTerms | None:
+    return terms if reply is ApprovalReply.ALLOW_ALWAYS and terms != GrantTerms() else None
+
+
+def _vote(conn: Connection, ballot: _Ballot, requester: Requester, quorum: int) -> Answer:
+    in_time = votes.lock(conn, ballot.approval_id)
+    told = before(conn, ballot.key, ballot.approval_id)
+    if told is not None:
+        # A redelivered vote must not replace one that the person cast later.
+        return _told_again(conn, ballot, told)
+    if not in_time:
+        return _decide(conn, ballot)
+    vote = Vote(ballot.person, ballot.actor, ballot.reply, now_ms(conn), ballot.terms)
+    votes.cast(conn, ballot.approval_id, vote)
+    counted = votes.counting(conn, ballot.approval_id, requester)
+    if len(counted) < quorum:
+        remember(conn, ballot.key, ballot.approval_id, Told.COUNTED)
+        votes.tell(conn, ballot.approval_id, vote, len(counted), quorum)
+        note_approval(conn, ballot.approval_id)
+        approval = _read(conn, ballot.approval_id)
+        return Answer(won=False, repeated=False, approval=approval, counted=True)
+    votes.keep_only(conn, ballot.approval_id, counted)
+    reply, terms = votes.narrowest(counted)
+    return _decide(conn, replace(ballot, reply=reply, terms=terms))
+
+
+def _decide(conn: Connection, ballot: _Ballot) -> Answer:
+    wanted = _STATE_OF[ballot.reply]
+    row = _end(conn, ballot.approval_id, wanted)
     won = row is not None and row["state"] == wanted.value
     if row is not None:
-        conclude(conn, [_by_person(row, reply, actor, note) if won else timed_out(row)])
+        conclude(conn, [_by_person(row, ballot) if won else timed_out(row)])
+        if won and ballot.terms is not None:
+            grants.give(conn, ballot.approval_id, ballot.terms, ballot.actor, row["now"])
+    told = remember(conn, ballot.key, ballot.approval_id, Told.WON if won else Told.LOST)
+    if told is not None:
+        return _told_again(conn, ballot, told)
+    return Answer(won=won, repeated=False, approval=_read(conn, ballot.approval_id))
+
+
+def _told_again(conn: Connection, ballot: _Ballot, told: Told) -> Answer:
+    approval = _read(conn, ballot.approval_id)
+    return Answer(told is Told.WON, True, approval, counted=told is Told.COUNTED)
+
+
+def _read(conn: Connection, approval_id: ApprovalId) -> Approval:
     approval = get(conn, approval_id)
     if approval is None:
-        return None
-    repeated = inbound_key is not None and not _first(conn, inbound_key, approval_id, won=won)
-    if repeated:
-        won = bool(conn.execute(_WON_BEFORE, {"p_key": inbound_key, "p_id": approval_id}).scalar())
-    return Answer(won, repeated, approval)
+        raise StoreError(f"Approval {approval_id} vanished inside its own transaction.")
+    return approval
 
 
 def cancel(
@@ -123,18 +217,20 @@ def _end(conn: Connection, approval_id: str, wanted: ApprovalState) -> RowMappin
     return found.mappings().first()
 
 
-def _by_person(row: RowMapping, reply: ApprovalReply, actor: Actor, note: str) -> Ending:
+def _by_person(row: RowMapping, ballot: _Ballot) -> Ending:
+    denied = ballot.reply is ApprovalReply.DENY
     return Ending(
         id=row["id"],
         session=row["session"],
         place=row["place"],
-        state=_STATE_OF[reply],
+        state=_STATE_OF[ballot.reply],
         source=DecisionSource.PERSON,
         at_ms=row["now"],
-        reply=reply,
-        reason=DenialReason.APPROVER_DENIED if reply is ApprovalReply.DENY else None,
-        by=actor,
-        note=note,
+        reply=ballot.reply,
+        reason=DenialReason.APPROVER_DENIED if denied else None,
+        by=ballot.actor,
+        note=ballot.note,
+        terms=ballot.terms,
     )
 
 
@@ -151,8 +247,3 @@ def _ending(
         reason=reason,
         note=note,
     )
-
-
-def _first(conn: Connection, inbound_key: str, approval_id: str, *, won: bool) -> bool:
-    row = {"p_key": inbound_key, "p_id": approval_id, "p_won": int(won), "p_now": now_ms(conn)}
-    return conn.execute(_REMEMBER, row).first() is not None

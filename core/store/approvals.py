@@ -4,7 +4,7 @@ Every function takes a SQLAlchemy connection first and is run by ``Store.write``
 ``Store.read``. States change only by a statement guarded by ``state = 'pending'``.
 """
 
-from core.store.answering import answer, cancel, mark_remembered
+from core.store.answering import answer, cancel, find_for, mark_remembered
 from core.store.asking import create, settle_unrouted
 from core.store.deadlines import expire_due, next_wake, remind_due
 from core.store.drafts import Answer, ApprovalDraft, CodeTaken, Created, HistoryRow, PromptDraft
@@ -23,6 +23,7 @@ __all__ = [
     "create",
     "expire_due",
     "find",
+    "find_for",
     "get",
     "history",
     "mark_remembered",

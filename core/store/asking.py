@@ -1,5 +1,7 @@
 """Record questions: an approval, its prompts in the outbox, its request key; all or nothing."""
 
+import json
+
 from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
@@ -11,8 +13,10 @@ from core.model.identity import CODE_LENGTH, ApprovalId
 from core.store.clock import now_ms
 from core.store.codec import dump, plain
 from core.store.context import require_space
+from core.store.delivery import Clock, clock_of
 from core.store.drafts import ApprovalDraft, CodeTaken, Created
 from core.store.ending import Ending, conclude
+from core.store.followers import Leader, leader_of
 from core.store.lookup import get
 from core.store.notes import DEADLINE, note, note_approval
 from core.store.queue import enqueue_prompts
@@ -51,7 +55,8 @@ def by_request_key(conn: Connection, key: str) -> ApprovalId | None:
 def create(conn: Connection, draft: ApprovalDraft) -> Created:
     """Record a question and enqueue its prompts.
 
-    A request key that is known returns its approval, and nothing is recorded.
+    A request key that is known returns its approval, and nothing is recorded. A question that is
+    identical to a pending one waits ``behind`` it, and nothing is sent for it (``followers``).
 
     Raises:
         CodeTaken: another approval has this code; draw a new id.
@@ -63,8 +68,10 @@ def create(conn: Connection, draft: ApprovalDraft) -> Created:
     if known is not None:
         return Created(known, fresh=False)
     now = now_ms(conn)
-    _insert(conn, draft, now, ApprovalState.PENDING)
-    enqueue_prompts(conn, draft.id, draft.prompts, now)
+    leader = leader_of(conn, draft, now)
+    _insert(conn, draft, now, ApprovalState.PENDING, leader)
+    if leader is None:
+        enqueue_prompts(conn, draft.id, draft.prompts, now)
     note_approval(conn, draft.id)
     note(conn, DEADLINE)
     return Created(_stored(conn, draft.id), fresh=True)
@@ -125,10 +132,15 @@ def _stored(conn: Connection, approval_id: ApprovalId) -> Approval:
     return found
 
 
-def _insert(conn: Connection, draft: ApprovalDraft, now: int, state: ApprovalState) -> None:
-    plan, remind = draft.plan, draft.remind_ms
-    pending = state is ApprovalState.PENDING
-    soon = remind is not None and 0 < remind < draft.timeout_ms
+def _insert(
+    conn: Connection,
+    draft: ApprovalDraft,
+    now: int,
+    state: ApprovalState,
+    leader: Leader | None = None,
+) -> None:
+    plan = draft.plan
+    clock = leader.clock if leader else _clock(draft, now)
     row = {
         "id": draft.id,
         "code": draft.id[:CODE_LENGTH],
@@ -138,9 +150,13 @@ def _insert(conn: Connection, draft: ApprovalDraft, now: int, state: ApprovalSta
         "place": place_of(plan),
         "text": plain(plan.text),
         "created_ms": now,
-        "deadline_ms": now + draft.timeout_ms,
-        "remind_every_ms": remind if soon else None,
-        "remind_at_ms": now + remind if pending and soon and remind else None,
+        "deadline_ms": clock.deadline_ms,
+        "timeout_ms": draft.timeout_ms,
+        "delivered_ms": clock.delivered_ms,
+        "remind_at_ms": clock.remind_at_ms if state is ApprovalState.PENDING else None,
+        "quorum": draft.quorum,
+        "digest": plan.digest,
+        "behind": leader.id if leader else None,
     }
     if conn.execute(_INSERT, row).first() is None:
         raise CodeTaken(f"The code {row['code']} is taken. Draw a new id.")
@@ -150,5 +166,12 @@ def _insert(conn: Connection, draft: ApprovalDraft, now: int, state: ApprovalSta
         "evaluation": dump(draft.evaluation),
         "requester": dump(draft.requester),
         "origin": dump(draft.origin) if draft.origin else None,
+        "reminders": json.dumps(draft.reminders),
+        "local": int(draft.local),
+        "ladder": dump(draft.prompts) if leader else None,
     }
     conn.execute(_ASK, asked)
+
+
+def _clock(draft: ApprovalDraft, now: int) -> Clock:
+    return clock_of(now, draft.timeout_ms, draft.reminders, prompted=bool(draft.prompts))

@@ -4,6 +4,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     RowMapping,
+    Text,
     and_,
     bindparam,
     case,
@@ -16,7 +17,7 @@ from sqlalchemy import (
 from core.model.identity import ApprovalId, Target
 from core.store import surfaces
 from core.store.clock import now_ms
-from core.store.codec import load
+from core.store.codec import dump, load
 from core.store.context import context_of
 from core.store.drafts import OutboxItem
 from core.store.states import OutboxKind, OutboxState
@@ -56,6 +57,7 @@ _due = (
     select(outbox.c.id)
     .where(IS_OPEN_ITEM, outbox.c.state == OutboxState.READY.value, outbox.c.due_ms <= _NOW)
     .where(outbox.c.channel.in_(bindparam("p_channels", expanding=True)))
+    .where(outbox.c.target.not_in(bindparam("p_busy", type_=Text, expanding=True)))
     .order_by(outbox.c.due_ms, outbox.c.id)
     .limit(bindparam("p_limit"))
     .with_for_update(skip_locked=True)  # PostgreSQL: what another replica claims is its own
@@ -76,9 +78,16 @@ _NEXT_DUE = select(func.min(outbox.c.due_ms)).where(IS_OPEN_ITEM)
 
 
 def claim(
-    conn: Connection, limit: int, claim_ms: int, channels: tuple[str, ...]
+    conn: Connection,
+    limit: int,
+    claim_ms: int,
+    channels: tuple[str, ...],
+    busy: tuple[Target, ...] = (),
 ) -> tuple[OutboxItem, ...]:
-    """Claim at most ``limit`` due items of these channels for ``claim_ms``, the oldest first."""
+    """Claim at most ``limit`` due items of these channels for ``claim_ms``, the oldest first.
+
+    Nothing for a place in ``busy`` is handed out, so that one slow place holds up nothing else.
+    """
     now = now_ms(conn)
     _tidy(conn, now)
     items = {
@@ -86,6 +95,7 @@ def claim(
         "p_due": now + claim_ms,
         "p_limit": limit,
         "p_channels": channels,
+        "p_busy": [dump(place) for place in busy],
         "p_boot": context_of(conn).boot,
     }
     rows = conn.execute(_CLAIM, items).mappings().all()

@@ -1,6 +1,8 @@
 """Do what is due: expire, remind, and say when to wake up next."""
 
-from sqlalchemy import Connection, bindparam, case, func, null, select, update
+import json
+
+from sqlalchemy import Connection, RowMapping, bindparam, func, select, update
 
 from core.model.approval import ApprovalState
 from core.model.identity import ApprovalId
@@ -8,7 +10,7 @@ from core.store import surfaces
 from core.store.answering import timed_out
 from core.store.clock import now_ms
 from core.store.ending import conclude
-from core.store.tables import IS_PENDING, approvals
+from core.store.tables import IS_PENDING, approvals, questions
 
 _NOW = bindparam("p_now", type_=approvals.c.deadline_ms.type)
 _due = (
@@ -33,15 +35,20 @@ _to_remind = (
     .with_for_update(skip_locked=True)
     .cte("to_remind")
 )
-_every = approvals.c.remind_every_ms
-_next = _NOW - ((_NOW - approvals.c.created_ms) % _every) + _every  # misfires are not made up for
-_REMIND = (
-    update(approvals)
-    .where(
-        approvals.c.id.in_(select(_to_remind.c.id)), IS_PENDING, approvals.c.remind_at_ms <= _NOW
+_REMINDED = (
+    select(
+        approvals.c.id,
+        approvals.c.timeout_ms,
+        approvals.c.deadline_ms,
+        questions.c.reminders,
     )
-    .values(remind_at_ms=case((_next < approvals.c.deadline_ms, _next), else_=null()))
-    .returning(approvals.c.id, approvals.c.deadline_ms)
+    .join(questions, questions.c.id == approvals.c.id)
+    .where(approvals.c.id.in_(select(_to_remind.c.id)))
+)
+_REMIND_NEXT = (
+    update(approvals)
+    .where(approvals.c.id == bindparam("p_id"), IS_PENDING)
+    .values(remind_at_ms=bindparam("p_next"))
 )
 _NEXT_DEADLINE = select(func.min(approvals.c.deadline_ms)).where(IS_PENDING)
 _NEXT_REMINDER = select(func.min(approvals.c.remind_at_ms)).where(IS_PENDING)
@@ -63,11 +70,20 @@ def remind_due(conn: Connection, limit: int = 500) -> int:
     Returns how many approvals were due; as many as ``limit`` means: call again.
     """
     now = now_ms(conn)
-    rows = conn.execute(_REMIND, {"p_now": now, "p_limit": limit}).all()
-    alive = [row.id for row in rows if row.deadline_ms > now]
+    rows = conn.execute(_REMINDED, {"p_now": now, "p_limit": limit}).mappings().all()
+    if rows:
+        conn.execute(_REMIND_NEXT, [{"p_id": row["id"], "p_next": _next(row, now)} for row in rows])
+    alive = [row["id"] for row in rows if row["deadline_ms"] > now]
     if alive:
         surfaces.remind(conn, alive, now)
     return len(rows)
+
+
+def _next(row: RowMapping, now: int) -> int | None:
+    """Return when to remind next; reminders that were missed are not made up for."""
+    began = row["deadline_ms"] - row["timeout_ms"]
+    left = (began + after for after in json.loads(row["reminders"]) if began + after > now)
+    return next(left, None)
 
 
 def next_wake(conn: Connection) -> int | None:

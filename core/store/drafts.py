@@ -1,6 +1,7 @@
 """Carry what callers hand to the store and what it answers."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
@@ -15,18 +16,27 @@ class CodeTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PromptDraft:
-    """One copy of a prompt to send: where, and the JSON text that the channel renders."""
+    """One copy of a prompt to send: where, and the JSON text that the channel renders.
+
+    It is sent ``after_ms`` after the question's clock started; ``step`` is its step of the
+    escalation ladder, 0 the first.
+    """
 
     target: Target
     payload: str
+    step: int = 0
+    after_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDraft:
-    """A question to ask. ``timeout_ms`` counts from the commit's clock.
+    """A question to ask.
 
-    ``remind_ms`` is the interval of reminders (half the timeout gives exactly one); ``None`` never
-    reminds. ``request_key`` must be scoped to the requester by the caller.
+    People have ``timeout_ms`` to answer. That time starts at the first confirmed delivery of a
+    prompt, or at the commit where there is no prompt; before it, ``timeout_ms`` is the limit for a
+    delivery at all. ``reminders`` are ms after that start, ascending. ``local``: somebody may
+    answer who needs no prompt, so that undelivered prompts do not end the question early.
+    ``request_key`` must be scoped to the requester by the caller.
     """
 
     id: ApprovalId
@@ -35,9 +45,11 @@ class ApprovalDraft:
     requester: Requester
     origin: Target | None
     timeout_ms: int
-    remind_ms: int | None = None
+    reminders: tuple[int, ...] = ()
     request_key: str | None = None
     prompts: tuple[PromptDraft, ...] = ()
+    quorum: int = 1
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +60,29 @@ class Created:
     fresh: bool
 
 
+class AnswerRefusal(StrEnum):
+    """Why an answer was not taken, as the directory of people stood in its transaction."""
+
+    REVOKED = "revoked"
+    REQUESTER = "requester"
+    CHANGED = "changed"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What became of a person's reply.
 
     ``won``: this reply ended the approval. A reply after the deadline never wins; it ends the
     approval as expired. ``repeated``: the same inbound message was answered before, and ``won``
-    is what it was told then. ``approval`` always tells the true state.
+    and ``counted`` are what it was told then. ``counted``: it is one of several allows that are
+    needed. ``refused``: it was not taken at all. ``approval`` always tells the true state.
     """
 
     won: bool
     repeated: bool
     approval: Approval
+    counted: bool = False
+    refused: AnswerRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,20 @@
 
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, Select, bindparam, select, tuple_
+from sqlalchemy import Connection, RowMapping, Select, bindparam, func, select, text, tuple_
 
-from core.model.approval import Approval, ApprovalReply, ApprovalState, Resolution
+from core.model.approval import (
+    Approval,
+    ApprovalReply,
+    ApprovalState,
+    GrantTerms,
+    Resolution,
+    Vote,
+)
 from core.model.command import ExecPlan
-from core.model.decision import Evaluation
+from core.model.decision import DenialReason, Evaluation
 from core.model.identity import CODE_LENGTH, Actor, ApprovalId, Requester, Target
+from core.store import votes
 from core.store.codec import load
 from core.store.tables import IS_PENDING, approvals, decisions, questions
 
@@ -16,6 +24,12 @@ _MOST_MATCHES: Final = 10
 _LOOK_ALIKES: Final = str.maketrans("ilo", "110")  # Crockford base32: I and L read 1, O reads 0
 _LAST: Final = "z" * CODE_LENGTH
 
+_twin = approvals.alias("twin")
+_ASKED = (
+    select(func.count() + 1)
+    .where(text("twin.state = 'pending'"), _twin.c.behind == approvals.c.id)
+    .scalar_subquery()
+)
 _APPROVALS: Select[tuple[object, ...]] = select(
     approvals.c.id,
     approvals.c.state,
@@ -25,7 +39,13 @@ _APPROVALS: Select[tuple[object, ...]] = select(
     questions.c.origin,
     approvals.c.created_ms,
     approvals.c.deadline_ms,
+    approvals.c.quorum,
+    approvals.c.delivered_ms,
+    approvals.c.behind,
+    _ASKED.label("asked"),
     decisions.c.reply,
+    decisions.c.terms,
+    decisions.c.reason,
     decisions.c.channel,
     decisions.c.account,
     decisions.c.name,
@@ -63,7 +83,7 @@ _OWED = (
 def get(conn: Connection, approval_id: ApprovalId) -> Approval | None:
     """Return the approval with this id, with its resolution where it has ended."""
     row = conn.execute(_BY_ID, {"p_id": approval_id}).mappings().first()
-    return None if row is None else _approval(row)
+    return None if row is None else _approval(conn, row)
 
 
 def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
@@ -86,7 +106,7 @@ def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
         found = conn.execute(_BY_PREFIX, span).mappings().all()
     else:
         return ()
-    return tuple(_approval(row) for row in found if str(row["id"]).startswith(ref))
+    return tuple(_approval(conn, row) for row in found if str(row["id"]).startswith(ref))
 
 
 def pending(conn: Connection, limit: int, after: ApprovalId | None = None) -> tuple[Approval, ...]:
@@ -95,12 +115,12 @@ def pending(conn: Connection, limit: int, after: ApprovalId | None = None) -> tu
         found = conn.execute(_PENDING, {"p_limit": limit})
     else:
         found = conn.execute(_PENDING_AFTER, {"p_limit": limit, "p_after": after})
-    return tuple(_approval(row) for row in found.mappings())
+    return tuple(_approval(conn, row) for row in found.mappings())
 
 
 def unremembered(conn: Connection, limit: int) -> tuple[Approval, ...]:
     """Return the allow-always approvals whose patterns are not in the approvals file yet."""
-    return tuple(_approval(row) for row in conn.execute(_OWED, {"p_limit": limit}).mappings())
+    return tuple(_approval(conn, row) for row in conn.execute(_OWED, {"p_limit": limit}).mappings())
 
 
 def actor_of(row: RowMapping) -> Actor | None:
@@ -110,17 +130,34 @@ def actor_of(row: RowMapping) -> Actor | None:
     return Actor(channel=row["channel"], account=row["account"], name=row["name"] or "")
 
 
-def _approval(row: RowMapping) -> Approval:
+def _approval(conn: Connection, row: RowMapping) -> Approval:
+    requester = load(Requester, row["requester"])
+    resolution = _resolution(row)
     return Approval(
         id=ApprovalId(row["id"]),
         plan=load(ExecPlan, row["plan"]),
         evaluation=load(Evaluation, row["evaluation"]),
-        requester=load(Requester, row["requester"]),
+        requester=requester,
         origin=load(Target, row["origin"]) if row["origin"] else None,
         created_ms=row["created_ms"],
         deadline_ms=row["deadline_ms"],
-        resolution=_resolution(row),
+        resolution=resolution,
+        quorum=row["quorum"],
+        votes=_votes(conn, row, requester, resolution),
+        delivered_ms=row["delivered_ms"],
+        behind=ApprovalId(row["behind"]) if row["behind"] else None,
+        asked=row["asked"],
     )
+
+
+def _votes(
+    conn: Connection, row: RowMapping, requester: Requester, resolution: Resolution | None
+) -> tuple[Vote, ...]:
+    if row["quorum"] == 1:
+        return ()
+    if resolution is None:
+        return votes.counting(conn, row["id"], requester)
+    return votes.recorded(conn, row["id"])
 
 
 def _resolution(row: RowMapping) -> Resolution | None:
@@ -133,4 +170,6 @@ def _resolution(row: RowMapping) -> Resolution | None:
         by=actor_of(row),
         at_ms=row["at_ms"],
         note=row["note"],
+        terms=load(GrantTerms, row["terms"]) if row["terms"] else None,
+        reason=DenialReason(row["reason"]) if row["reason"] else None,
     )

@@ -6,21 +6,26 @@ guarded statement decides), reminders and notices do not.
 """
 
 from core.store.claims import claim, next_due, reconcile
+from core.store.copies import asked_at, members
 from core.store.drafts import OutboxItem
 from core.store.queue import enqueue_notice
-from core.store.reports import drop, retry, sent
+from core.store.reports import drop, relocate, retry, sent, sent_group
 from core.store.states import OutboxKind
 from core.store.surfaces import open_surfaces
 
 __all__ = [
     "OutboxItem",
     "OutboxKind",
+    "asked_at",
     "claim",
     "drop",
     "enqueue_notice",
+    "members",
     "next_due",
     "open_surfaces",
     "reconcile",
+    "relocate",
     "retry",
     "sent",
+    "sent_group",
 ]

@@ -67,4 +67,6 @@ def _why(decision: RowMapping) -> str:
         return f"{who} denied it" + (f": {decision['note']}" if decision["note"] else ".")
     if reason is DenialReason.APPROVAL_TIMEOUT:
         return "Nobody answered before the deadline."
+    if reason is DenialReason.UNDELIVERED:
+        return "No copy of the question reached anybody, so nobody was asked."
     return decision["note"] or "It was cancelled before anybody answered."

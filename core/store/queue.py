@@ -20,7 +20,11 @@ _INSERT = insert(outbox).on_conflict_do_nothing().returning(outbox.c.id)
 def enqueue_prompts(
     conn: Connection, approval_id: ApprovalId, prompts: Sequence[PromptDraft], now: int
 ) -> None:
-    """Enqueue the prompts of an approval that this transaction creates."""
+    """Enqueue the prompts of an approval whose clock this transaction starts at ``now``.
+
+    Those of later steps lie there from the beginning and become due in their time, so a restart
+    changes nothing.
+    """
     rows = [
         item_row(OutboxKind.PROMPT, approval_id, prompt, f"prompt:{approval_id}:{number}", now)
         for number, prompt in enumerate(prompts)
@@ -45,16 +49,17 @@ def enqueue_notice(
 def item_row(
     kind: OutboxKind, approval_id: str | None, draft: PromptDraft, key: str, now: int
 ) -> dict[str, object]:
-    """Return the columns of a fresh item, due at once; ``key`` makes it unique for ever."""
+    """Return the columns of a fresh item; ``key`` makes it unique for ever."""
     return {
         "approval_id": approval_id,
         "channel": draft.target.channel,
         "target": dump(draft.target),
+        "step": draft.step,
         "kind": kind.value,
         "payload": draft.payload,
         "state": OutboxState.READY.value,
         "attempts": 0,
-        "due_ms": now,
+        "due_ms": now + draft.after_ms,
         "uncertain": 0,
         "idem_key": key,
         "created_ms": now,

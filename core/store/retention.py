@@ -1,4 +1,7 @@
-"""Forget what is old and over: never a pending approval, an open run, an unacknowledged event."""
+"""Forget what is old and over: never a pending approval, an open run, an unacknowledged event.
+
+Grants that ended are forgotten as well; those that still hold stay, however old.
+"""
 
 from sqlalchemy import Connection, Integer, Table, Text, bindparam, delete, exists, select
 
@@ -8,13 +11,18 @@ from core.store.tables import (
     IS_STALE_PROMPT,
     approvals,
     decisions,
+    grants,
     inbound,
     outbox,
+    pairings,
     questions,
     requests,
     runs,
     session_events,
+    session_settings,
     sessions,
+    threads,
+    votes,
 )
 
 _BEFORE = bindparam("p_before", type_=decisions.c.at_ms.type)
@@ -39,6 +47,7 @@ _IDS = bindparam("p_ids", type_=Text, expanding=True)
 _FORGET: tuple[tuple[Table, str], ...] = (
     (outbox, "approval_id"),
     (inbound, "approval_id"),
+    (votes, "approval_id"),
     (requests, "run_id"),
     (runs, "id"),
     (decisions, "approval_id"),
@@ -54,6 +63,22 @@ _old_events = (
 )
 _DELETE_EVENT = delete(session_events).where(
     session_events.c.session == bindparam("p_session"), session_events.c.seq == bindparam("p_seq")
+)
+_DELETE_GRANTS = delete(grants).where(
+    (grants.c.revoked_ms < _BEFORE)
+    | (grants.c.expires_ms < _BEFORE)
+    | ((grants.c.uses_left == 0) & (grants.c.used_ms < _BEFORE))
+)
+_lives = exists().where(
+    session_settings.c.session == threads.c.session, session_settings.c.at_ms >= _BEFORE
+)
+_DELETE_SURROUNDINGS = (
+    delete(pairings).where(pairings.c.expires_ms < _BEFORE),
+    delete(threads).where(threads.c.at_ms < _BEFORE, ~_lives),
+    # What a person set for a session may be stricter than the configuration: it stays.
+    delete(session_settings).where(
+        session_settings.c.at_ms < _BEFORE, session_settings.c.overrides.is_(None)
+    ),
 )
 
 
@@ -71,4 +96,6 @@ def prune(conn: Connection, before_ms: int, limit: int = 500) -> int:
     told = [{"p_session": row.session, "p_seq": row.seq} for row in conn.execute(_old_events, old)]
     if told:
         conn.execute(_DELETE_EVENT, told)
+    for statement in (_DELETE_GRANTS, *_DELETE_SURROUNDINGS):
+        conn.execute(statement, {"p_before": before_ms})
     return len(ids) + len(told)

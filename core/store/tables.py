@@ -47,8 +47,12 @@ approvals = Table(
     Column("text", Text, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("deadline_ms", BigInteger, nullable=False),
-    Column("remind_every_ms", BigInteger),
+    Column("timeout_ms", BigInteger, nullable=False),
+    Column("delivered_ms", BigInteger),  # the first confirmed copy: the time to answer starts here
     Column("remind_at_ms", BigInteger),
+    Column("quorum", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("behind", Text),  # the identical question that is asked first
 )
 
 # Apart from ``approvals``: an engine writes a whole row anew for each change of state, and these
@@ -61,6 +65,9 @@ questions = Table(
     Column("evaluation", Text, nullable=False),
     Column("requester", Text, nullable=False),
     Column("origin", Text),
+    Column("reminders", Text, nullable=False),  # JSON: ms after the clock's start, ascending
+    Column("local", Integer, nullable=False),  # 1: somebody may answer who needs no prompt
+    Column("ladder", Text),  # JSON: the prompts of a question that waits behind another
 )
 
 decisions = Table(
@@ -70,6 +77,7 @@ decisions = Table(
     Column("state", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("reply", Text),
+    Column("terms", Text),
     Column("reason", Text),
     Column("channel", Text),
     Column("account", Text),
@@ -77,6 +85,73 @@ decisions = Table(
     Column("note", Text, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
     Column("owed", Integer, nullable=False),  # 1: allow-always not yet in the approvals file
+)
+
+# One row a person and question: two accounts of one person are one vote.
+votes = Table(
+    "votes",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("person", Text, primary_key=True),
+    Column("channel", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("reply", Text, nullable=False),
+    Column("terms", Text),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("revoked_ms", BigInteger),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("linked_ms", BigInteger, nullable=False),
+)
+
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("code_hash", Text, primary_key=True),  # SHA-256: the code itself is shown once
+    Column("person", Text, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+)
+
+pair_tries = Table(
+    "pair_tries",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("tries", Integer, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+)
+
+grants = Table(
+    "grants",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("approval_id", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("session", Text),  # null: every session of the agent
+    Column("promise", Text, nullable=False),  # JSON: what the prompt said would be stored
+    Column("channel", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("uses_left", BigInteger),
+    Column("used_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
 )
 
 inbound = Table(
@@ -128,6 +203,26 @@ sessions = Table(
     Column("acked_seq", BigInteger, nullable=False),
 )
 
+# What a session remembers: the chat that it came from, and what /exec and /elevated set for it.
+session_settings = Table(
+    "session_settings",
+    metadata,
+    Column("session", Text, primary_key=True),
+    Column("origin", Text),
+    Column("overrides", Text),
+    Column("set_by", Text),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("session", Text, primary_key=True),
+    Column("place", Text, primary_key=True),  # the target without its thread
+    Column("thread", Text, nullable=False),  # the target that was opened for the session there
+    Column("at_ms", BigInteger, nullable=False),
+)
+
 session_events = Table(
     "session_events",
     metadata,
@@ -147,6 +242,7 @@ outbox = Table(
     Column("prompt_id", BigInteger),  # the copy that an edit or a reminder belongs to
     Column("channel", Text, nullable=False),
     Column("target", Text, nullable=False),
+    Column("step", Integer, nullable=False),  # of the escalation ladder; 0 is asked at once
     Column("kind", Text, nullable=False),
     Column("payload", Text, nullable=False),
     Column("state", Text, nullable=False),
@@ -191,10 +287,24 @@ def _partial(name: str, column: Column[int], where: str) -> None:
 
 _partial("approvals_due", approvals.c.deadline_ms, "state = 'pending'")
 _partial("approvals_reminds", approvals.c.remind_at_ms, "state = 'pending'")
+Index(
+    "approvals_alike",
+    approvals.c.digest,
+    sqlite_where=text("state = 'pending'"),
+    postgresql_where=text("state = 'pending'"),
+)
+Index(
+    "approvals_behind",
+    approvals.c.behind,
+    sqlite_where=text("state = 'pending' AND behind IS NOT NULL"),
+    postgresql_where=text("state = 'pending' AND behind IS NOT NULL"),
+)
 _partial("decisions_owed", decisions.c.at_ms, "owed = 1")
 _partial("runs_open", runs.c.created_ms, "state IN ('queued', 'started')")
 _partial("outbox_due", outbox.c.due_ms, "state IN ('ready', 'sending')")
 _partial("outbox_stale", outbox.c.id, "state = 'stale'")
+_partial("grants_live", grants.c.created_ms, "revoked_ms IS NULL")
+Index("accounts_person", accounts.c.person)
 Index("approvals_created", approvals.c.created_ms)
 Index("decisions_at", decisions.c.at_ms)
 Index("runs_created", runs.c.created_ms)
@@ -205,6 +315,7 @@ Index("outbox_message", outbox.c.message)
 # A planner uses a partial index only for a condition that it can prove while planning, so these
 # conditions carry their constants instead of bound parameters.
 IS_PENDING: Final = text("approvals.state = 'pending'")
+HAS_LEADER: Final = text("approvals.behind IS NOT NULL")
 IS_OPEN_RUN: Final = text("runs.state IN ('queued', 'started')")
 IS_OPEN_ITEM: Final = text("outbox.state IN ('ready', 'sending')")
 IS_SHOWN_PROMPT: Final = text("(outbox.kind = 'prompt' AND outbox.state = 'sent')")

@@ -33,6 +33,10 @@ class MemoryWorld:
         """Press a button."""
         await self.memory.press(message, reply, PERSON)
 
+    async def press_choice(self, label: str) -> None:
+        """Press a button under a reply."""
+        await self.memory.press_choice(self.target, label, PERSON)
+
     async def type(self, text: str) -> None:
         """Type a message."""
         await self.memory.say(self.target, text, PERSON)
@@ -44,8 +48,8 @@ class MemoryWorld:
     async def shows(self, message: str, words: str) -> None:
         """Look at a message."""
         shown = self.memory.shown[message]
-        texts = [card.headline.text for card in [shown.outcome] if card]
-        texts += [card.code for card in [shown.prompt] if card]
+        texts = [card.headline.text for card in shown.outcomes.values()]
+        texts += [card.code for card in shown.prompts.values()]
         texts += [card.text.text for card in [shown.notice] if card]
         assert any(words in text for text in texts)
 

@@ -41,6 +41,10 @@ class TerminalWorld:
         """Type the letter that stands for a button."""
         await self.type(_LETTERS[reply])
 
+    async def press_choice(self, label: str) -> None:
+        """Type what a choice stands for; a terminal has no second step."""
+        await self.type(f"/approve {ID} {label.replace(' ', '')}")
+
     async def type(self, text: str) -> None:
         """Type a line."""
         os.write(self.master, f"{text}\n".encode())
@@ -82,6 +86,8 @@ async def world() -> AsyncIterator[TerminalWorld]:
 
 class TestTerminal(ChannelContract):
     """The contract, on a pseudo-terminal."""
+
+    two_steps = groups = threads = False
 
     async def test_a_letter_with_two_prompts_open_answers_none(
         self, world: TerminalWorld, inbox: RecordingInbox

@@ -4,12 +4,14 @@ import asyncio
 
 import pytest
 
+from channels.base import Groups, Threads
 from channels.cards import NoticeCard, build_outcome, build_prompt
-from channels.commands import Approve, Malformed, PendingList
+from channels.commands import Approve, Choose, Malformed, PendingList
 from core.approvals.rendering import redact
 from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.identity import Target
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox, World
+from tests.contracts.channel_world import CHOICES, RecordingInbox, World
 
 
 class ChannelContract:
@@ -29,6 +31,48 @@ class ChannelContract:
         assert inbound.actor.channel == world.channel.name
         assert inbound.actor.account
         assert inbound.place.channel == world.channel.name
+        await world.told("Allowed once: 7K3F9Q.")
+        await world.channel.stop()
+
+    two_steps = True
+    """Whether "Always allow…" asks how long before it decides; a terminal has no second step."""
+    groups = True
+    """Whether the channel can show several prompts in one message."""
+    threads = True
+    """Whether the channel can open a thread for a session."""
+
+    async def test_each_button_is_pressed(self, world: World, inbox: RecordingInbox) -> None:
+        """Each button of a prompt arrives as what it says, with the message that was pressed."""
+        await world.channel.start(inbox)
+        for number, reply in enumerate(ApprovalReply, 1):
+            message = await world.channel.post(world.target, build_prompt(approval()))
+            await world.press(message, reply)
+            inbound = (await inbox.take(number))[-1]
+
+            second = self.two_steps and reply is ApprovalReply.ALLOW_ALWAYS
+            assert inbound.command == (Choose(ID) if second else Approve(ID, reply))
+            outcome = build_outcome(approval(resolution=resolved()))
+            await world.channel.update(world.target, message, outcome)
+        await world.channel.stop()
+
+    @pytest.mark.parametrize("number", range(len(CHOICES)))
+    async def test_always_allow_shows_what_is_stored_and_for_how_long(
+        self, world: World, inbox: RecordingInbox, number: int
+    ) -> None:
+        """Behind "Always allow…" stands what would be stored; each choice is one answer."""
+        if not self.two_steps:
+            return
+        choice = CHOICES[number]
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.press(message, ApprovalReply.ALLOW_ALWAYS)
+        await world.told("Always allow would store: /usr/bin/ls")
+        await world.press_choice(choice.label)
+
+        inbound = (await inbox.take(2))[-1]
+
+        assert choice.command == inbound.command
+        assert "" == inbound.replied_to
         await world.told("Allowed once: 7K3F9Q.")
         await world.channel.stop()
 
@@ -177,6 +221,58 @@ class ChannelContract:
         (inbound,) = await inbox.take()
         assert inbound.command == Approve("2mzz8x", ApprovalReply.ALLOW_ONCE)
         await world.channel.stop()
+
+    async def test_a_group_shows_each_prompt_with_its_own_buttons(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """Several prompts in one message end one by one, and the others stay open."""
+        channel = world.channel
+        assert isinstance(channel, Groups) is self.groups
+        if not isinstance(channel, Groups):
+            return
+        await channel.start(inbox)
+        first, second = build_prompt(approval()), build_prompt(approval(id=OTHER_ID))
+        assert channel.fits((first, second))
+        message = await channel.post_group(world.target, (first, second))
+        await world.shows(message, "7K3F9Q")
+        await world.shows(message, "2MZZ8X")
+
+        ended = build_outcome(approval(resolution=resolved()))
+        await channel.update_group(world.target, message, (ended, second))
+        await world.shows(message, "Allowed once by Ana")
+        assert world.can_press(message)
+
+        last = build_outcome(approval(id=OTHER_ID, resolution=resolved(ApprovalState.DENIED, None)))
+        await channel.update_group(world.target, message, (ended, last))
+        await world.shows(message, "Denied by Ana")
+        assert not world.can_press(message)
+        await channel.stop()
+
+    async def test_a_group_that_is_too_long_does_not_fit(self, world: World) -> None:
+        """What one message cannot show in full is never grouped."""
+        channel = world.channel
+        if isinstance(channel, Groups):
+            long = build_prompt(approval(plan(text="echo " + "x" * 50_000)))
+            assert not channel.fits((long, build_prompt(approval(id=OTHER_ID))))
+
+    async def test_a_session_has_its_own_thread(self, world: World, inbox: RecordingInbox) -> None:
+        """A prompt in an opened thread is shown, and brought to its end there."""
+        channel = world.channel
+        assert isinstance(channel, Threads) is self.threads
+        if not isinstance(channel, Threads):
+            return
+        await channel.start(inbox)
+        place = await channel.open_thread(self.thread_parent(world), redact("Session main"))
+        message = await channel.post(place, build_prompt(approval()))
+        await channel.update(place, message, build_outcome(approval(resolution=resolved())))
+
+        assert place.channel == world.target.channel
+        assert place != self.thread_parent(world)
+        await channel.stop()
+
+    def thread_parent(self, world: World) -> Target:
+        """Return the place that threads are opened in."""
+        return world.target
 
     async def test_check_follows_start_and_stop(self, world: World, inbox: RecordingInbox) -> None:
         """Health is good only between start and stop."""

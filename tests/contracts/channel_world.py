@@ -5,12 +5,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from channels.base import Channel, Inbound, Reply, Tone
-from channels.commands import Malformed
+from channels.base import Channel, Choice, Inbound, Reply, Tone
+from channels.commands import Approve, Choose, Malformed
 from core.approvals.rendering import redact
 from core.errors import SaysoError
-from core.model.approval import ApprovalReply
+from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target
+from tests.contracts.channel_examples import ID
+
+_ALWAYS = ApprovalReply.ALLOW_ALWAYS
+CHOICES = (
+    Choice("Always", Approve(ID, _ALWAYS)),
+    Choice("30 min", Approve(ID, _ALWAYS, terms=HALF_HOUR)),
+    Choice("This session", Approve(ID, _ALWAYS, terms=THIS_SESSION)),
+)
+"""What the inbox of these tests offers behind "Always allow…"."""
 
 
 @dataclass(slots=True)
@@ -32,6 +41,8 @@ class RecordingInbox:
         self.arrived.set()
         if isinstance(inbound.command, Malformed):
             return Reply(redact(inbound.command.usage), Tone.REFUSED)
+        if isinstance(inbound.command, Choose):
+            return Reply(redact("Always allow would store: /usr/bin/ls"), Tone.INFO, CHOICES)
         return Reply(redact("Allowed once: 7K3F9Q."), Tone.OK)
 
     async def take(self, number: int = 1, seconds: float = 10.0) -> list[Inbound]:
@@ -50,7 +61,10 @@ class World(Protocol):
     target: Target
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
-        """Press a prompt's button, or do what stands for it."""
+        """Press a prompt's button, or do what stands for it; allow-always is "Always allow…"."""
+
+    async def press_choice(self, label: str) -> None:
+        """Press the button with this label under the newest reply that has it."""
 
     async def type(self, text: str) -> None:
         """Type a line into the place of the prompts."""

@@ -2,8 +2,8 @@
 
 In a test: ``async with SlackServer() as server``. As a process of its own, which outlives gateways:
 ``python -m tests.emulators.slack --port 0`` prints its port and tokens as JSON and takes
-``/control/press``, ``say``, ``slash``, ``messages``, ``whispers``, ``deliveries``, ``fault``,
-``hang_up``, ``listen`` and ``calls``.
+``/control/press``, ``press_choice``, ``say``, ``slash``, ``messages``, ``whispers``,
+``deliveries``, ``fault``, ``hang_up``, ``listen``, ``group`` and ``calls``.
 """
 
 import argparse
@@ -21,8 +21,10 @@ from tests.emulators.slack_control import Controls
 from tests.emulators.slack_delivery import Deliverer
 from tests.emulators.slack_methods import call
 from tests.emulators.slack_people import People
-from tests.emulators.slack_rules import MAX_RESPONSES, Json, Refusal, check_blocks
+from tests.emulators.slack_rules import Json, Refusal
 from tests.emulators.slack_state import SlackState
+
+_OK, _BAD = 200, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ class SlackServer:
         if fault is not None and fault.kind is FaultKind.LOSE:
             await self.state.notify()
             _drop(request)
-        return await self._answered(method, arguments, web.json_response({"ok": True, **result}))
+        given = {"X-OAuth-Scopes": ",".join(sorted(self.state.scopes))}
+        response = web.json_response({"ok": True, **result}, headers=given)
+        return await self._answered(method, arguments, response)
 
     async def _answered(
         self, method: str, arguments: Json, response: web.Response, error: str = ""
@@ -135,17 +139,12 @@ class SlackServer:
         return socket
 
     async def _respond(self, request: web.Request) -> web.Response:
-        token = request.match_info["token"]
-        used = self.state.responses.get(token)
-        if used is None or used >= MAX_RESPONSES:
-            return web.Response(status=404, text="expired_url")
-        self.state.responses[token] = used + 1
-        body = await request.json()
+        token, body = request.match_info["token"], await request.json()
         try:
-            check_blocks(body.get("blocks", []))
+            self.state.answers.take(token, body, self.state.new_ts())
         except Refusal as refusal:
-            return web.Response(status=400, text=refusal.error)
-        self.state.whispers.append(body)
+            status = refusal.status if refusal.status != _OK else _BAD
+            return web.Response(status=status, text=refusal.error)
         await self.state.notify()
         return web.Response(text="ok")
 

@@ -20,7 +20,7 @@ class Controls:
     async def act(self, action: str, body: Json) -> object:
         """Carry out one action."""
         match action:
-            case "press" | "slash" | "say":
+            case "press" | "press_choice" | "slash" | "say":
                 return await self._person(action, body)
             case "messages":
                 return list(self.people.state.place(body["channel"]).messages.values())
@@ -35,6 +35,8 @@ class Controls:
         match action:
             case "press":
                 return _told(await self.people.press(**body))
+            case "press_choice":
+                return _told(await self.people.press_choice(**body))
             case "slash":
                 return _told(await self.people.slash(**body))
             case _:
@@ -49,6 +51,8 @@ class Controls:
                 await self.people.delivery.hang_up(**body)
             case "listen":
                 self.people.delivery.request_url = body["url"]
+            case "group":
+                self.people.state.user_groups[body["group"]] = set(body["members"])
             case _:
                 raise web.HTTPNotFound(text=f"no control {action}")
         return True

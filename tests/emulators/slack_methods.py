@@ -12,12 +12,13 @@ _PAGES = {"channel", "oldest", "latest", "inclusive", "limit", "cursor", "includ
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One method: what carries it out, the scope it needs, the arguments it takes."""
+    """One method: what carries it out, the scope it needs, the arguments it takes, its rate."""
 
     run: Callable[[SlackState, Json], Json]
     scope: str
     arguments: frozenset[str]
     as_json: bool = False
+    per_minute: int = 0
 
 
 def call(state: SlackState, name: str, token: str, arguments: Json, *, as_json: bool) -> Json:
@@ -33,6 +34,8 @@ def call(state: SlackState, name: str, token: str, arguments: Json, *, as_json: 
         raise Refusal("invalid_arguments", unknown=sorted(unknown))
     if method.as_json and not as_json:
         raise Refusal("invalid_post_type")
+    if method.per_minute:
+        state.rate(name, method.per_minute)
     return method.run(state, arguments)
 
 
@@ -66,7 +69,6 @@ def _update(state: SlackState, arguments: Json) -> Json:
     if message["user"] != state.bot_user:
         raise Refusal("cant_update_message")
     _check_layout(arguments)
-    state.spend(place)
     message.update(text=arguments["text"], blocks=arguments.get("blocks", []))
     message["edited"] = {"user": state.bot_user, "ts": message["ts"]}
     return {"channel": place.id, "ts": message["ts"], "text": arguments["text"]}
@@ -77,8 +79,25 @@ def _whisper(state: SlackState, arguments: Json) -> Json:
     if arguments.get("user") not in place.members:
         raise Refusal("user_not_in_channel")
     _check_layout(arguments)
-    state.whispers.append(dict(arguments))
-    return {"message_ts": f"1.{state.number():06d}"}
+    ts = state.new_ts()
+    state.whispers.append({**arguments, "message_ts": ts})
+    return {"message_ts": ts}
+
+
+def _user(state: SlackState, arguments: Json) -> Json:
+    account = arguments.get("user", "")
+    if account not in {*state.members, state.bot_user}:
+        raise Refusal("user_not_found")
+    told = {"id": account, "team_id": state.team, "name": account.lower()}
+    flags = {"deleted": account in state.deactivated, "is_bot": account == state.bot_user}
+    return {"user": told | flags}
+
+
+def _group(state: SlackState, arguments: Json) -> Json:
+    members = state.user_groups.get(arguments.get("usergroup", ""))
+    if members is None:
+        raise Refusal("no_such_subteam")
+    return {"users": sorted(members)}
 
 
 def _open(state: SlackState, arguments: Json) -> Json:
@@ -131,6 +150,7 @@ def _check_layout(arguments: Json) -> None:
         check_blocks(arguments["blocks"])
 
 
+_TIER_2, _TIER_3, _TIER_4 = 20, 50, 100
 _KEPT = ("text", "blocks", "metadata", "thread_ts", "mrkdwn", "parse", "link_names")
 _POSTED = _LAYOUT | {"channel", "thread_ts", "mrkdwn", "metadata", "unfurl_links", "unfurl_media"}
 
@@ -139,13 +159,28 @@ METHODS: dict[str, Method] = {
     "apps.connections.open": Method(lambda *_: {}, "", frozenset({"token"})),
     "chat.postMessage": Method(_post, "chat:write", frozenset(_POSTED), as_json=True),
     "chat.update": Method(
-        _update, "chat:write", frozenset(_LAYOUT | {"channel", "ts", "metadata"}), as_json=True
+        _update,
+        "chat:write",
+        frozenset(_LAYOUT | {"channel", "ts", "metadata"}),
+        as_json=True,
+        per_minute=_TIER_3,
     ),
     "chat.postEphemeral": Method(
         _whisper, "chat:write", frozenset(_LAYOUT | {"channel", "user", "thread_ts"}), as_json=True
     ),
-    "conversations.open": Method(_open, "im:write", frozenset({"users", "return_im"})),
-    "conversations.history": Method(_history, "", frozenset(_PAGES)),
-    "conversations.replies": Method(_replies, "", frozenset(_PAGES | {"ts"})),
+    "conversations.open": Method(
+        _open, "im:write", frozenset({"users", "return_im"}), per_minute=_TIER_3
+    ),
+    "conversations.history": Method(_history, "", frozenset(_PAGES), per_minute=_TIER_3),
+    "conversations.replies": Method(_replies, "", frozenset(_PAGES | {"ts"}), per_minute=_TIER_3),
+    "users.info": Method(
+        _user, "users:read", frozenset({"user", "include_locale"}), per_minute=_TIER_4
+    ),
+    "usergroups.users.list": Method(
+        _group,
+        "usergroups:read",
+        frozenset({"usergroup", "include_disabled", "team_id"}),
+        per_minute=_TIER_2,
+    ),
 }
 """What the bot may call; any other argument is refused, to catch mistakes."""

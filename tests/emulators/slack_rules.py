@@ -13,6 +13,7 @@ MAX_TEXT = 40_000
 MAX_RESPONSES = 5
 
 _STYLES = ("primary", "danger")
+_ADDRESS = re.compile(r"https?://[^\s<>]+")
 _EVENT_TYPE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,79}")
 
 
@@ -36,6 +37,11 @@ def units(text: str) -> int:
 def escaped(text: str) -> str:
     """Return text as Slack keeps it and sends it in events."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def linked(kept: str) -> str:
+    """Return kept text with links made of addresses, as a client sends it."""
+    return _ADDRESS.sub(r"<\g<0>>", kept)
 
 
 def check_blocks(blocks: object) -> None:
@@ -85,9 +91,13 @@ def texts(value: object) -> Iterator[tuple[str, str]]:
 
 
 def buttons(blocks: list[Json]) -> list[Json]:
-    """Return the buttons of a message."""
-    rows = [block["elements"] for block in blocks if block["type"] == "actions"]
-    return [button for row in rows for button in row]
+    """Return the buttons of a message, each with the block that it stands in."""
+    rows = [block for block in blocks if block["type"] == "actions"]
+    return [
+        {**button, "block_id": row.get("block_id", f"b{number}")}
+        for number, row in enumerate(rows)
+        for button in row["elements"]
+    ]
 
 
 def _bad(words: str, at: str) -> Refusal:

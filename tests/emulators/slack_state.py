@@ -1,18 +1,43 @@
 """Keep what Slack keeps: members, conversations, messages and who may do what."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from tests.emulators.slack_rules import Json, Refusal, buttons, escaped
+from tests.emulators.slack_answers import AnswerAddresses
+from tests.emulators.slack_rules import Json, Refusal, buttons, escaped, linked
 
 SCOPES = frozenset(("chat:write", "commands", "im:write", "im:history", "app_mentions:read")) | {
     "channels:history",
     "groups:history",
+    "users:read",
+    "usergroups:read",
 }
+COMMANDS = ("approve", "pending", "history", "run", "tail", "stop", "exec", "elevated", "pair")
 _BURST = 4
+
+
+@dataclass(slots=True)
+class Rate:
+    """What is left of a method's calls, over the whole workspace."""
+
+    per_minute: int
+    left: float
+    filled: float = field(default_factory=time.monotonic)
+
+    def spend(self) -> None:
+        """Count one call, or refuse."""
+        now = time.monotonic()
+        per_second = self.per_minute / 60
+        self.left = min(self.per_minute, self.left + (now - self.filled) * per_second)
+        self.filled = now
+        if self.left < 1:
+            wait = math.ceil((1 - self.left) / per_second)
+            raise Refusal("ratelimited", 429, retry_after=wait)
+        self.left -= 1
 
 
 @dataclass(slots=True)
@@ -40,19 +65,26 @@ class SlackState:
     bot: str = "B0SAYSO01"
     name: str = "sayso"
     scopes: set[str] = field(default_factory=lambda: set(SCOPES))
-    commands: set[str] = field(default_factory=lambda: {"/approve", "/pending"})
+    commands: set[str] = field(default_factory=lambda: {f"/{name}" for name in (*COMMANDS, "help")})
     members: set[str] = field(default_factory=lambda: {"U0ANA0001", "U0BOB0001"})
+    deactivated: set[str] = field(default_factory=set)
+    user_groups: dict[str, set[str]] = field(default_factory=lambda: {"S0LEADS01": {"U0BOB0001"}})
     places: dict[str, Place] = field(default_factory=dict)
     dms: dict[str, str] = field(default_factory=dict)
-    whispers: list[Json] = field(default_factory=list)
-    responses: dict[str, int] = field(default_factory=dict)
+    answers: AnswerAddresses = field(default_factory=AnswerAddresses)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _rates: dict[str, Rate] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
         members = {*self.members, self.bot_user}
         self.places["C0OPS0001"] = Place("C0OPS0001", members)
         self.places["C0OTHER01"] = Place("C0OTHER01", set(self.members))
+
+    @property
+    def whispers(self) -> list[Json]:
+        """Return what single members were shown alone, oldest first."""
+        return self.answers.whispers
 
     async def notify(self) -> None:
         """Wake whoever waits for a change."""
@@ -71,6 +103,14 @@ class SlackState:
     def number(self) -> int:
         """Return the next number."""
         return next(self._numbers)
+
+    def new_ts(self) -> str:
+        """Return the next timestamp."""
+        return f"{int(time.time())}.{self.number():06d}"
+
+    def rate(self, method: str, per_minute: int) -> None:
+        """Count a call against its method's tier, or refuse."""
+        self._rates.setdefault(method, Rate(per_minute, per_minute)).spend()
 
     def place(self, channel: str) -> Place:
         """Return a conversation, or refuse."""
@@ -110,10 +150,7 @@ class SlackState:
         Raises:
             LookupError: the message has no such button.
         """
-        for button in buttons(self.message(channel, ts).get("blocks", [])):
-            if name in (button["text"]["text"], button["action_id"]):
-                return button
-        raise LookupError(f"message {ts} has no button {name!r}")
+        return named_button(self.message(channel, ts), name)
 
     def spend(self, place: Place) -> None:
         """Count one message against a channel's rate: one a second, in short bursts."""
@@ -126,7 +163,7 @@ class SlackState:
 
     def add(self, place: Place, user: str, content: Json) -> Json:
         """Keep a new message."""
-        ts = f"{int(time.time())}.{self.number():06d}"
+        ts = self.new_ts()
         message = {"type": "message", "user": user, "ts": ts, **content}
         parent = place.messages.get(str(content.get("thread_ts", "")))
         if "thread_ts" in content and parent is None:
@@ -142,6 +179,18 @@ class SlackState:
         place = self.place(channel)
         if user not in place.members:
             raise LookupError(f"{user} is not in {channel}")
-        kept = escaped(text).replace(f"@{self.name}", f"<@{self.bot_user}>")
+        kept = linked(escaped(text)).replace(f"@{self.name}", f"<@{self.bot_user}>")
         more = {"thread_ts": thread} if thread else {}
         return self.add(place, user, {"text": kept, "client_msg_id": str(self.number()), **more})
+
+
+def named_button(message: Json, name: str) -> Json:
+    """Return a message's button, by label or action id.
+
+    Raises:
+        LookupError: the message has no such button.
+    """
+    for button in buttons(message.get("blocks", [])):
+        if name in (button["text"]["text"], button["action_id"]):
+            return button
+    raise LookupError(f"message {message.get('ts', '')} has no button {name!r}")

@@ -2,7 +2,7 @@
 
 In a test: ``async with TelegramServer() as server``. As a process of its own, which outlives
 gateways: ``python -m tests.emulators.telegram --port 0`` prints ``{"port": …, "token": …}`` and
-takes ``/control/press``, ``say``, ``messages``, ``presses``, ``updates``, ``fault`` and ``calls``.
+takes what ``telegram_control`` lists.
 """
 
 import argparse
@@ -16,6 +16,8 @@ from typing import Any, Self
 from aiohttp import web
 
 from tests.emulators.faults import Fault, FaultKind, FaultQueue
+from tests.emulators.telegram_control import Controls
+from tests.emulators.telegram_delivery import Delivery
 from tests.emulators.telegram_methods import METHODS, PARAMETERS
 from tests.emulators.telegram_rules import Refusal, bad
 from tests.emulators.telegram_state import Json, TelegramState
@@ -38,8 +40,13 @@ class TelegramServer:
     port: int = 0
     faults: FaultQueue = field(default_factory=FaultQueue)
     calls: list[Call] = field(default_factory=list)
+    delivery: Delivery = field(init=False)
+    _delivering: asyncio.Task[None] | None = None
     _poll: asyncio.Event | None = None
     _runner: web.AppRunner | None = None
+
+    def __post_init__(self) -> None:
+        self.delivery = Delivery(self.state)
 
     @property
     def url(self) -> str:
@@ -55,24 +62,40 @@ class TelegramServer:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_route("*", "/bot{token}/{method}", self._bot_api)
-        app.router.add_post("/control/{action}", self._control)
+        app.router.add_post("/control/{action}", Controls(self).handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
         await site.start()
         self.port = self._runner.addresses[0][1]
+        self._delivering = asyncio.create_task(self.delivery.run())
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         if self._poll is not None:
             self._poll.set()
             await self.state.notify()
+        if self._delivering is not None:
+            self._delivering.cancel()
+            await asyncio.gather(self._delivering, return_exceptions=True)
         if self._runner is not None:
             await self._runner.cleanup()
 
     async def press(self, chat: int, message: int, user: int, button: str) -> str:
         """Press a button, named by its label or data; return the query id."""
         query = self.state.press(chat, message, user, button)
+        await self.state.notify()
+        return query
+
+    async def press_choice(self, chat: int, user: int, label: str) -> str:
+        """Press a choice in the newest message that offers it; return the query id."""
+        query = self.state.press_choice(chat, user, label)
+        await self.state.notify()
+        return query
+
+    async def press_old(self, chat: int, message: int, user: int, data: str) -> str:
+        """Press a button that an edit took away, as a client can that has not seen the edit."""
+        query = self.state.press_data(self.state.message(chat, message), user, data)
         await self.state.notify()
         return query
 
@@ -122,9 +145,14 @@ class TelegramServer:
             raise bad(f"unknown parameters {sorted(unknown)}")
         if method == "getUpdates":
             return await self._get_updates(parameters)
+        if method == "setWebhook":
+            self.delivery.at_webhook()
         return METHODS[method](self.state, parameters)
 
     async def _get_updates(self, parameters: dict[str, str]) -> list[Json]:
+        if self.state.webhook.url:
+            words = "can't use getUpdates method while webhook is active; use deleteWebhook first"
+            raise Refusal(409, f"Conflict: {words}")
         offset, limit = int(parameters.get("offset", 0)), int(parameters.get("limit", 100))
         if "allowed_updates" in parameters:
             self.state.allowed = json.loads(parameters["allowed_updates"])
@@ -145,46 +173,6 @@ class TelegramServer:
         if mine.is_set():
             raise Refusal(409, "Conflict: terminated by other getUpdates request")
         return self.state.take(offset, limit)
-
-    async def _control(self, request: web.Request) -> web.Response:
-        action = request.match_info["action"]
-        body = await request.json()
-        if action == "press":
-            return _json(await self.press(**body))
-        if action == "say":
-            return _json(await self.say(**body))
-        if action == "press_old":
-            # A client that has not seen the edit yet still shows the buttons.
-            message = self.state.message(body["chat"], body["message"])
-            query = self.state.press_data(message, body["user"], body["data"])
-            await self.state.notify()
-            return _json(query)
-        look = _LOOKS.get(action)
-        if look is None:
-            raise web.HTTPNotFound(text=f"no control {action}")
-        return _json(look(self, body))
-
-
-def _look_at_press(server: TelegramServer, body: Json) -> Json:
-    press = server.state.presses[body["query"]]
-    return {"answered": press.answered, "text": press.text, "alert": press.alert}
-
-
-def _add_fault(server: TelegramServer, body: Json) -> bool:
-    times = body.pop("times", 1)
-    server.faults.add(Fault(FaultKind(body.pop("kind")), **body), times)
-    return True
-
-
-_LOOKS: dict[str, Callable[[TelegramServer, Json], object]] = {
-    "messages": lambda server, body: server.messages(body["chat"]),
-    "presses": _look_at_press,
-    "updates": lambda server, body: server.state.updates,
-    "fault": _add_fault,
-    "calls": lambda server, body: [
-        [one.method, one.parameters, one.status] for one in server.calls
-    ],
-}
 
 
 async def _parameters(request: web.Request) -> dict[str, str]:

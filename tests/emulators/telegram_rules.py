@@ -3,13 +3,23 @@
 import json
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 MAX_TEXT = 4096
 MAX_CAPTION = 1024
 MAX_CALLBACK_DATA = 64
 MAX_ANSWER = 200
 MAX_ENTITIES = 100
+MAX_BUTTONS = 100
+MAX_PER_ROW = 8
+MAX_TOPIC_NAME = 128
+WEBHOOK_PORTS = (443, 80, 88, 8443)
 
+MAX_COMMANDS = 100
+MAX_DESCRIPTION = 256
+
+_COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
+_SECRET_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _MONOSPACED = frozenset({"code", "pre"})
 _KNOWN = _MONOSPACED | {"bold", "italic", "underline", "strikethrough", "spoiler", "text_link"}
 _TAPPABLE = re.compile(
@@ -80,7 +90,10 @@ def check_markup(raw: str) -> dict[str, Any] | None:
     if not raw:
         return None
     markup: dict[str, Any] = json.loads(raw)
-    for row in markup["inline_keyboard"]:
+    rows = markup["inline_keyboard"]
+    if sum(len(row) for row in rows) > MAX_BUTTONS or any(len(row) > MAX_PER_ROW for row in rows):
+        raise bad("REPLY_MARKUP_TOO_LONG")
+    for row in rows:
         for button in row:
             data = button.get("callback_data", "").encode()
             if not 1 <= len(data) <= MAX_CALLBACK_DATA:
@@ -88,6 +101,37 @@ def check_markup(raw: str) -> dict[str, Any] | None:
             if not button["text"]:
                 raise bad("text buttons must be non-empty")
     return markup
+
+
+def check_topic_name(name: str) -> str:
+    """Refuse an empty or over-long title of a topic."""
+    if not 1 <= len(name) <= MAX_TOPIC_NAME:
+        raise bad("TOPIC_NAME_INVALID")
+    return name
+
+
+def check_commands(raw: str) -> list[dict[str, Any]]:
+    """Parse the menu of commands and refuse odd names and over-long words."""
+    commands: list[dict[str, Any]] = json.loads(raw)
+    if len(commands) > MAX_COMMANDS:
+        raise bad("BOT_COMMANDS_TOO_MUCH")
+    for command in commands:
+        if not _COMMAND_NAME.fullmatch(command["command"]):
+            raise bad("BOT_COMMAND_INVALID")
+        if not 1 <= len(command["description"]) <= MAX_DESCRIPTION:
+            raise bad("BOT_COMMAND_DESCRIPTION_INVALID")
+    return commands
+
+
+def check_webhook(url: str, secret: str, *, local: bool) -> None:
+    """Refuse what cannot be a webhook; a ``local`` server takes any http address."""
+    parts = urlsplit(url)
+    if not parts.hostname or (parts.scheme != "https" and not local):
+        raise bad("bad webhook: An HTTPS URL must be provided for webhook")
+    if not local and (parts.port or 443) not in WEBHOOK_PORTS:
+        raise bad("bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
+    if secret and not _SECRET_TOKEN.fullmatch(secret):
+        raise bad("secret token contains unallowed characters")
 
 
 def tappable(text: str, entities: list[dict[str, Any]]) -> list[tuple[str, str]]:

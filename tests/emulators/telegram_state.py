@@ -1,4 +1,7 @@
-"""Keep what Telegram keeps: chats, messages, presses, and updates until they are confirmed."""
+"""Keep what Telegram keeps: chats, messages, presses, and updates until they are confirmed.
+
+``rates`` makes it refuse what comes faster than the platform takes it; it takes short bursts.
+"""
 
 import asyncio
 import time
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from tests.emulators.telegram_rates import Rates
 from tests.emulators.telegram_rules import MAX_ANSWER, Refusal, bad
 
 Json = dict[str, Any]
@@ -23,18 +27,36 @@ class Press:
 
 
 @dataclass(slots=True)
+class Webhook:
+    """Where updates are delivered to, and how the last failure was worded."""
+
+    url: str = ""
+    secret: str = ""
+    error: str = ""
+    error_at: int = 0
+
+
+@dataclass(slots=True)
 class TelegramState:
-    """One bot's world; ids grow over its whole life."""
+    """One bot's world; ids grow over its whole life.
+
+    ``local`` is a Bot API server of one's own, which delivers to any address. ``forums`` are the groups with topics: chat to topic to title.
+    """
 
     token: str = "123456789:AAtest-token-of-the-local-bot-api-01"
     username: str = "sayso_test_bot"
     query_seconds: float = 15.0
+    local: bool = True
     missing: set[int] = field(default_factory=set)
     blocked: set[int] = field(default_factory=set)
     chats: dict[int, dict[int, Json]] = field(default_factory=dict)
     updates: list[Json] = field(default_factory=list)
     presses: dict[str, Press] = field(default_factory=dict)
     allowed: list[str] = field(default_factory=lambda: ["message", "callback_query"])
+    commands: list[Json] = field(default_factory=list)
+    forums: dict[int, dict[int, str]] = field(default_factory=dict)
+    webhook: Webhook = field(default_factory=lambda: Webhook())
+    rates: Rates = field(default_factory=Rates)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -65,7 +87,8 @@ class TelegramState:
     def chat(self, chat_id: int) -> Json:
         """Return a chat as messages carry it."""
         if chat_id < 0:
-            return {"id": chat_id, "type": "supergroup", "title": "Operations"}
+            forum = {"is_forum": True} if chat_id in self.forums else {}
+            return {"id": chat_id, "type": "supergroup", "title": "Operations", **forum}
         return {"id": chat_id, "type": "private", "first_name": "Person"}
 
     def reachable(self, chat_id: int) -> None:
@@ -74,6 +97,19 @@ class TelegramState:
             raise bad("chat not found")
         if chat_id in self.blocked:
             raise Refusal(403, "Forbidden: bot was blocked by the user")
+
+    def topic(self, chat_id: int, topic_id: int) -> None:
+        """Refuse to write into a topic that there is not."""
+        if topic_id not in self.forums.get(chat_id, {}):
+            raise bad("message thread not found")
+
+    def open_topic(self, chat_id: int, title: str) -> Json:
+        """Open a topic in a group that has topics."""
+        if chat_id not in self.forums:
+            raise bad("the chat is not a forum")
+        number = next(self._ids)
+        self.forums[chat_id][number] = title
+        return {"message_thread_id": number, "name": title, "icon_color": 7322096}
 
     def messages(self, chat_id: int) -> list[Json]:
         """Return a chat's messages in order."""
@@ -139,6 +175,18 @@ class TelegramState:
         if not data:
             raise LookupError(f"message {message_id} has no button {button!r}")
         return self.press_data(message, user_id, data[0])
+
+    def press_choice(self, chat_id: int, user_id: int, label: str) -> str:
+        """Let a person press a choice in the newest message that offers it; return the query id.
+
+        Raises:
+            LookupError: no message offers it.
+        """
+        for message in reversed(self.messages(chat_id)):
+            rows = (message.get("reply_markup") or {}).get("inline_keyboard", [])
+            if any(label == button["text"] for row in rows for button in row):
+                return self.press(chat_id, message["message_id"], user_id, label)
+        raise LookupError(f"no message in chat {chat_id} offers {label!r}")
 
     def press_data(self, message: Json, user_id: int, data: str) -> str:
         """Let a person send callback data, as a client with an old copy of a message can."""

@@ -41,6 +41,29 @@ _PLAIN = (
     ),
     *("a~b", "a~", "a~~", "c~/x", "--x=a~1", "a:b~", "^{", "x@{a}@{b}", "@{u}~2", "a#", "a##b#"),
 )
+_GLOBS = (
+    *("*", "?", "*.py", "a*", "?b", "[ab]", "[ab]*", "*[ab]", "sub/*", "*/", "*/*.py", "./*", "../*"),
+    *("sub/in/?", "-*", "*x", "**", "a?", "nul/*", "wide/*", "wide/?", "link/*", ".*", ".e*", "[_a]?*"),
+    *('"a"*', "'c '*", "*'.py'", "\\a*", "'*'*", "sub//*", "*\\*", "gon*", "$PWD/*", '"$HOME"/sub/*'),
+    *("~/*", "~/sub/[ab]", "*/in", "*/in/", "[a-c]", "[!a]", "[^a]*", "*]", "[", "a[", "*/../a"),
+)
+_VALUES = (
+    *("~", "~/", "~/sub", "$HOME", "$PWD", "$HOME/sub", '"$HOME"', '"$PWD/a b"', "x$HOME", "$HOME$PWD"),
+    *('"$HOME"x', "$HOMEx", '"$HOMEx"', "~u", "$HOME'x'", "a~/b", "--x=$PWD", "x=~/a", "${HOME}", "$x"),
+    *("'$HOME'", "\\$HOME", '"\\$HOME"', "~'/x'", '"~"', "$HOME~", "~~", "$OLDPWD", "~+", "$HOMEé"),
+    *('"$HOMEé"', '"é$PWD"', "$HOME#", "~#", "a#$HOME"),
+)
+_ROUTES = (
+    *("2>&1", ">/dev/null", "2>/dev/null", "&>/dev/null", ">/dev/null 2>&1", "</dev/null"),
+    *("2>&1 >/dev/null", "2> /dev/null", "> /dev/null", "2>/dev/null </dev/null", ">/dev/null x"),
+    *(">&2", "1>&2", "2>&1x", ">/dev/nullx", ">>/dev/null", "2>&-", "2>&1 2>&1", "> \\\n/dev/null"),
+)
+_STEPS = (
+    *("cd sub", "cd sub/in", "cd link", "cd ..", "cd .", "cd ~", "cd $HOME", 'cd "$PWD/sub"', "cd 'nul'"),
+    *("cd sub/../nul", "cd link/..", "cd sub//in/", "cd /", "cd", "cd -", "cd -P sub", "cd sub nul", "cd //"),
+    *("cd s*", "cd ''", "cd sub 2>/dev/null", "'cd' sub", "cd ~/sub", "cd ../cwd", "cd +1"),
+)
+_BREAKS = ("\n", "\n\n", ";\n", " # c\n", " &&\n", " |\n", " ||\n ", "\n# it's\n", " #c\\\n", "\n\t")
 _ESCAPES = tuple(f"\\{chr(code)}" for code in range(0x21, 0x7F))
 _SINGLE = (*'ab !$`"\\;&|<>(){}[]*?~#=^\n\t-', "$(rg x)", "日", "é", "→", "\u0301", "😀", "\u0441")
 _DOUBLE = (
@@ -200,6 +223,10 @@ def _some(rng: Random, pieces: Sequence[str], most: int) -> str:
 
 def _piece(rng: Random) -> str:
     kind = rng.random()
+    if kind < 0.08:
+        return rng.choice(_GLOBS)
+    if kind < 0.14:
+        return rng.choice(_VALUES)
     if kind < 0.4:
         return rng.choice(_PLAIN)
     if kind < 0.6:
@@ -213,12 +240,24 @@ def _built(rng: Random) -> str:
     """Draw a line that should mostly be readable."""
     line = ""
     for _ in range(rng.choice((1, 1, 2, 3, 4))):
-        line += rng.choice(_OPERATORS) if line else rng.choice(("", "", " "))
-        line += rng.choice(_NAMES)
-        for _ in range(rng.randint(0, 3)):
-            line += rng.choice(_BLANKS)
-            line += "".join(_piece(rng) for _ in range(rng.choice((1, 1, 1, 2, 3))))
-    return line + rng.choice(("", "", "", "", " ", ";", " ; "))
+        line += _joint(rng) if line else rng.choice(("", "", " ", "\n", "# c\n"))
+        line += rng.choice(_STEPS) if rng.random() < 0.12 else _command(rng)
+    return line + rng.choice(("", "", "", "", " ", ";", " ; ", "\n", " # c", "\n\n"))
+
+
+def _joint(rng: Random) -> str:
+    return rng.choice(_BREAKS if rng.random() < 0.2 else _OPERATORS)
+
+
+def _command(rng: Random) -> str:
+    """Draw a name, its words, and now and then where its streams go."""
+    line = rng.choice(_NAMES)
+    for _ in range(rng.randint(0, 3)):
+        line += rng.choice(_BLANKS)
+        line += "".join(_piece(rng) for _ in range(rng.choice((1, 1, 1, 2, 3))))
+    if rng.random() < 0.12:
+        line += rng.choice((*_BLANKS, "")) + rng.choice(_ROUTES)
+    return line
 
 
 def _mutated(rng: Random, line: str) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.model.command import Connector, Reading
+from core.model.command import Connector, ErrorTo, OpenWord, PartKind, Reading, Routing
+from core.runner.expand import ExpandedLine
 
 Argv = tuple[str, ...]
 SOURCE = Path(__file__).with_name("shell_recorder.c")
@@ -24,14 +25,34 @@ _RECORD_FD = 9
 _LOCALES = ("C", "C.UTF-8")
 
 
+class _StandardFiles:
+    """Three files that a shell is given, so that the recorder can tell them from pipes."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.fds = []
+        self.names = {"null": "null", "pipe": "pipe"}
+        for name in ("input", "output", "error"):
+            self.fds.append(os.open(scratch / name, os.O_RDWR | os.O_CREAT | os.O_APPEND))
+            self.names[str(os.fstat(self.fds[-1]).st_ino)] = name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ran:
+    """A vector, the folder that it runs in, and what its descriptors 0, 1 and 2 are."""
+
+    argv: Argv
+    folder: str
+    streams: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A line that a shell runs otherwise than its reading says."""
 
     shell: str
     line: str
-    expected: list[list[Argv]]
-    executed: list[Argv]
+    expected: list[list[Ran]]
+    executed: list[Ran]
 
 
 def parity(argv: Argv, flip: int) -> int:
@@ -39,23 +60,68 @@ def parity(argv: Argv, flip: int) -> int:
     return sum(len(os.fsencode(word)) for word in argv) & 1 ^ flip
 
 
-def expected_runs(reading: Reading, flip: int) -> list[list[Argv]]:
-    """Walk a reading as the runner would; each inner list is one pipeline, in any order."""
-    pipelines: list[list[Argv]] = [[reading.argvs[0]]]
-    joins: list[Connector] = []
-    for connector, argv in zip(reading.connectors, reading.argvs[1:], strict=True):
+def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
+    """Walk a line as the runner would; each inner list is one pipeline, in any order."""
+    pipelines: list[list[int]] = [[0]]
+    joins: list[Connector] = [Connector.THEN]
+    for place, connector in enumerate(line.connectors, 1):
         if connector is Connector.PIPE:
-            pipelines[-1].append(argv)
+            pipelines[-1].append(place)
         else:
             joins.append(connector)
-            pipelines.append([argv])
-    runs = [sorted(pipelines[0])]
-    status = parity(pipelines[0][-1], flip)
-    for join, pipeline in zip(joins, pipelines[1:], strict=True):
+            pipelines.append([place])
+    runs = []
+    status = 0
+    for join, pipeline in zip(joins, pipelines, strict=True):
         if join is Connector.THEN or (status == 0) is (join is Connector.AND):
-            runs.append(sorted(pipeline))
-            status = parity(pipeline[-1], flip)
+            runs.append(sorted(_ran(line, place, pipeline) for place in pipeline))
+            status = parity(line.commands[pipeline[-1]].argv, flip)
     return runs
+
+
+def _ran(line: ExpandedLine, place: int, pipeline: list[int]) -> Ran:
+    command = line.commands[place]
+    into = "input" if place == pipeline[0] else "pipe"
+    out = "output" if place == pipeline[-1] else "pipe"
+    streams = _routed(command.routing, into, out)
+    return Ran(_undashed(command.argv), os.path.realpath(command.folder), streams)
+
+
+def _routed(routing: Routing, into: str, out: str) -> tuple[str, ...]:
+    errors = {ErrorTo.RUN: "error", ErrorTo.OUTPUT: out, ErrorTo.NULL: "null"}
+    return (
+        "null" if routing.null_input else into,
+        "null" if routing.null_output else out,
+        errors[routing.error],
+    )
+
+
+def _undashed(argv: Argv) -> Argv:
+    """Take ``./`` from words that begin with a dash then: the one difference on purpose."""
+    return tuple(word[2:] if word.startswith("./-") else word for word in argv)
+
+
+def made_options(reading: Reading, line: ExpandedLine) -> list[str]:
+    """List words that begin with a dash and were not written so: a glob made an option."""
+    written = {
+        word for words in reading.argvs for word in words if isinstance(word, str)
+    } | _built_with_dash(reading)
+    return [
+        word
+        for command in line.commands
+        for word in command.argv[1:]
+        if word.startswith("-") and word not in written
+    ]
+
+
+def _built_with_dash(reading: Reading) -> set[str]:
+    """Return what an open word without a glob becomes, if it begins with a dash."""
+    return {
+        "".join(part.text for part in word.parts)
+        for words in reading.argvs
+        for word in words
+        if isinstance(word, OpenWord) and all(p.kind is not PartKind.GLOB for p in word.parts)
+    }
 
 
 class ShellRuns:
@@ -76,14 +142,21 @@ class ShellRuns:
         self._names.mkdir()
         self.cwd = scratch / "cwd"
         self.cwd.mkdir()
-        for name in ("a", "b", "ab", "x", "c d", "-x", "ls"):
-            (self.cwd / name).touch()
+        _lay_out(self.cwd)
+        self.homes = [scratch / "home", scratch / "ho me"]
+        for home in self.homes:
+            _lay_out(home / "sub")
+        self._standard = _StandardFiles(scratch)
         self._known: set[str] = set()
         self._shells = [(shutil.which(name) or name, name, options) for name, options in SHELLS]
 
-    def runnable(self, reading: Reading) -> bool:
-        """Make each name of the reading findable; false where a shell would not execve it."""
-        return all(self._findable(argv[0]) for argv in reading.argvs)
+    def home_for(self, line: str) -> str:
+        """Return the HOME that this line is given; the second one holds a blank."""
+        return str(self.homes[zlib.crc32(os.fsencode(line)) // len(_LOCALES) % len(self.homes)])
+
+    def runnable(self, line: ExpandedLine) -> bool:
+        """Make each name of the line findable; false where a shell would not execve it."""
+        return all(self._findable(command.argv[0]) for command in line.commands)
 
     def _findable(self, name: str) -> bool:
         if name in BUILTINS_TOO or name in {".", ".."} or len(os.fsencode(name)) > 255:
@@ -93,17 +166,24 @@ class ShellRuns:
             self._known.add(name)
         return True
 
-    def check(self, line: str, reading: Reading) -> Iterator[Disagreement]:
+    def check(
+        self, line: str, reading: Reading, expanded: ExpandedLine
+    ) -> Iterator[Disagreement]:
         """Yield where a shell disagrees, each exit status tried where one matters."""
-        branches = not {Connector.AND, Connector.OR}.isdisjoint(reading.connectors)
+        branches = not {Connector.AND, Connector.OR}.isdisjoint(expanded.connectors)
+        if options := made_options(reading, expanded):
+            yield Disagreement(f"options {options}", line, expected_runs(expanded, 0), [])
         for flip in (0, 1) if branches else (0,):
-            expected = expected_runs(reading, flip)
+            expected = expected_runs(expanded, flip)
             for path, name, options in self._shells:
+                # To dash, `&>` is a command in the background and then a redirection.
+                if name == "dash" and reading.routings and "&>" in line:
+                    continue
                 executed = self.execute([path, *options, line], flip)
                 if _by_pipeline(executed, expected) != expected:
                     yield Disagreement(name, line, expected, executed)
 
-    def execute(self, argv: list[str], flip: int = 0) -> list[Argv]:
+    def execute(self, argv: list[str], flip: int = 0) -> list[Ran]:
         """Run one shell, in the current folder, and return what it would have executed."""
         original = os.memfd_create("record")
         # Above 9, or moving it onto 9 would leave it close-on-exec.
@@ -117,28 +197,41 @@ class ShellRuns:
                 argv,
                 self._environment(argv[-1], flip),
                 file_actions=[
-                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                    *((os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(self._standard.fds)),
                     (os.POSIX_SPAWN_DUP2, record, _RECORD_FD),
                 ],
             )
             os.waitpid(pid, 0)
-            return _parse(os.pread(record, 1 << 20, 0))
+            return _parse(os.pread(record, 1 << 20, 0), self._standard.names)
         finally:
             os.close(record)
 
     def _environment(self, line: str, flip: int) -> dict[str, str]:
         return {
             "PATH": str(self._names),
-            "HOME": "/home/u",
+            "HOME": self.home_for(line),
             "LC_ALL": _LOCALES[zlib.crc32(os.fsencode(line)) % len(_LOCALES)],
             "LD_PRELOAD": str(self._library),
             "RECORDER_FLIP": str(flip),
         }
 
 
-def _by_pipeline(executed: list[Argv], expected: list[list[Argv]]) -> list[list[Argv]]:
+def _lay_out(folder: Path) -> None:
+    """Make what globs, ``cd`` and tildes find: dotfiles, blanks, dashes, links, other scripts."""
+    (folder / "sub" / "in").mkdir(parents=True)
+    for name in ("a", "b", "ab", "x", "c d", "-x", "-n", "ls", ".a", ".env", "a.py", "B.py", "_c.py"):
+        (folder / name).touch()
+    for name in ("a.py", "-y.py", "x y.py", ".hidden.py", "in/z", "in/-z", "in/A"):
+        (folder / "sub" / name).touch()
+    (folder / "nul").mkdir()
+    (folder / "wide").mkdir()
+    (folder / "wide" / "é").touch()
+    (folder / "wide" / "e").touch()
+    (folder / "link").symlink_to("sub")
+    (folder / "gone").symlink_to("nowhere")
+
+
+def _by_pipeline(executed: list[Ran], expected: list[list[Ran]]) -> list[list[Ran]]:
     """Cut what ran into the expected pipelines; a surplus becomes one more."""
     cut = []
     at = 0
@@ -148,6 +241,12 @@ def _by_pipeline(executed: list[Argv], expected: list[list[Argv]]) -> list[list[
     return [*cut, executed[at:]] if executed[at:] else cut
 
 
-def _parse(record: bytes) -> list[Argv]:
-    fields = iter(record.split(b"\0")[:-1])
-    return [tuple(os.fsdecode(next(fields)) for _ in range(int(count))) for count in fields]
+def _parse(record: bytes, names: dict[str, str]) -> list[Ran]:
+    fields = map(os.fsdecode, record.split(b"\0")[:-1])
+    ran = []
+    for count in fields:
+        folder = next(fields)
+        streams = tuple(names.get(next(fields), "other") for _ in range(3))
+        argv = _undashed(tuple(next(fields) for _ in range(int(count))))
+        ran.append(Ran(argv, folder, streams))
+    return ran

@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.answering import Answer, Answering
 from core.approvals.approvers import Approvers
-from core.approvals.broker import Answer, Broker, Timing
+from core.approvals.asking import Asking, Timing
+from core.approvals.broker import Broker
 from core.approvals.forwarding import Forwarding
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
@@ -91,14 +93,16 @@ async def gate_at(
     await runner.start()
     layers = (everyone or layer(),)
     with AuditJournal(home / "audit.jsonl") as journal:
-        broker = Broker(
+        people = Approvers({"memory": frozenset({"ana"})})
+        asking = Asking(
             store,
-            Approvers({"memory": frozenset({"ana"})}),
+            people,
             Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(PLACE,)),
             Timing(timeout_ms, remind_ms),
             reachable=lambda _: reachable,
             local="terminal",
         )
+        broker = Broker(store, asking, Answering(store, people))
         gate = Gate(
             Rulebook(
                 lambda _: layers,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.approvals.broker import AnswerOutcome
+from core.approvals.answering import AnswerOutcome
 from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.command import ExecOverrides

@@ -1,7 +1,7 @@
 """Plans made by hand, and readers of the corpus."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from core.model.command import (
 from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
+from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 LISTED = ExecPolicy(host=ExecHost.GATEWAY, security=ExecSecurity.ALLOWLIST)
@@ -39,6 +40,33 @@ def command(*argv: str, path: str | None = "", realpath: str = "") -> PlannedCom
         return PlannedCommand(argv, None, "no executable file")
     found = path or (argv[0] if argv[0].startswith("/") else f"/usr/bin/{argv[0]}")
     return PlannedCommand(argv, pinned(found, realpath))
+
+
+def in_usr_bin(name: str) -> PinnedFile:
+    """Return the program that Debian has under a name; links but sh to dash are left out."""
+    path = name if name.startswith("/") else f"/usr/bin/{name}"
+    return pinned(path, "/usr/bin/dash" if path == "/usr/bin/sh" else "")
+
+
+def wrapped(
+    *argv: str, find: Callable[[str], PinnedFile | None] | None = None, depth: int = 0
+) -> PlannedCommand:
+    """Return a command as the planner makes it, wrappers looked through; ``find`` needs no files.
+
+    By default each program lies in /usr/bin, and sh is dash.
+    """
+    file = (find or in_usr_bin)(argv[0])
+    if file is None:
+        return PlannedCommand(argv, None, "no executable file")
+    found = unwrap(argv, file) if depth < DEEPEST_NESTING else None
+    if not isinstance(found, Unwrapped):
+        return PlannedCommand(argv, file)
+    inner = tuple(wrapped(*one, find=find, depth=depth + 1) for one in found.commands)
+    bound = bound_vector(found, file, inner)
+    if bound is None:
+        return PlannedCommand(argv, file)
+    pins = tuple(pin for one in inner if one.executable for pin in (one.executable, *one.operands))
+    return PlannedCommand(argv, file, operands=pins, inner=inner, bound=bound)
 
 
 def plan_of(

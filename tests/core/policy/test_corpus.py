@@ -12,13 +12,13 @@ import pytest
 
 from bot.explain.entry import entry_of
 from core.errors import SaysoError
-from core.model.command import ExecPlan, PlannedCommand
+from core.model.command import ExecPlan, PinnedFile
 from core.model.decision import Decision
 from core.model.policy import Trust
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
 from core.runner.plan import Planner, Refusal
-from tests.core.policy.plans import corpus, listed, pinned
+from tests.core.policy.plans import corpus, listed, pinned, wrapped
 
 WORKSPACE = Path("/tmp/gate_ws")
 COMMANDS = corpus("commands.json")
@@ -85,15 +85,20 @@ def judge(
 
 def with_programs(plan: ExecPlan, patterns: list[str]) -> ExecPlan:
     """Give each program that was not found a file, at its listed path or in /usr/bin."""
+    there = {
+        one.argv[0]: one.executable
+        for command in plan.commands
+        for one in (command, *command.inner, *command.effective)
+    }
 
-    def found(command: PlannedCommand) -> PlannedCommand:
-        name = command.argv[0]
-        if command.executable is not None or not NAME.fullmatch(name):
-            return command
+    def find(name: str) -> PinnedFile | None:
+        if there.get(name) is not None or not NAME.fullmatch(name):
+            return there.get(name)
         exact = [one for one in patterns if one.endswith(f"/{name}") and one.startswith("/")]
-        return replace(command, executable=pinned(exact[0] if exact else f"/usr/bin/{name}"))
+        return pinned(exact[0] if exact else f"/usr/bin/{name}")
 
-    return replace(plan, commands=tuple(map(found, plan.commands)))
+    commands = tuple(wrapped(*command.argv, find=find) for command in plan.commands)
+    return replace(plan, commands=commands)
 
 
 def negatives(trust: Trust) -> list[dict[str, Any]]:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from bot.explain.entry import entry_of
-from core.model.command import ExecPlan, PinnedDirectory, PlannedCommand
+from core.model.command import ExecPlan, PinnedDirectory, PinnedFile
 from core.model.decision import Decision, Evaluation
 from core.model.policy import Trust
 from core.policy.evaluate import evaluate
 from core.runner.plan import Planner, Refusal
-from tests.core.policy.plans import corpus, listed, pinned
+from tests.core.policy.plans import corpus, in_usr_bin, listed, pinned, wrapped
 
 VECTORS = corpus("peer_vectors.json")
 SIX = ("cut", "uniq", "head", "tail", "tr", "wc")
@@ -42,18 +42,19 @@ def judged(vector: dict[str, Any], trust: Trust) -> Evaluation | None:
 def assumed(plan: ExecPlan, vector: dict[str, Any]) -> ExecPlan:
     """Put every named program into /usr/bin and the working directory to /srv/app."""
 
-    def found(command: PlannedCommand) -> PlannedCommand:
-        name = command.argv[0]
+    def find(name: str) -> PinnedFile | None:
         path = vector.get("bins", {}).get(name, f"/usr/bin/{name}")
         if path is None or name in BUILTINS:
-            return replace(command, executable=None)
+            return None
         if "/" in name:
             path = posixpath.normpath(posixpath.join("/srv/app", name))
         path = f"/usr{path}" if path.startswith("/bin/") else path
-        return replace(command, executable=pinned(path, vector.get("realpaths", {}).get(path, "")))
+        real = vector.get("realpaths", {}).get(path, "")
+        return pinned(path, real) if real else in_usr_bin(path)
 
     cwd = PinnedDirectory("/srv/app", 1, 1)
-    return replace(plan, commands=tuple(map(found, plan.commands)), cwd=cwd)
+    commands = tuple(wrapped(*command.argv, find=find) for command in plan.commands)
+    return replace(plan, commands=commands, cwd=cwd)
 
 
 def compared(trust: Trust) -> list[dict[str, Any]]:

@@ -448,3 +448,34 @@ async def test_reserved_address_space_is_no_memory() -> None:
         done = await run(runner, request(argv=(sys.executable, "-I", "-S", "-c", code)))
 
     assert done.output.text == "reserved\n"
+
+
+async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Path) -> None:
+    """A tail shows what was printed so far, to all who ask, and the run goes on unharmed."""
+    flag, run_id = tmp_path / "go", new_run()
+    line = f"echo begun; while ! [ -e {flag} ]; do sleep 0.02; done; echo done"
+    plan = planned(request(argv=("/bin/sh", "-c", line)))
+    job = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
+    async with asyncio.timeout(10):
+        while (seen := await runner.tail(run_id)) is None or not seen.total_bytes:
+            await asyncio.sleep(0.01)
+    both = await asyncio.gather(runner.tail(run_id), runner.tail(run_id))
+    flag.touch()
+    done = await job
+
+    assert ("begun\n", 6) == (seen.text, seen.total_bytes)
+    assert [seen, seen] == both
+    assert (0, "begun\ndone\n") == (done.exit_code, done.output.text)
+    assert await runner.tail(run_id) is None
+
+
+async def test_asking_for_output_never_spoils_the_next_run(runner: Runner) -> None:
+    """Tails asked at the very end of runs leave no word behind for the supervisor's next job."""
+    for _ in range(30):
+        run_id = new_run()
+        plan = planned(request(argv=("/bin/true",)))
+        job = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
+        while not job.done():
+            await runner.tail(run_id)
+            await asyncio.sleep(0)
+        assert 0 == (await job).exit_code

@@ -79,8 +79,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a repeated message is told it lost",
-        "answering.py",
-        '"p_won": int(won)',
+        "answered.py",
+        '"p_won": told.value',
         '"p_won": 0',
     ),
     Mutation(

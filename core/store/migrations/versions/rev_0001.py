@@ -19,7 +19,8 @@ $$
 
 def upgrade() -> None:
     """Create all tables and indexes, and PostgreSQL's clock."""
-    _people()
+    _questions()
+    _directory()
     _messages()
     _machines()
     _surroundings()
@@ -29,7 +30,7 @@ def upgrade() -> None:
         op.execute(_NOW)
 
 
-def _people() -> None:
+def _questions() -> None:
     op.create_table(
         "approvals",
         sa.Column("id", sa.Text, primary_key=True),
@@ -41,8 +42,12 @@ def _people() -> None:
         sa.Column("text", sa.Text, nullable=False),
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("deadline_ms", sa.BigInteger, nullable=False),
-        sa.Column("remind_every_ms", sa.BigInteger),
+        sa.Column("timeout_ms", sa.BigInteger, nullable=False),
+        sa.Column("delivered_ms", sa.BigInteger),
         sa.Column("remind_at_ms", sa.BigInteger),
+        sa.Column("quorum", sa.Integer, nullable=False),
+        sa.Column("digest", sa.Text, nullable=False),
+        sa.Column("behind", sa.Text),
     )
     op.create_table(
         "questions",
@@ -51,6 +56,9 @@ def _people() -> None:
         sa.Column("evaluation", sa.Text, nullable=False),
         sa.Column("requester", sa.Text, nullable=False),
         sa.Column("origin", sa.Text),
+        sa.Column("reminders", sa.Text, nullable=False),
+        sa.Column("local", sa.Integer, nullable=False),
+        sa.Column("ladder", sa.Text),
     )
     op.create_table(
         "decisions",
@@ -58,6 +66,7 @@ def _people() -> None:
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
         sa.Column("reply", sa.Text),
+        sa.Column("terms", sa.Text),
         sa.Column("reason", sa.Text),
         sa.Column("channel", sa.Text),
         sa.Column("account", sa.Text),
@@ -65,6 +74,63 @@ def _people() -> None:
         sa.Column("note", sa.Text, nullable=False),
         sa.Column("at_ms", sa.BigInteger, nullable=False),
         sa.Column("owed", sa.Integer, nullable=False),
+    )
+
+
+def _directory() -> None:
+    op.create_table(
+        "votes",
+        sa.Column("approval_id", sa.Text, primary_key=True),
+        sa.Column("person", sa.Text, primary_key=True),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("account", sa.Text, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("reply", sa.Text, nullable=False),
+        sa.Column("terms", sa.Text),
+        sa.Column("at_ms", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "people",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("created_ms", sa.BigInteger, nullable=False),
+        sa.Column("revoked_ms", sa.BigInteger),
+    )
+    op.create_table(
+        "accounts",
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("account", sa.Text, primary_key=True),
+        sa.Column("person", sa.Text, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("linked_ms", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "pairings",
+        sa.Column("code_hash", sa.Text, primary_key=True),
+        sa.Column("person", sa.Text, nullable=False),
+        sa.Column("expires_ms", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "pair_tries",
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("account", sa.Text, primary_key=True),
+        sa.Column("tries", sa.Integer, nullable=False),
+        sa.Column("since_ms", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "grants",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("approval_id", sa.Text, nullable=False),
+        sa.Column("agent", sa.Text, nullable=False),
+        sa.Column("session", sa.Text),
+        sa.Column("promise", sa.Text, nullable=False),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("account", sa.Text, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("created_ms", sa.BigInteger, nullable=False),
+        sa.Column("expires_ms", sa.BigInteger),
+        sa.Column("uses_left", sa.BigInteger),
+        sa.Column("used_ms", sa.BigInteger),
+        sa.Column("revoked_ms", sa.BigInteger),
     )
 
 
@@ -88,6 +154,7 @@ def _messages() -> None:
         sa.Column("prompt_id", sa.BigInteger),
         sa.Column("channel", sa.Text, nullable=False),
         sa.Column("target", sa.Text, nullable=False),
+        sa.Column("step", sa.Integer, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("payload", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
@@ -133,6 +200,21 @@ def _machines() -> None:
         sa.Column("acked_seq", sa.BigInteger, nullable=False),
     )
     op.create_table(
+        "session_settings",
+        sa.Column("session", sa.Text, primary_key=True),
+        sa.Column("origin", sa.Text),
+        sa.Column("overrides", sa.Text),
+        sa.Column("set_by", sa.Text),
+        sa.Column("at_ms", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "threads",
+        sa.Column("session", sa.Text, primary_key=True),
+        sa.Column("place", sa.Text, primary_key=True),
+        sa.Column("thread", sa.Text, nullable=False),
+        sa.Column("at_ms", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
         "session_events",
         sa.Column("session", sa.Text, primary_key=True),
         sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -172,6 +254,11 @@ def _surroundings() -> None:
 def _indexes() -> None:
     _partial("approvals_due", "approvals", "deadline_ms", "state = 'pending'")
     _partial("approvals_reminds", "approvals", "remind_at_ms", "state = 'pending'")
+    _partial("approvals_alike", "approvals", "digest", "state = 'pending'")
+    behind = "state = 'pending' AND behind IS NOT NULL"
+    _partial("approvals_behind", "approvals", "behind", behind)
+    _partial("grants_live", "grants", "created_ms", "revoked_ms IS NULL")
+    op.create_index("accounts_person", "accounts", ["person"])
     _partial("decisions_owed", "decisions", "at_ms", "owed = 1")
     _partial("runs_open", "runs", "created_ms", "state IN ('queued', 'started')")
     _partial("outbox_due", "outbox", "due_ms", "state IN ('ready', 'sending')")

@@ -5,16 +5,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.commands import (
+    HELP,
     REPLY_USAGE,
+    SLASH_COMMANDS,
     Approve,
     BareReply,
     Command,
+    Elevated,
+    ElevatedMode,
     Help,
+    HistoryList,
     Malformed,
+    Pair,
     PendingList,
-    parse,
+    RunLine,
+    SetExec,
+    SlashCommand,
+    Stop,
+    Tail,
 )
-from core.model.approval import ApprovalReply
+from channels.grammar import parse
+from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.command import ExecOverrides
+from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 
 ONCE, ALWAYS, DENY = ApprovalReply
 CODE = "7k3f9q"
@@ -82,7 +95,6 @@ def test_what_is_understood(text: str, expected: Command) -> None:
         "/approve 7K3F9Q allow-once please",
         "/approve 7K3F9Q allow-once allow-always",
         "/approve 7K3 allow-once",
-        "/approve 7K3F9Q 30m",
         "/approve 7K3F9\u200bQ allow-once",
         "approve 7K3F9Q yes please",
         "@sayso_bot approve it",
@@ -172,3 +184,104 @@ def test_a_note_is_bounded() -> None:
 
     assert isinstance(command, Approve)
     assert len(command.note) == 500
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("/approve 7K3F9Q 30m", HALF_HOUR),
+        ("/approve 30m 7K3F9Q", HALF_HOUR),
+        ("/approve 7K3F9Q 30min", HALF_HOUR),
+        ("/approve 7K3F9Q always 30m", HALF_HOUR),
+        ("approve 7K3F9Q allow-always for 2h", GrantTerms(for_ms=7_200_000)),
+        ("/approve 7K3F9Q 7d", GrantTerms(for_ms=604_800_000)),
+        ("/approve 7K3F9Q 5x", GrantTerms(uses=5)),
+        ("/approve 7K3F9Q session", THIS_SESSION),
+    ],
+)
+def test_grants_have_limits(text: str, terms: GrantTerms) -> None:
+    """A time, a count or this session limits an allow-always."""
+    assert Approve(CODE, ALWAYS, terms=terms) == parse(text, bot_name=BOT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/approve 7K3F9Q 0m",
+        "/approve 7K3F9Q 31d",
+        "/approve 7K3F9Q 99999h",
+        "/approve 7K3F9Q once 30m",
+        "/approve 7K3F9Q 30m please",
+        "/approve 7K3F9Q always for ever and ever",
+        "/approve 7K3F9Q \uff130m",
+        "/run",
+        "/tail",
+        "/tail 7K3F9Q now",
+        "/stop it all",
+        "/history 0",
+        "/history 51",
+        "/history five",
+        "/exec host=moon",
+        "/exec host=gateway host=sandbox",
+        "/exec node=a/b",
+        "/exec please",
+        "/elevated",
+        "/elevated maybe",
+        "/pair",
+    ],
+)
+def test_values_that_are_no_values_are_told(text: str) -> None:
+    """A limit, knob or code that cannot be meant is answered with the usage."""
+    assert isinstance(parse(text, bot_name=BOT), Malformed)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/run ls  -l 'a  b' && pwd", RunLine("ls  -l 'a  b' && pwd")),
+        ("@sayso_bot run ls", RunLine("ls")),
+        ("/tail 7K3F9Q", Tail(CODE)),
+        ("/stop #7k3f9q", Stop(CODE)),
+        ("/history", HistoryList(10)),
+        ("/history 5", HistoryList(5)),
+        ("/exec", SetExec(ExecOverrides())),
+        (
+            "/exec host=gateway security:allowlist ask=ALWAYS",
+            SetExec(ExecOverrides(ExecHost.GATEWAY, ExecSecurity.ALLOWLIST, ExecAsk.ALWAYS)),
+        ),
+        ("/exec node=build-1", SetExec(ExecOverrides(node="build-1"))),
+        ("/elevated on", Elevated(ElevatedMode.ON)),
+        ("/elev off", Elevated(ElevatedMode.OFF)),
+        ("/pair 7K3F9QAB", Pair("7k3f9qab")),
+    ],
+)
+def test_the_other_commands(text: str, expected: Command) -> None:
+    """Each command is read with its values, and ``/run`` keeps the line as typed."""
+    assert expected == parse(text, bot_name=BOT)
+
+
+@pytest.mark.parametrize("text", ["run ls", "exec host=gateway", "stop 7K3F9Q", "tail it"])
+def test_without_slash_or_mention_only_answers_count(text: str) -> None:
+    """Ordinary talk that begins with a command's word is left alone."""
+    assert parse(text, bot_name=BOT) is None
+
+
+@pytest.mark.parametrize("command", SLASH_COMMANDS, ids=lambda command: command.name)
+def test_each_registered_command_is_understood(command: SlashCommand) -> None:
+    """No platform registers a command that the grammar does not know."""
+    assert parse(f"/{command.name}", bot_name=BOT) is not None
+    assert command.name in HELP
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("30m", BareReply(ALWAYS, terms=HALF_HOUR)),
+        ("always 30m", BareReply(ALWAYS, terms=HALF_HOUR)),
+        ("session", BareReply(ALWAYS, terms=THIS_SESSION)),
+        ("yes 30m", Malformed(REPLY_USAGE)),
+    ],
+)
+def test_a_reply_may_name_a_limit(text: str, expected: Command) -> None:
+    """A bare reply takes the limits that the command takes, after always only."""
+    assert expected == parse(text, is_reply=True)

@@ -1,0 +1,176 @@
+"""Turn claimed rows into messages: one prompt, a group of prompts, an edit, a notice.
+
+A burst is grouped: where three or more short prompts wait for one place, they become one message
+with a row of buttons each. Every edit shows what is true when it is sent, so one edit of a group
+settles all of its rows.
+"""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from channels.base import Channel, Groups, Threads
+from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
+from core.approvals.rendering import phrase, redact
+from core.model.approval import Approval
+from core.model.identity import ApprovalId, Target
+from core.store import Store, approvals, outbox, runs, threads
+
+_BURST = 3
+"""Prompts that wait for one place, from which on they go out together."""
+_LARGEST_GROUP = 8
+
+Items = Sequence[outbox.OutboxItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How rows of the outbox become messages; ``threaded``: each session has its own thread."""
+
+    store: Store
+    channels: Mapping[str, Channel]
+    threaded: bool = False
+
+    async def batch(self, waiting: Items) -> Items:
+        """Return the rows, from the first one on, that go out as one message.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        first = waiting[0]
+        if first.kind is outbox.OutboxKind.EDIT:
+            same = (item for item in waiting if item.kind is first.kind)
+            return [item for item in same if item.message == first.message]
+        prompts = [item for item in waiting if _is_fresh_prompt(item)]
+        channel = self.channels[first.target.channel]
+        if first not in prompts or len(prompts) < _BURST or not isinstance(channel, Groups):
+            return [first]
+        return await self._group(channel, prompts)
+
+    async def _group(self, channel: Groups, prompts: Items) -> Items:
+        """Return the longest beginning of the prompts that fits one message."""
+        cards: list[PromptCard] = []
+        for item in prompts[:_LARGEST_GROUP]:
+            approval = await self._approval(item)
+            if approval is None:
+                break
+            cards.append(build_prompt(approval))
+        while len(cards) > 1 and not channel.fits(tuple(cards)):
+            cards.pop()
+        return prompts[: max(1, len(cards))]
+
+    async def send(self, items: Items) -> None:
+        """Send one message and note it.
+
+        Raises:
+            ChannelError: the platform refused it or cannot be reached; nothing was noted.
+            StoreError: it was sent, and its claim will end by itself.
+        """
+        first = items[0]
+        match first.kind:
+            case outbox.OutboxKind.NOTICE:
+                await self._notice(first)
+            case outbox.OutboxKind.REMINDER:
+                await self._remind(first)
+            case outbox.OutboxKind.EDIT:
+                await self._edit(items)
+            case outbox.OutboxKind.PROMPT if len(items) == 1:
+                await self._prompt(first)
+            case outbox.OutboxKind.PROMPT:
+                await self._prompts(items)
+
+    async def _notice(self, item: outbox.OutboxItem) -> None:
+        words = redact(str(json.loads(item.payload)["text"]), multiline=True)
+        message = await self.channels[item.target.channel].notify(item.target, NoticeCard(words))
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _remind(self, item: outbox.OutboxItem) -> None:
+        approval = await self._known(item)
+        if approval is None:
+            return
+        channel = self.channels[item.target.channel]
+        message = await channel.notify(item.target, _reminder(approval))
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _prompt(self, item: outbox.OutboxItem) -> None:
+        approval = await self._known(item)
+        if approval is None:
+            return
+        channel = self.channels[item.target.channel]
+        target = await self._thread(channel, item, approval)
+        message = await channel.post(target, build_prompt(approval))
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _prompts(self, items: Items) -> None:
+        channel, target = self.channels[items[0].target.channel], items[0].target
+        asked = [await self._approval(item) for item in items]
+        cards = tuple(build_prompt(approval) for approval in asked if approval is not None)
+        if not isinstance(channel, Groups) or len(cards) < len(items):
+            for item in items:
+                await self._prompt(item)
+            return
+        message = await channel.post_group(target, cards)
+        await self.store.write(outbox.sent_group, tuple(item.id for item in items), message)
+
+    async def _edit(self, items: Items) -> None:
+        first = items[0]
+        channel, message = self.channels[first.target.channel], first.message or ""
+        members = await self.store.read(outbox.members, first.target, message)
+        if len(members) > 1 and isinstance(channel, Groups):
+            cards = [await self._card(approval_id) for approval_id in members]
+            shown = tuple(card for card in cards if card is not None)
+            await channel.update_group(first.target, message, shown)
+        else:
+            approval = await self._known(first)
+            if approval is None:
+                return
+            await channel.update(first.target, message, await self._outcome(approval))
+        for item in items:
+            await self.store.write(outbox.sent, item.id, message)
+
+    async def _card(self, approval_id: ApprovalId) -> PromptCard | OutcomeCard | None:
+        approval = await self.store.read(approvals.get, approval_id)
+        if approval is None:
+            return None
+        pending = approval.resolution is None
+        return build_prompt(approval) if pending else await self._outcome(approval)
+
+    async def _outcome(self, approval: Approval) -> OutcomeCard:
+        return build_outcome(approval, await self.store.read(runs.outcome, approval.id))
+
+    async def _thread(
+        self, channel: Channel, item: outbox.OutboxItem, approval: Approval
+    ) -> Target:
+        """Return where a prompt goes: into its session's own thread where those are wanted."""
+        target, session = item.target, approval.plan.session
+        if not self.threaded or target.thread or not isinstance(channel, Threads):
+            return target
+        known = await self.store.read(threads.thread_of, session, target)
+        if known is None:
+            opened = await channel.open_thread(target, phrase("Session {}", redact(session)))
+            known = await self.store.write(threads.keep_thread, session, target, opened)
+        await self.store.write(outbox.relocate, item.id, known)
+        return known
+
+    async def _known(self, item: outbox.OutboxItem) -> Approval | None:
+        """Return the row's approval; a row without one is dropped."""
+        approval = await self._approval(item)
+        if approval is None:
+            await self.store.write(outbox.drop, item.id, "its approval is gone")
+        return approval
+
+    async def _approval(self, item: outbox.OutboxItem) -> Approval | None:
+        if item.approval_id is None:
+            return None
+        return await self.store.read(approvals.get, item.approval_id)
+
+
+def _is_fresh_prompt(item: outbox.OutboxItem) -> bool:
+    return item.kind is outbox.OutboxKind.PROMPT and not item.uncertain
+
+
+def _reminder(approval: Approval) -> NoticeCard:
+    left = max(0, approval.deadline_ms - round(time.time() * 1000)) // 1000
+    words = f"Still waiting for an answer: {approval.code}, {left} s left; silence is denial."
+    return NoticeCard(redact(words))

@@ -1,0 +1,74 @@
+"""Write what a button means in at most 58 bytes, and read it back; the same on every platform.
+
+A press carries ``<letter>:<id>``: ``o`` once, ``c`` choose how long, ``a`` always, ``d`` deny,
+``s`` this session, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop. That fits Telegram's 64 bytes
+with a mark of the platform before it. The id is no secret: who may answer is checked at the press.
+"""
+
+import re
+
+from channels.commands import Approve, Choose, Command, Malformed, Stop, Tail
+from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.identity import ApprovalId
+
+FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
+_PRESS = re.compile(
+    r"(?P<what>[ocadstx]|m(?P<minutes>[1-9][0-9]{0,4})):(?P<id>[0-9a-hjkmnp-tv-z]{26})"
+)
+_MINUTE_MS = 60_000
+_REPLIES = {
+    "o": ApprovalReply.ALLOW_ONCE,
+    "a": ApprovalReply.ALLOW_ALWAYS,
+    "d": ApprovalReply.DENY,
+}
+_LETTERS = {reply: letter for letter, reply in _REPLIES.items()}
+
+
+def answer(reply: ApprovalReply, approval: ApprovalId) -> str:
+    """Return the press that answers a prompt."""
+    return f"{_LETTERS[reply]}:{approval}"
+
+
+def encode(command: Command) -> str:
+    """Return the press that means a command; only those with an id fit a button.
+
+    Raises:
+        ValueError: the command has no button.
+    """
+    match command:
+        case Approve(ref=ref, reply=reply, terms=terms):
+            return f"{_LETTERS[reply] if terms is None else _limit(terms)}:{ref}"
+        case Choose(ref=ref):
+            return f"c:{ref}"
+        case Tail(ref=ref):
+            return f"t:{ref}"
+        case Stop(ref=ref):
+            return f"x:{ref}"
+        case _:
+            raise ValueError(f"{type(command).__name__} has no button")
+
+
+def decode(press: str) -> Command:
+    """Read a press; what this version did not make is ``Malformed``."""
+    found = _PRESS.fullmatch(press)
+    if found is None:
+        return Malformed(FOREIGN)
+    what, ref = found["what"], found["id"]
+    if what in _REPLIES:
+        return Approve(ref, _REPLIES[what])
+    if found["minutes"]:
+        terms = GrantTerms(for_ms=int(found["minutes"]) * _MINUTE_MS)
+        return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=terms)
+    if what == "s":
+        return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=THIS_SESSION)
+    if what == "c":
+        return Choose(ref)
+    return Tail(ref) if what == "t" else Stop(ref)
+
+
+def _limit(terms: GrantTerms) -> str:
+    if terms == THIS_SESSION:
+        return "s"
+    if terms.for_ms is not None and terms == GrantTerms(for_ms=terms.for_ms):
+        return f"m{terms.for_ms // _MINUTE_MS}"
+    raise ValueError("only a time in minutes or this session fits a button")

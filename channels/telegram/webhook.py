@@ -1,0 +1,120 @@
+"""Take the updates that Telegram delivers to a URL of ours (Bot API setWebhook).
+
+A request is answered with 200 only once its update was committed; otherwise Telegram sends it
+again. Whoever asks without the secret token is refused.
+"""
+
+import asyncio
+import hmac
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from aiohttp import web
+from telegram import Update, WebhookInfo
+
+from channels.telegram.confirmed import Handled
+from channels.telegram.settings import WebhookSection
+from channels.telegram.wiring import UPDATES, App
+from core.approvals.rendering import redact
+from core.errors import ChannelError
+
+_log = logging.getLogger(__name__)
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
+_STOP_PATIENCE_S = 5.0
+
+
+@dataclass(slots=True)
+class WebhookLine:
+    """Updates come in by requests of Telegram to ``section.url``."""
+
+    app: App
+    section: WebhookSection
+    handled: Handled
+    _runner: web.AppRunner | None = None
+    _heard_at: float = field(default=0.0)
+
+    async def open(self) -> None:
+        """Listen, then tell Telegram where; what waits there is delivered at once.
+
+        Raises:
+            ChannelError: the address cannot be listened on.
+            TelegramError: Telegram refused the URL or cannot be reached.
+        """
+        if self._runner is None:
+            self._runner = await self._listen()
+        self._heard_at = time.time()
+        await self.app.bot.set_webhook(
+            self.section.url,
+            allowed_updates=UPDATES,
+            drop_pending_updates=False,
+            secret_token=self.section.secret.get_secret_value(),
+        )
+
+    async def close(self) -> None:
+        """Stop listening once what is in hand was committed.
+
+        The webhook stays set: what people do meanwhile waits at Telegram for the next start.
+        """
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    async def problem(self) -> str:
+        """Say what keeps updates from coming in; empty where nothing does.
+
+        Raises:
+            TelegramError: Telegram cannot be asked.
+        """
+        info = await self.app.bot.get_webhook_info()
+        if info.url != self.section.url:
+            return (
+                "Another program set this bot's webhook to another address. Give each gateway its "
+                "own bot, or restart this one to take the answers back."
+            )
+        return delivery_problem(info, self._heard_at)
+
+    async def _listen(self) -> web.AppRunner:
+        server = web.Application()
+        server.router.add_post(self.section.path, self._take)
+        runner = web.AppRunner(server, access_log=None, shutdown_timeout=_STOP_PATIENCE_S)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, *self.section.address).start()
+        except OSError as error:
+            await runner.cleanup()
+            words = (
+                f"channels.telegram.webhook.listen {self.section.listen} cannot be used: {error}"
+            )
+            raise ChannelError(f"{words}. Free the port or name another.") from error
+        return runner
+
+    async def _take(self, request: web.Request) -> web.Response:
+        given = request.headers.get(_SECRET_HEADER, "").encode()
+        if not hmac.compare_digest(given, self.section.secret.get_secret_value().encode()):
+            _log.warning("A request to the webhook without its secret token was refused.")
+            return web.Response(status=HTTPStatus.FORBIDDEN)
+        self._heard_at = time.time()
+        try:
+            update = Update.de_json(await request.json(), self.app.bot)
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+            _log.exception("A request to the webhook is no update")
+            return web.Response(status=HTTPStatus.BAD_REQUEST)
+        return web.Response(status=await self._status(update))
+
+    async def _status(self, update: Update) -> HTTPStatus:
+        if update not in self.handled:
+            # Telegram may close the connection; what was begun is committed all the same.
+            await asyncio.shield(self.app.process_update(update))
+        return HTTPStatus.OK if update in self.handled else HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def delivery_problem(info: WebhookInfo, heard_at: float) -> str:
+    """Say why Telegram cannot deliver what waits; empty if it could since (epoch s)."""
+    failed_at = info.last_error_date.timestamp() if info.last_error_date else 0.0
+    if not info.pending_update_count or failed_at <= heard_at:
+        return ""
+    said = redact(info.last_error_message or "no reason given")
+    return f"Telegram cannot deliver to webhook.url: {said}. Check the proxy and its certificate."

@@ -1,0 +1,59 @@
+"""Define the section ``channels.webhook``."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, SecretStr
+
+from core.settings import Section, Words
+
+_LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
+_HIGHEST_PORT = 65_535
+_SHORTEST_SECRET = 32
+
+
+def _url(url: str) -> str:
+    if not url.startswith(("https://", "http://")) or not url.isprintable() or " " in url:
+        raise ValueError("must be an http(s) URL")
+    return url
+
+
+def _secret(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if len(value) < _SHORTEST_SECRET or not value.isascii() or not value.isprintable():
+        raise ValueError(
+            f"must have {_SHORTEST_SECRET} printable ASCII characters or more, such as the output "
+            "of `openssl rand -hex 32`"
+        )
+    return secret
+
+
+def _address(listen: str) -> str:
+    match = _LISTEN.fullmatch(listen)
+    if match is None or int(match["port"]) > _HIGHEST_PORT:
+        raise ValueError('must be HOST:PORT such as "127.0.0.1:8790"')
+    return listen
+
+
+class WebhookSettings(Section):
+    """A service of your own that shows prompts and sends answers back."""
+
+    url: Annotated[str, AfterValidator(_url)] = Field(description="where prompts are posted to")
+    secret: Annotated[SecretStr, AfterValidator(_secret)] = Field(
+        description="the key that signs both directions; 32 characters or more"
+    )
+    listen: Annotated[str, AfterValidator(_address)] = Field(
+        default="127.0.0.1:8790", description="HOST:PORT that takes answers, at /sayso/answer"
+    )
+    approvers: Words = Field(
+        default=(), description="accounts of your service that may answer; empty: nobody"
+    )
+    senders: Words = Field(
+        default=(), description="accounts of your service that may send /exec, /elevated and /run"
+    )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return the host and port of ``listen``."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)

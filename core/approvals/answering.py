@@ -1,0 +1,145 @@
+"""Take a person's answer: who may, what is offered, and the truth about what became of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.approvals import sentences
+from core.approvals.approvers import Approvers, Standing
+from core.errors import StoreError
+from core.model.approval import Approval, ApprovalReply, GrantTerms
+from core.model.identity import Actor, PersonId
+from core.store import Store, approvals
+from core.store.drafts import Answer as StoredAnswer
+from core.store.drafts import AnswerRefusal
+from core.store.people import KnownAs
+
+_TRIES = 3
+
+
+class AnswerOutcome(StrEnum):
+    """How an answer ended."""
+
+    ACCEPTED = "accepted"
+    COUNTED = "counted"
+    ALREADY_ENDED = "already_ended"
+    UNKNOWN = "unknown"
+    AMBIGUOUS = "ambiguous"
+    NOT_LISTED = "not_listed"
+    REQUESTER = "requester"
+    REVOKED = "revoked"
+    NOT_OFFERED = "not_offered"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The outcome of an answer, the sentence for the person, and the approval as it now stands."""
+
+    outcome: AnswerOutcome
+    sentence: str
+    approval: Approval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said: an id, code or prefix, the reply, and where it came from.
+
+    ``key`` makes a redelivered answer the same answer. ``process`` is a local actor's kernel
+    session, as in ``Requester``. ``terms`` limit an allow-always.
+    """
+
+    ref: str
+    reply: ApprovalReply
+    actor: Actor
+    key: str | None = None
+    note: str = ""
+    process: tuple[int, int] | None = None
+    terms: GrantTerms | None = None
+
+
+class Answering:
+    """Authorise an answer and let the store decide (DESIGN §1 rules 5 and 7)."""
+
+    def __init__(self, store: Store, approvers: Approvers) -> None:
+        self._store = store
+        self._approvers = approvers
+
+    async def answer(self, answer: Answer) -> Answered:
+        """Take a person's answer; the returned sentence is true for whoever gave it.
+
+        Raises:
+            StoreError: nothing was decided, or a commit is in doubt: repeat it with its key.
+        """
+        for _ in range(_TRIES):
+            answered = await self._attempt(answer)
+            if answered is not None:
+                return answered
+        raise StoreError("The people directory changes all the time; nothing was decided.")
+
+    async def _attempt(self, answer: Answer) -> Answered | None:
+        """Authorise and decide; ``None`` if the directory changed in between."""
+        found, known, askers = await self._store.read(approvals.find_for, answer.ref, answer.actor)
+        if not found:
+            return Answered(AnswerOutcome.UNKNOWN, sentences.unknown(answer.ref))
+        if len(found) > 1:
+            codes = tuple(approval.code for approval in found)
+            return Answered(AnswerOutcome.AMBIGUOUS, sentences.ambiguous(answer.ref, codes))
+        refusal = self._refusal(answer, found[0], known, askers[0])
+        return refusal or await self._resolve(answer, found[0], known.person)
+
+    def _refusal(
+        self, answer: Answer, approval: Approval, known: KnownAs, asker: PersonId | None
+    ) -> Answered | None:
+        if known.revoked:
+            return Answered(AnswerOutcome.REVOKED, sentences.revoked())
+        standing = self._approvers.standing(
+            answer.actor,
+            approval.requester,
+            answer.process,
+            agent=approval.plan.agent,
+            person=known.person,
+            asker=asker,
+        )
+        if standing is Standing.REQUESTER:
+            return Answered(AnswerOutcome.REQUESTER, sentences.requester())
+        if standing is Standing.NOT_LISTED:
+            own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
+            return Answered(AnswerOutcome.NOT_LISTED, sentences.not_listed(answer.actor, own))
+        always = answer.reply is ApprovalReply.ALLOW_ALWAYS
+        if always and approval.resolution is None and not approval.evaluation.promise:
+            return Answered(
+                AnswerOutcome.NOT_OFFERED, sentences.always_not_offered(approval), approval
+            )
+        return None
+
+    async def _resolve(
+        self, answer: Answer, approval: Approval, person: PersonId
+    ) -> Answered | None:
+        outcome = await self._store.write(
+            approvals.answer,
+            approval.id,
+            answer.reply,
+            answer.actor,
+            answer.key,
+            answer.note,
+            answer.terms,
+            person,
+        )
+        if outcome is None:
+            return Answered(AnswerOutcome.UNKNOWN, sentences.unknown(answer.ref))
+        if outcome.refused is AnswerRefusal.CHANGED:
+            return None
+        return _told(answer, outcome)
+
+
+def _told(answer: Answer, outcome: StoredAnswer) -> Answered:
+    approval = outcome.approval
+    if outcome.refused is AnswerRefusal.REVOKED:
+        return Answered(AnswerOutcome.REVOKED, sentences.revoked())
+    if outcome.refused is AnswerRefusal.REQUESTER:
+        return Answered(AnswerOutcome.REQUESTER, sentences.requester())
+    if outcome.counted:
+        return Answered(AnswerOutcome.COUNTED, sentences.counted(approval), approval)
+    if outcome.won:
+        words = sentences.accepted(approval, answer.reply)
+        return Answered(AnswerOutcome.ACCEPTED, words, approval)
+    return Answered(AnswerOutcome.ALREADY_ENDED, sentences.ended(approval), approval)

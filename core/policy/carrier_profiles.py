@@ -1,0 +1,138 @@
+"""What one carrier's profile knows: harmless arguments, and the effects of the others.
+
+A profile lies in ``data/carriers/FAMILY.toml``; docs/reference/policy.md says what its keys mean.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.policy.profiles import Profile, profile_of
+from core.policy.tables import Table, section, words
+
+_DEPTH = 2
+
+
+class Effect(StrEnum):
+    """What a program can do: ``runs`` others, which may do anything; the rest by itself."""
+
+    READS = "reads"
+    WRITES = "writes"
+    NETWORK = "network"
+    RUNS = "runs"
+
+
+def effects_of(listed: Sequence[str]) -> frozenset[Effect]:
+    """Return the effects that words name.
+
+    Raises:
+        ValueError: a word names no effect.
+    """
+    return frozenset(map(Effect, listed))
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierProfile:
+    """One program. ``exact`` are whole argument lists that are harmless.
+
+    ``options`` are those before the subcommand, or of the whole program where it has no
+    ``commands``; ``reading`` is what harmless invocations do, ``can`` what others may do;
+    ``acts`` names the effects of subcommands; ``inherit`` lets ``options`` stand after them too.
+    """
+
+    name: str
+    exact: frozenset[tuple[str, ...]]
+    options: Profile | None
+    commands: Mapping[str, Profile]
+    reading: frozenset[Effect]
+    can: frozenset[Effect]
+    acts: Mapping[str, frozenset[Effect]]
+    inherit: bool = False
+
+    def problem(self, arguments: Sequence[str]) -> str | None:
+        """Say what is not known to be harmless, ``None`` if all of it is."""
+        if tuple(arguments) in self.exact:
+            return None
+        if self.commands:
+            return self._by_command(arguments)
+        if self.options is None:
+            return f"can do more than read ({', '.join(sorted(self.can))})"
+        return self.options.problem(arguments)
+
+    def effects(self, arguments: Sequence[str]) -> frozenset[Effect] | None:
+        """Return what these arguments can do at most, ``None`` where that is not known."""
+        if self.problem(arguments) is None:
+            return self.reading
+        if not self.acts:
+            return self.can
+        count, problem = self._leading(arguments)
+        spelled = _spellings(arguments[count:])
+        return None if problem else next((self.acts[s] for s in spelled if s in self.acts), None)
+
+    def _leading(self, arguments: Sequence[str]) -> tuple[int, str | None]:
+        return self.options.leading(arguments) if self.options else (0, None)
+
+    def _by_command(self, arguments: Sequence[str]) -> str | None:
+        count, problem = self._leading(arguments)
+        if problem:
+            return problem
+        rest = arguments[count:]
+        for spelled in _spellings(rest):
+            profile = self.commands.get(spelled)
+            if profile is not None:
+                after = rest[spelled.count(" ") + 1 :]
+                leading = arguments[:count] if self.inherit else ()
+                found = profile.problem([*leading, *after])
+                return f"{spelled}: {found}" if found else None
+        return f"the subcommand {''.join(rest[:1])!r} is not known to be harmless"
+
+
+def _spellings(rest: Sequence[str]) -> tuple[str, ...]:
+    return tuple(" ".join(rest[:length]) for length in range(min(_DEPTH, len(rest)), 0, -1))
+
+
+def carrier_profile_of(name: str, holder: Table) -> CarrierProfile:
+    """Build one program's profile from its table.
+
+    Raises:
+        TypeError: a key holds something of another type.
+        KeyError: a kind or a group of options is unknown.
+        ValueError: a word names no effect.
+    """
+    shared = section(holder, "groups")
+    groups = {key: profile_of(section(shared, key)) for key in shared}
+    options = _with_groups(section(holder, "options"), groups) if "options" in holder else None
+    known = section(holder, "commands")
+    inherit = holder.get("inherit") is True
+    commands: dict[str, Profile] = {}
+    for spelled in known:
+        profile = _with_groups(section(known, spelled), groups)
+        built = profile.joined(options) if inherit and options else profile
+        commands |= dict.fromkeys(spelled.split("|"), built)
+    return CarrierProfile(
+        name=name,
+        exact=frozenset(tuple(one.split()) for one in words(holder, "exact")),
+        options=options,
+        commands=commands,
+        reading=effects_of(words(holder, "reading") or ("reads",)),
+        can=effects_of(words(holder, "can")),
+        acts=_acts(section(holder, "acts")),
+        inherit=inherit,
+    )
+
+
+def _with_groups(holder: Table, groups: Mapping[str, Profile]) -> Profile:
+    profile = profile_of(holder)
+    for group in words(holder, "with"):
+        profile = profile.joined(groups[group])
+    return profile
+
+
+def _acts(holder: Table) -> dict[str, frozenset[Effect]]:
+    found: dict[str, frozenset[Effect]] = {}
+    for effect in holder:
+        for spelled in words(holder, effect):
+            # TOML words hold no blank: `pr.merge` stands for the subcommand `pr merge`.
+            key = spelled.replace(".", " ")
+            found[key] = found.get(key, frozenset()) | effects_of((effect,))
+    return found

@@ -1,0 +1,93 @@
+"""Name the kinds of values that profiles know, and tell whether a word is of a kind.
+
+A kind is a pattern that the whole word must fit, or a reader of a small language (sed, awk).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from core.policy.awk_program import awk_problem
+from core.policy.sed_script import sed_problem
+
+_PATTERNS: Final = {
+    "count": re.compile(r"[+-]?[0-9]{1,18}(?:[kKMGTPEZY]i?B?|b|kB)?"),
+    "integer": re.compile(r"[0-9]{1,18}"),
+    "char": re.compile(r"[^\0]|\\[0tn]", re.ASCII),
+    "keys": re.compile(r"[0-9]+(?:\.[0-9]+)?[bdfgiMhnRrV]*(?:,[0-9]+(?:\.[0-9]+)?[bdfgiMhnRrV]*)?"),
+    "ranges": re.compile(r"[0-9,-]{1,200}"),
+    "size": re.compile(r"[0-9]{1,18}[bkKMGTP%]?"),
+    "word": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"),
+    "words": re.compile(r"[A-Za-z0-9_.,=][A-Za-z0-9_.,=-]{0,199}"),
+    "format": re.compile(r"\+[^\0]*", re.DOTALL),
+    "dash": re.compile(r"-"),
+    "pair": re.compile(r"[^\0]*", re.DOTALL),  # jq --arg NAME VALUE: two words, both data
+    "any": re.compile(r"[^\0]*", re.DOTALL),
+    # git config: sections.keys only, for git 2.46 obeys the bare words `edit`, `set`, `unset`.
+    "key": re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[^\0]+"),
+    # git log --format: %G… and %(signature) run gpg.program.
+    "pretty": re.compile(r"(?:(?!%[-+ ]?G|signature)[^\0])*", re.DOTALL),
+    # A branch, a number or a name: no colon, so no address of another host.
+    "ref": re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}"),
+    "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,200}"),
+    # gh -R OWNER/NAME: a third part would be another host.
+    "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+"),
+    # kubectl: kinds and names of resources, never secrets, never an address or a file.
+    "resource": re.compile(r"(?![A-Za-z0-9._/,-]*secret)[a-z0-9][A-Za-z0-9._/,-]{0,200}"),
+    # kubectl -o: printers that read no template file.
+    "printer": re.compile(r"json|yaml|wide|name|(?:jsonpath|custom-columns|go-template)=[^\0]*"),
+    # tar -f: HOST:FILE starts a remote shell.
+    "local": re.compile(r"[^\0:-][^\0:]*"),
+    # find: no argument of an action; also the words that group an expression.
+    "start": re.compile(r"[^\0-][^\0]*|"),
+    # awk: name=value assigns a variable; gawk opens /inet/… as a connection.
+    "data": re.compile(r"(?!/+inet|[A-Za-z_][A-Za-z0-9_]*=)[^\0]+"),
+    "separator": re.compile(r"[^\0\\]{1,20}|\\[tn|.]"),
+    # find: a signed number with a unit, or permission bits.
+    "find": re.compile(r"[-+/]?[0-9A-Za-z=,+-]{1,40}"),
+    # awk -v: a variable of one's own or a separator, never a special that names code.
+    "assignment": re.compile(r"(?:[a-z_][A-Za-z0-9_]*|[A-Z]|I?FS|OFS|O?RS)=[^\0]*"),
+}
+_JQ_WORDS = re.compile(
+    r"\b(?:env|ENV|input_filename|include|import|modulemeta|get_search_list|__prog_args)\b"
+)
+
+
+def path_like(word: str) -> bool:
+    """Tell whether a word looks like a path (S1: safe bins reject path-like tokens)."""
+    if len(word) > 1 and word.startswith(("/", "./", "../", "~/")):
+        return True
+    return word in {"..", "~"} or "/../" in word or word.endswith("/..")
+
+
+def _text(word: str) -> bool:
+    # "${" has no meaning without a shell; refused all the same, as the reference product does.
+    return not path_like(word) and "${" not in word and "\0" not in word
+
+
+def _filter(word: str) -> bool:
+    return _text(word) and not _JQ_WORDS.search(word)
+
+
+_READERS: Final[dict[str, Callable[[str], bool]]] = {
+    "text": _text,
+    "filter": _filter,
+    "sed": lambda word: sed_problem(word) is None,
+    "awk": lambda word: awk_problem(word) is None,
+}
+
+
+def check_kind(kind: str) -> None:
+    """Check that a kind exists.
+
+    Raises:
+        KeyError: no such kind; a typo must stop the load, not the first command that uses it.
+    """
+    if kind not in _READERS:
+        _PATTERNS[kind]
+
+
+def fits(kind: str, word: str) -> bool:
+    """Tell whether a word is of a kind."""
+    reader = _READERS.get(kind)
+    return reader(word) if reader else _PATTERNS[kind].fullmatch(word) is not None

@@ -1,0 +1,113 @@
+"""Take one word of the tree reader apart: what it says, and what is still to be expanded."""
+
+import re
+
+from core.model.command import OpenWord, PartKind, Word, WordPart
+
+# No name may go on after it; a byte beyond ASCII is a letter to some locales.
+_VARIABLE = r"\$(?:HOME|PWD)(?![A-Za-z0-9_\x80-\xff])"
+_QUOTED_BODY = rf"(?:[^\"$`!\\]|\\[\x20\x22-\x7e]|{_VARIABLE})*"
+_LITERAL = re.compile(
+    r"(?!=)(?:[A-Za-z0-9_./:@%+,=^-]++"
+    r"|(?<=[A-Za-z0-9_^~}])~"
+    r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
+    r"|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
+    r"|\\[\x21-\x7e]"
+    r"|'[^']*+'"
+    r'|"(?:[^"$`!\\]++|\\[\x20\x22-\x7e])*")+'
+)
+# Alternatives that begin differently and repeat singly: no text makes this backtrack.
+_OPEN = re.compile(
+    r"(?!=)(?:~(?=/|\Z))?"
+    r"(?:[A-Za-z0-9_./:@%+,=^-]"
+    r"|(?<=[A-Za-z0-9_^~}])~"
+    r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
+    r"|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
+    r"|\\[\x21-\x7e]"
+    r"|'[^']*'"
+    rf'|"{_QUOTED_BODY}"'
+    rf"|{_VARIABLE}"
+    r"|[*?]|\[[A-Za-z0-9_]+\])*"
+)
+_QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]++|\\.)*)"|\\(.)""")
+_ESCAPED = re.compile(r'\\([$`"\\])')
+_QUOTES = frozenset("'\"")
+
+_PIECE = re.compile(
+    r"(?P<tilde>\A~)"
+    r"|\$(?P<value>HOME|PWD)"
+    r"|(?P<glob>[*?]|\[[A-Za-z0-9_]+\])"
+    r"|'(?P<single>[^']*)'"
+    r'|"(?P<double>(?:[^"\\]|\\.)*)"'
+    r"|\\(?P<escaped>.)"
+    r"|(?P<bare>[^'\"\\$*?\[]+)",
+    re.DOTALL,
+)
+_INNER = re.compile(r"\$(?P<quoted>HOME|PWD)|\\(?P<escaped>[$`\"\\])|(?P<bare>\\|[^\\$]+)")
+_KINDS = {
+    "tilde": PartKind.TILDE,
+    "value": PartKind.VALUE,
+    "glob": PartKind.GLOB,
+    "quoted": PartKind.QUOTED_VALUE,
+}
+
+
+def word_of(raw: str) -> Word | None:
+    """Return what one word means, ``None`` where it holds what a shell may expand otherwise.
+
+    Args:
+        raw: the word as written, one character a byte.
+    """
+    if _LITERAL.fullmatch(raw):
+        return _literal(raw)
+    if not _OPEN.fullmatch(raw):
+        return None
+    parts: list[WordPart] = []
+    text = ""
+    for kind, piece in _pieces(raw):
+        if kind is PartKind.LITERAL:
+            text += piece
+            continue
+        if text:
+            parts.append(WordPart(PartKind.LITERAL, _decoded(text)))
+            text = ""
+        parts.append(WordPart(kind, piece))
+    if text:
+        parts.append(WordPart(PartKind.LITERAL, _decoded(text)))
+    return OpenWord(tuple(parts))
+
+
+def _pieces(raw: str) -> list[tuple[PartKind, str]]:
+    """Cut a word at its quotes, expansions and globs, left to right."""
+    pieces: list[tuple[PartKind, str]] = []
+    for found in _PIECE.finditer(raw):
+        name = found.lastgroup or ""
+        if name == "double":
+            pieces += [_piece(inner) for inner in _INNER.finditer(found["double"])]
+        else:
+            pieces.append(_piece(found))
+    return pieces
+
+
+def _piece(found: re.Match[str]) -> tuple[PartKind, str]:
+    name = found.lastgroup or ""
+    return _KINDS.get(name, PartKind.LITERAL), found[name]
+
+
+def _decoded(text: str) -> str:
+    return text if text.isascii() else text.encode("latin-1").decode()
+
+
+def _literal(raw: str) -> str:
+    """Remove the quotes of a word in which nothing is expanded."""
+    inner = raw[1:-1]
+    if raw[0] == raw[-1] in _QUOTES and raw[0] not in inner and "\\" not in inner:
+        return _decoded(inner)
+    return _decoded(_QUOTED.sub(_unquoted, raw))
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    single, double, escaped = found.groups()
+    if double is not None:
+        return _ESCAPED.sub(r"\1", double)
+    return str(escaped if single is None else single)

@@ -1,0 +1,42 @@
+"""Plan one command: resolve its program, pin its code, and look through wrappers."""
+
+from core.model.command import PinnedFile, PlannedCommand
+from core.policy.programs import program_of
+from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
+from core.runner.operands import code_operands
+from core.runner.pins import Unpinned
+from core.runner.resolve import SearchPath
+
+
+def plan_command(
+    argv: tuple[str, ...], cwd: str, search: SearchPath, depth: int = 0
+) -> PlannedCommand:
+    """Return a vector with everything that it runs pinned; ``depth`` wrappers stand around it."""
+    executable = search.find(argv[0], cwd)
+    if isinstance(executable, Unpinned):
+        return PlannedCommand(argv, None, executable.why)
+    operands = code_operands(argv, executable, cwd, search)
+    if isinstance(operands, Unpinned):
+        return PlannedCommand(argv, None, operands.why)
+    if depth < DEEPEST_NESTING and program_of(argv[0], executable).laden is not None:
+        found = unwrap(argv, executable)
+        if isinstance(found, Unwrapped):
+            inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
+            return _wrapping(argv, executable, operands, found, inner)
+    return PlannedCommand(argv, executable, operands=operands)
+
+
+def _wrapping(
+    argv: tuple[str, ...],
+    executable: PinnedFile,
+    operands: tuple[PinnedFile, ...],
+    found: Unwrapped,
+    inner: tuple[PlannedCommand, ...],
+) -> PlannedCommand:
+    """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
+    bound = bound_vector(found, executable, inner)
+    if bound is None:
+        return PlannedCommand(argv, executable, operands=operands)
+    pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
+    merged = tuple(dict.fromkeys((*operands, *pins)))
+    return PlannedCommand(argv, executable, operands=merged, inner=inner, bound=bound)

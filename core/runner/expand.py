@@ -1,0 +1,183 @@
+"""Expand a reading into the vectors that run: folders, home and globs, without a shell.
+
+What is found here is bound into the plan and judged there; nothing is expanded a second time.
+"""
+# ruff: noqa: PTH112, PTH114
+# pathlib is ten times slower here.
+
+import os
+import re
+from dataclasses import dataclass
+
+from core.model.command import (
+    UNROUTED,
+    Connector,
+    OpenWord,
+    PartKind,
+    Reading,
+    Routing,
+    Unreadable,
+    Word,
+    WordPart,
+)
+from core.policy.steps import STEP, Stage, stages_of
+from core.runner.globs import MOST_BYTES, MOST_MATCHES, UncertainGlob, matches
+
+_PLAIN_VALUE = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
+"""What neither splitting nor globbing changes."""
+
+_LEAVE_FILES = frozenset(
+    ["basename", "cat", "cut", "date", "dirname", "du", "echo", "false", "file", "grep", "head"]
+) | {"id", "ls", "printf", "pwd", "stat", "tail", "test", "tr", "true", "uname", "wc", "whoami"}
+"""Programs that make, move and remove nothing, so that a glob after them may be expanded now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedCommand:
+    """A vector as it runs, the folder (as a shell would name it) and where its streams lead."""
+
+    argv: tuple[str, ...]
+    folder: str
+    routing: Routing = UNROUTED
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedLine:
+    """The commands of a line without its ``cd`` steps, and what joins them."""
+
+    commands: tuple[ExpandedCommand, ...]
+    connectors: tuple[Connector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoFolder:
+    """A line that begins with ``cd`` to a folder that is not there."""
+
+    path: str
+
+
+class _Uncertain(Exception):
+    """Carries the rule and the phrase of an ``Unreadable``; never leaves this module."""
+
+
+class _Absent(Exception):
+    """The folder of the line's very first steps does not exist; never leaves this module."""
+
+
+def depends_on_surroundings(reading: Reading) -> bool:
+    """Return whether folders, variables or globs of a reading must be looked up."""
+    return any(
+        words[0] == STEP or any(isinstance(word, OpenWord) for word in words)
+        for words in reading.argvs
+    )
+
+
+def expand(reading: Reading, folder: str, home: str) -> ExpandedLine | Unreadable | NoFolder:
+    """Expand a line that starts in ``folder``; ``home`` is the child's HOME.
+
+    ``Unreadable`` where shells would not agree, or what they do is not certain before the run.
+    """
+    stages = stages_of(reading)
+    if isinstance(stages, Unreadable):
+        return stages
+    try:
+        return _Expansion(reading, folder, home).line(stages)
+    except _Uncertain as found:
+        rule, detail = found.args
+        return Unreadable(rule, detail)
+    except UncertainGlob as found:
+        return Unreadable("R5", str(found))
+    except _Absent as found:
+        return NoFolder(str(found))
+
+
+class _Expansion:
+    """One line in progress: the folder so far, and whether its files may have changed."""
+
+    def __init__(self, reading: Reading, folder: str, home: str) -> None:
+        self._reading = reading
+        self._folder = folder
+        self._home = home
+        self._untouched = True
+        self._matched = [MOST_MATCHES, MOST_BYTES]
+
+    def line(self, stages: tuple[Stage, ...]) -> ExpandedLine:
+        """Expand command by command, since each may stand in another folder."""
+        commands: list[ExpandedCommand] = []
+        connectors: list[Connector] = []
+        pipeline: list[Word] = []
+        for stage in stages:
+            if stage.connector is not None:
+                connectors.append(stage.connector)
+                if stage.connector is not Connector.PIPE:
+                    self._untouched = self._untouched and _LEAVE_FILES.issuperset(pipeline)
+                    pipeline = []
+            for operand in stage.entered:
+                self._enter(operand, first=not commands)
+            pipeline.append(self._reading.argvs[stage.place][0])
+            commands.append(self._command(stage))
+        return ExpandedLine(tuple(commands), tuple(connectors))
+
+    def _command(self, stage: Stage) -> ExpandedCommand:
+        argv: list[str] = []
+        for word in self._reading.argvs[stage.place]:
+            argv += [word] if isinstance(word, str) else self._words(word)
+        routings = self._reading.routings
+        return ExpandedCommand(
+            tuple(argv), self._folder, routings[stage.place] if routings else UNROUTED
+        )
+
+    def _enter(self, operand: Word, *, first: bool) -> None:
+        path = operand if isinstance(operand, str) else "".join(self._words(operand))
+        entered = _entered(self._folder, path)
+        if not os.path.isdir(entered):
+            if first:
+                raise _Absent(entered)
+            raise _Uncertain("R9", "cd to a folder that is not there yet")
+        self._folder = entered
+
+    def _words(self, word: OpenWord) -> list[str]:
+        """Return what one word becomes: exactly one word, or the matches of its globs."""
+        parts = [self._valued(part, word) for part in word.parts]
+        if not any(part.kind is PartKind.GLOB for part in parts):
+            return ["".join(part.text for part in parts)]
+        if not self._untouched:
+            raise _Uncertain("R5", "a glob after a command that may change what it matches")
+        found = matches(parts, self._folder)
+        self._matched[0] -= len(found)
+        self._matched[1] -= sum(len(path.encode()) for path in found)
+        if min(self._matched) < 0:
+            raise _Uncertain("R5", "globs that match too much")
+        # A name that begins with a dash must never become an option (bypasses.md §5).
+        return [f"./{path}" if path.startswith("-") else path for path in found]
+
+    def _valued(self, part: WordPart, word: OpenWord) -> WordPart:
+        """Put in the value of a tilde or variable."""
+        if part.kind in {PartKind.LITERAL, PartKind.GLOB}:
+            return part
+        value = self._folder if part.text == "PWD" else self._home
+        if not value.startswith("/") or not value.isprintable():
+            raise _Uncertain("R5", "a home or folder that is no absolute path")
+        if part.kind is PartKind.VALUE and not _PLAIN_VALUE.fullmatch(value):
+            raise _Uncertain("R5", f"an unquoted ${part.text} that a shell may split or expand")
+        if part.kind is PartKind.TILDE and value.endswith("/") and len(word.parts) > 1:
+            raise _Uncertain("R5", "a tilde for a home that ends in a slash")
+        return WordPart(PartKind.LITERAL, value)
+
+
+def _entered(folder: str, operand: str) -> str:
+    """Return where ``cd`` leads by name, as bash and dash both keep it in PWD (XCU cd)."""
+    if operand.startswith("//"):
+        raise _Uncertain("R9", "cd to a path that begins with two slashes")
+    parts: list[str] = []
+    path = operand if operand.startswith("/") else f"{folder}/{operand}"
+    for part in path.split("/"):
+        if part == ".." and parts:
+            above = "/" + "/".join(parts)
+            # Behind a link, or what is not there, shells differ on what `..` means.
+            if os.path.islink(above) or not os.path.isdir(above):
+                raise _Uncertain("R9", "cd through .. behind a link or a missing folder")
+            parts.pop()
+        elif part not in {"", ".", ".."}:
+            parts.append(part)
+    return "/" + "/".join(parts)

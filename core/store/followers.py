@@ -1,0 +1,156 @@
+"""Let identical questions wait behind the one that is asked, without sharing an allow-once.
+
+::
+
+    leader ◀── behind ── follower, follower …       one prompt on the screens, asked "3 times"
+
+    leader denied by a person, expired, allowed always  ─▶  its followers end the same way
+    leader allowed once, cancelled                      ─▶  the next follower is asked anew
+
+Identical means: the same bound plan (so agent and session too), asked by the same requester, judged
+the same way, needing as many people. Otherwise an answer could count for a request that its giver
+made, or store what nobody was shown.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, RowMapping, Text, bindparam, select, update
+
+from core.model.approval import ApprovalState
+from core.model.identity import ApprovalId
+from core.store.codec import dump, load
+from core.store.delivery import Clock, clock_of
+from core.store.drafts import ApprovalDraft, PromptDraft
+from core.store.notes import DEADLINE, note, note_approval
+from core.store.queue import enqueue_prompts
+from core.store.tables import HAS_LEADER, IS_PENDING, approvals, questions
+
+_MS = approvals.c.deadline_ms.type
+_LEADER = (
+    select(
+        approvals.c.id,
+        approvals.c.deadline_ms,
+        approvals.c.delivered_ms,
+        approvals.c.timeout_ms,
+    )
+    .join(questions, questions.c.id == approvals.c.id)
+    .where(
+        IS_PENDING,
+        approvals.c.digest == bindparam("p_digest"),
+        approvals.c.behind.is_(None),
+        approvals.c.deadline_ms > bindparam("p_now", type_=_MS),
+        approvals.c.quorum == bindparam("p_quorum"),
+        questions.c.requester == bindparam("p_requester"),
+        questions.c.evaluation == bindparam("p_evaluation"),
+    )
+    .order_by(approvals.c.created_ms, approvals.c.id)
+    .limit(1)
+    .with_for_update(of=approvals)  # it must not end before its new follower is there to be seen
+)
+_BEHIND = (
+    select(
+        approvals.c.id,
+        approvals.c.behind,
+        approvals.c.session,
+        approvals.c.place,
+    )
+    .where(
+        IS_PENDING,
+        HAS_LEADER,
+        approvals.c.behind.in_(bindparam("p_ids", type_=Text, expanding=True)),
+    )
+    .order_by(approvals.c.created_ms, approvals.c.id)
+    .with_for_update()
+)
+_FOLLOW = bindparam("p_leader", type_=approvals.c.behind.type)
+_END = (
+    update(approvals)
+    .where(IS_PENDING, approvals.c.id.in_(bindparam("p_ids", type_=Text, expanding=True)))
+    .values(state=bindparam("p_state"))
+)
+_ASKED = (
+    select(approvals.c.timeout_ms, questions.c.reminders, questions.c.ladder)
+    .join(questions, questions.c.id == approvals.c.id)
+    .where(approvals.c.id == bindparam("p_id"))
+)
+_ASK = (
+    update(approvals)
+    .where(IS_PENDING, approvals.c.id == bindparam("p_id"))
+    .values(
+        behind=None,
+        deadline_ms=bindparam("p_deadline", type_=_MS),
+        delivered_ms=bindparam("p_delivered", type_=_MS),
+        remind_at_ms=bindparam("p_remind", type_=_MS),
+    )
+)
+_REJOIN = (
+    update(approvals)
+    .where(IS_PENDING, approvals.c.id.in_(bindparam("p_ids", type_=Text, expanding=True)))
+    .values(
+        behind=_FOLLOW,
+        deadline_ms=bindparam("p_deadline", type_=_MS),
+        delivered_ms=bindparam("p_delivered", type_=_MS),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The question that an identical one waits behind, and the clock that both have."""
+
+    id: ApprovalId
+    clock: Clock
+
+
+def leader_of(conn: Connection, draft: ApprovalDraft, now: int) -> Leader | None:
+    """Return the pending question that is identical to a draft, locked; ``None``: ask it."""
+    alike = {
+        "p_now": now,
+        "p_digest": draft.plan.digest,
+        "p_quorum": draft.quorum,
+        "p_requester": dump(draft.requester),
+        "p_evaluation": dump(draft.evaluation),
+    }
+    row = conn.execute(_LEADER, alike).first()
+    if row is None:
+        return None
+    return Leader(ApprovalId(row.id), _waiting(row.deadline_ms, row.delivered_ms, row.timeout_ms))
+
+
+def waiting_behind(conn: Connection, ids: Sequence[str]) -> Sequence[RowMapping]:
+    """Return the pending followers of these approvals, locked, the oldest first."""
+    return conn.execute(_BEHIND, {"p_ids": ids}).mappings().all()
+
+
+def end(conn: Connection, rows: Sequence[RowMapping], state: ApprovalState) -> None:
+    """Write the end that followers share with their leader; the caller concludes it."""
+    conn.execute(_END, {"p_ids": [row["id"] for row in rows], "p_state": state.value})
+
+
+def promote(conn: Connection, rows: Sequence[RowMapping], now: int) -> None:
+    """Ask the first of these followers anew; the others wait behind it."""
+    first, rest = rows[0]["id"], [row["id"] for row in rows[1:]]
+    asked = conn.execute(_ASKED, {"p_id": first}).one()
+    prompts = load(tuple[PromptDraft, ...], asked.ladder)
+    reminders = json.loads(asked.reminders)
+    clock = clock_of(now, asked.timeout_ms, reminders, prompted=bool(prompts))
+    conn.execute(_ASK, _values(clock) | {"p_id": first, "p_remind": clock.remind_at_ms})
+    if rest:
+        follow = _waiting(clock.deadline_ms, clock.delivered_ms, asked.timeout_ms)
+        conn.execute(_REJOIN, _values(follow) | {"p_ids": rest, "p_leader": first})
+    enqueue_prompts(conn, ApprovalId(first), prompts, now)
+    for row in rows:
+        note_approval(conn, row["id"])
+    note(conn, DEADLINE)
+
+
+def _waiting(deadline_ms: int, delivered_ms: int | None, timeout_ms: int) -> Clock:
+    """Return a follower's clock: as far as its leader's can still move, and never reminded."""
+    last = deadline_ms if delivered_ms is not None else deadline_ms + timeout_ms
+    return Clock(last, delivered_ms, None)
+
+
+def _values(clock: Clock) -> dict[str, object]:
+    return {"p_deadline": clock.deadline_ms, "p_delivered": clock.delivered_ms}

@@ -1,0 +1,140 @@
+"""Keep allow-always with a limit: until a time, for a number of uses, in one session.
+
+The row is written in the transaction of the decision. What it lets run is what the prompt promised
+to store. A grant ends by its limits, by ``revoke``, and while its giver is revoked.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, RowMapping, Text, and_, bindparam, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
+
+from core.model.approval import GrantTerms
+from core.model.decision import Evaluation
+from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, SessionKey
+from core.store import people
+from core.store.codec import load, plain
+from core.store.tables import approvals, grants, questions
+
+_ASKED = (
+    select(approvals.c.agent, approvals.c.session, questions.c.evaluation)
+    .join(questions, questions.c.id == approvals.c.id)
+    .where(approvals.c.id == bindparam("p_id"))
+)
+_GIVE = insert(grants).on_conflict_do_nothing()
+_is_live = and_(
+    grants.c.revoked_ms.is_(None),
+    or_(grants.c.expires_ms.is_(None), grants.c.expires_ms > func.sayso_now()),
+    or_(grants.c.uses_left.is_(None), grants.c.uses_left > 0),
+)
+_LIVE = select(grants).where(_is_live).order_by(grants.c.created_ms, grants.c.id)
+_ACTIVE = _LIVE.where(
+    grants.c.agent == bindparam("p_agent"),
+    or_(grants.c.session.is_(None), grants.c.session == bindparam("p_session")),
+)
+_USE = (
+    update(grants)
+    .where(grants.c.id.in_(bindparam("p_ids", type_=Text, expanding=True)), _is_live)
+    .values(uses_left=grants.c.uses_left - 1, used_ms=func.sayso_now())
+    .returning(grants.c.id)
+)
+_REVOKE = (
+    update(grants)
+    .where(grants.c.id.startswith(bindparam("p_ref")), grants.c.revoked_ms.is_(None))
+    .values(revoked_ms=func.sayso_now())
+    .returning(*grants.c)
+)
+
+
+class GrantSpent(Exception):
+    """A grant ended between looking and using. Nothing was used; ask a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A limited allow-always; ``id`` is that of the approval that gave it. Times are epoch ms."""
+
+    id: ApprovalId
+    agent: AgentId
+    session: SessionKey | None
+    promise: tuple[str, ...]
+    by: Actor
+    created_ms: int
+    expires_ms: int | None
+    uses_left: int | None
+
+    @property
+    def code(self) -> str:
+        """Return the short code that people type."""
+        return self.id[:CODE_LENGTH].upper()
+
+
+def give(
+    conn: Connection, approval_id: ApprovalId, terms: GrantTerms, by: Actor, at_ms: int
+) -> None:
+    """Write the grant of a decision that this transaction takes."""
+    asked = conn.execute(_ASKED, {"p_id": approval_id}).one()
+    row = {
+        "id": approval_id,
+        "approval_id": approval_id,
+        "agent": asked.agent,
+        "session": asked.session if terms.session_only else None,
+        "promise": json.dumps(load(Evaluation, asked.evaluation).promise),
+        "channel": by.channel,
+        "account": by.account,
+        "name": plain(by.name),
+        "created_ms": at_ms,
+        "expires_ms": None if terms.for_ms is None else at_ms + terms.for_ms,
+        "uses_left": terms.uses,
+    }
+    conn.execute(_GIVE, row)
+
+
+def active(conn: Connection, agent: AgentId, session: SessionKey) -> tuple[Grant, ...]:
+    """Return what may lift a question of this agent in this session now.
+
+    Those without a count come first, so that counted uses are kept for what needs them.
+    """
+    rows = conn.execute(_ACTIVE, {"p_agent": agent, "p_session": session}).mappings().all()
+    found = [_grant(row) for row in rows]
+    standing = [grant for grant in found if not people.known_as(conn, grant.by).revoked]
+    return tuple(sorted(standing, key=lambda grant: grant.uses_left is not None))
+
+
+def use(conn: Connection, ids: Sequence[ApprovalId]) -> None:
+    """Use each of these grants once, all or none.
+
+    Raises:
+        GrantSpent: one of them is over, revoked or used up by now; nothing was used.
+    """
+    used = conn.execute(_USE, {"p_ids": list(ids)}).scalars().all()
+    if len(used) != len(set(ids)):
+        raise GrantSpent
+
+
+def listed(conn: Connection) -> tuple[Grant, ...]:
+    """Return every grant that has not ended, the oldest first."""
+    return tuple(_grant(row) for row in conn.execute(_LIVE).mappings())
+
+
+def revoke(conn: Connection, ref: str) -> tuple[Grant, ...]:
+    """End the grant with this id or code; return what was ended, nothing if there is none."""
+    ref = ref.strip().lower()
+    if len(ref) < CODE_LENGTH or not ref.isalnum():
+        return ()
+    return tuple(_grant(row) for row in conn.execute(_REVOKE, {"p_ref": ref}).mappings())
+
+
+def _grant(row: RowMapping) -> Grant:
+    return Grant(
+        id=ApprovalId(row["id"]),
+        agent=AgentId(row["agent"]),
+        session=SessionKey(row["session"]) if row["session"] is not None else None,
+        promise=tuple(json.loads(row["promise"])),
+        by=Actor(row["channel"], row["account"], row["name"]),
+        created_ms=row["created_ms"],
+        expires_ms=row["expires_ms"],
+        uses_left=row["uses_left"],
+    )

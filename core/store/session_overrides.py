@@ -1,0 +1,99 @@
+"""Remember what people set for one session by ``/exec`` and ``/elevated`` (S0 "Slash commands")."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
+
+from core.model.command import ExecOverrides
+from core.model.identity import Actor, SessionKey
+from core.store.clock import now_ms
+from core.store.codec import dump, load, plain
+from core.store.context import context_of
+from core.store.notes import note
+from core.store.tables import session_settings
+
+CHANGED: Final = "session-settings"
+"""The wake-up that says: what is set for some session has changed."""
+
+_ROW = insert(session_settings).values(
+    session=bindparam("p_session"),
+    overrides=bindparam("p_overrides"),
+    set_by=bindparam("p_by"),
+    at_ms=bindparam("p_now"),
+)
+_SET = _ROW.on_conflict_do_update(
+    index_elements=[session_settings.c.session],
+    set_={name: _ROW.excluded[name] for name in ("overrides", "set_by", "at_ms")},
+)
+_CLEAR = (
+    update(session_settings)
+    .where(
+        session_settings.c.session == bindparam("p_session"),
+        session_settings.c.overrides.is_not(None),
+    )
+    .values(overrides=None, set_by=None, at_ms=bindparam("p_now"))
+    .returning(session_settings.c.session)
+)
+_ALL = select(session_settings).where(session_settings.c.overrides.is_not(None))
+_ONE = _ALL.where(session_settings.c.session == bindparam("p_session"))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKnobs:
+    """What is set for a session, by whom and when (epoch ms)."""
+
+    overrides: ExecOverrides
+    by: Actor
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllKnobs:
+    """What is set for each session; ``alone`` says that nobody else can be writing it."""
+
+    alone: bool
+    sessions: Mapping[SessionKey, SessionKnobs]
+
+
+def put(conn: Connection, session: SessionKey, overrides: ExecOverrides, by: Actor) -> None:
+    """Set a session's knobs in place of what was set before."""
+    person = replace(by, name=plain(by.name), groups=frozenset())
+    row = {
+        "p_session": session,
+        "p_overrides": dump(overrides),
+        "p_by": dump(person),
+        "p_now": now_ms(conn),
+    }
+    conn.execute(_SET, row)
+    note(conn, CHANGED)
+
+
+def clear(conn: Connection, session: SessionKey) -> bool:
+    """Forget what was set for a session; ``False`` if nothing was."""
+    found = conn.execute(_CLEAR, {"p_session": session, "p_now": now_ms(conn)}).first()
+    note(conn, CHANGED)
+    return found is not None
+
+
+def get(conn: Connection, session: SessionKey) -> SessionKnobs | None:
+    """Return what is set for a session."""
+    row = conn.execute(_ONE, {"p_session": session}).mappings().first()
+    return None if row is None else _knobs(row)
+
+
+def every(conn: Connection) -> AllKnobs:
+    """Return what is set for all sessions."""
+    rows = conn.execute(_ALL).mappings().all()
+    sessions = {SessionKey(row["session"]): _knobs(row) for row in rows}
+    return AllKnobs(context_of(conn).alone, sessions)
+
+
+def _knobs(row: RowMapping) -> SessionKnobs:
+    return SessionKnobs(
+        overrides=load(ExecOverrides, row["overrides"]),
+        by=load(Actor, row["set_by"]),
+        at_ms=row["at_ms"],
+    )

@@ -1,0 +1,234 @@
+"""What a wrapper is said to run is what the real wrapper runs: a differential fuzz."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from core.model.command import PinnedFile, PlannedCommand
+from core.policy.shell_payload import shell_grammars
+from core.policy.unwrap import Unwrapped, unwrap
+from core.policy.wrapper_grammar import grammars
+from core.runner.commands import plan_command
+from core.runner.pipeline import pipelines, wanted
+from core.runner.resolve import SearchPath
+from tests.faults.wrapper_lines import OPTIONS, draw
+
+SOURCE = Path(__file__).with_name("wrapper_stub.c")
+LINES = int(os.environ.get("SAYSO_FUZZ_LINES", "2500"))
+"""Distinct lines drawn; about a third can be unwrapped and are run twice."""
+SHARE = 5
+"""At least one in so many lines must have been run."""
+_STDIN = b"p q\nr\n"
+
+Ran = tuple[str, tuple[str, ...]]
+"""The path of a program that ran, and its vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A program that should run, with its vector; ``open_ended``: or more, any number of times."""
+
+    path: str
+    argv: tuple[str, ...]
+    open_ended: bool
+
+
+Reader = Callable[[list[str]], PlannedCommand | None]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a campaign saw: lines drawn and run, by which wrappers, and what ran otherwise."""
+
+    drawn: int = 0
+    run: int = 0
+    wrappers: set[str] = field(default_factory=set)
+    wrong: list[str] = field(default_factory=list)
+
+
+class World:
+    """A folder of recording programs, which stand first on the search path."""
+
+    def __init__(self, place: Path) -> None:
+        """Compile the recorder under every name that is drawn."""
+        compiler = shutil.which("cc")
+        if compiler is None:
+            raise RuntimeError("install gcc and libc6-dev: no cc found")
+        self.place = place
+        subprocess.run([compiler, "-O1", "-Wall", "-o", place / "tool", SOURCE], check=True)
+        for name in ("other", "a=b", "-tool"):
+            shutil.copy(place / "tool", place / name)
+        self.search = SearchPath((str(place), "/usr/bin"))
+        (place / "input").write_bytes(_STDIN)
+
+    def plan(self, argv: list[str]) -> PlannedCommand:
+        """Plan a vector as the gateway does."""
+        return plan_command(tuple(argv), str(self.place), self.search)
+
+    def execute(self, program: PinnedFile, argv: tuple[str, ...]) -> list[Ran]:
+        """Run a wrapper for real and return what it ran."""
+        record = self.place / "record"
+        record.unlink(missing_ok=True)
+        reading, writing = os.O_RDONLY, os.O_WRONLY
+        pid = os.posix_spawn(
+            program.path,
+            argv,
+            {"PATH": self.search.text, "LC_ALL": "C.UTF-8"},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, str(self.place / "input"), reading, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, writing, 0),
+                (os.POSIX_SPAWN_OPEN, 2, os.devnull, writing, 0),
+            ],
+        )
+        os.waitpid(pid, 0)
+        return _parse(record.read_bytes()) if record.exists() else []
+
+
+def _parse(record: bytes) -> list[Ran]:
+    parts = iter(record.split(b"\0")[:-1])
+    return [
+        (os.fsdecode(path), tuple(os.fsdecode(next(parts)) for _ in range(int(next(parts)))))
+        for path in parts
+    ]
+
+
+def claims(command: PlannedCommand, *, by_path: bool, more: bool = False) -> list[Claim]:
+    """Return what a plan says that will run, every program ending well."""
+    program = command.executable
+    assert program is not None
+    if not command.inner:
+        return [Claim(program.path, command.by_path if by_path else command.argv, more)]
+    found = unwrap(command.argv, program)
+    assert isinstance(found, Unwrapped)
+    joins = [one.value for one in found.connectors or ()]
+    runs: list[Claim] = []
+    for joined_by, group in pipelines(joins, len(command.inner)):
+        if wanted(joined_by, 0):
+            inner = [command.inner[index] for index in group]
+            more_now = more or found.open_ended
+            runs += [c for one in inner for c in claims(one, by_path=by_path, more=more_now)]
+    return runs
+
+
+def fits(ran: list[Ran], claimed: list[Claim]) -> bool:
+    """Tell whether exactly what was claimed ran, in any order."""
+    left = list(ran)
+    for claim in claimed:
+        if not claim.open_ended:
+            if (claim.path, claim.argv) not in left:
+                return False
+            left.remove((claim.path, claim.argv))
+    heads = [(claim.path, claim.argv) for claim in claimed if claim.open_ended]
+    return all(any(p == path and v[: len(h)] == h for path, h in heads) for p, v in left)
+
+
+def campaign(world: World, read: Reader, lines: int, seed: int | None = None) -> Tally:
+    """Draw lines; run each that is unwrapped as it was asked and as it is bound."""
+    tally, rng, seen = Tally(), Random(seed), set()
+    while tally.drawn < lines:
+        argv = draw(rng)
+        if tuple(argv) in seen:
+            continue
+        seen.add(tuple(argv))
+        tally.drawn += 1
+        command = read(argv)
+        if command is None or not _all_recorded(command, world):
+            continue
+        tally.run += 1
+        tally.wrappers.add(argv[0].rpartition("/")[2])
+        assert command.executable is not None
+        for vector, by_path in ((command.argv, False), (command.vector, True)):
+            ran = world.execute(command.executable, vector)
+            expected = claims(command, by_path=by_path)
+            if not fits(ran, expected):
+                tally.wrong.append(f"{vector} ran {ran}, not {expected}")
+    return tally
+
+
+def _all_recorded(command: PlannedCommand, world: World) -> bool:
+    """Tell whether a line is unwrapped, down to programs that record themselves."""
+    place = f"{world.place}/"
+    leaves = [leaf.executable for leaf in command.effective]
+    return bool(command.inner) and all(one and one.path.startswith(place) for one in leaves)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Set up the recording programs, and run where they lie."""
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_no_wrapper_runs_what_was_not_unwrapped(world: World) -> None:
+    """Thousands of lines: each unwrapped wrapper ran exactly the programs that the plan names."""
+    tally = campaign(world, world.plan, LINES)
+    print(f"{tally.drawn} lines, {tally.run} unwrapped and run twice, {len(tally.wrong)} wrong")
+    assert tally.wrong == []
+    assert tally.run >= tally.drawn // SHARE
+    assert (
+        tally.wrappers
+        == {*OPTIONS, "sh", "bash", "dash"}
+        == {*grammars(), *shell_grammars(), "sh"} - {"zsh"}
+    )
+
+
+def naive(world: World, argv: list[str]) -> PlannedCommand | None:
+    """Take the first word that looks like no option for the inner command."""
+    plan = world.plan(argv)
+    at = next((i for i, w in enumerate(argv) if i and not w.startswith("-") and "=" not in w), 0)
+    inner = world.plan(argv[at:])
+    if not at or inner.executable is None or plan.executable is None:
+        return None
+    if unwrap(tuple(argv), plan.executable) is None:
+        return None
+    return replace(plan, inner=(inner,), bound=(*argv[:at], *inner.by_path))
+
+
+def first_of_a_payload(world: World, argv: list[str]) -> PlannedCommand | None:
+    """Unwrap soundly, then forget what stands behind the first command of a shell's text."""
+    plan = world.plan(argv)
+    return replace(plan, inner=plan.inner[:1])
+
+
+Broken = Callable[[World, list[str]], PlannedCommand | None]
+
+
+def shallow_claims(command: PlannedCommand) -> list[Claim]:
+    """Return the claims of a plan as if nothing came from standard input."""
+    return [replace(claim, open_ended=False) for claim in claims(command, by_path=True)]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("broken", [naive, first_of_a_payload])
+def test_the_checker_catches_a_broken_unwrapper(world: World, broken: Broken) -> None:
+    """Negative control: each unwrapper that lacks a rule is seen to be unsound."""
+    wrong = 0
+    rng = Random(7)
+    for _ in range(600):
+        command = broken(world, draw(rng))
+        if command is None or not _all_recorded(command, world):
+            continue
+        assert command.executable is not None
+        ran = world.execute(command.executable, command.argv)
+        named = [(one.executable.path, one.argv) for one in command.effective if one.executable]
+        wrong += sorted(ran) != sorted(named)
+    assert wrong > 10
+
+
+def test_further_arguments_are_seen(world: World) -> None:
+    """Negative control: what ``xargs`` adds does not fit a claim without it."""
+    plan = world.plan(["xargs", "tool", "a"])
+    assert plan.executable is not None
+    ran = world.execute(plan.executable, plan.vector)
+    assert [argv[1:] for _, argv in ran] == [("a", "p", "q", "r")]
+    assert fits(ran, claims(plan, by_path=True))
+    assert not fits(ran, shallow_claims(plan))
+    assert not fits([], claims(world.plan(["env", "tool"]), by_path=True))
