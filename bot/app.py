@@ -15,8 +15,16 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from bot.chat.answers import Answers
+from bot.chat.circle import Circle
+from bot.chat.knobs import Knobs
+from bot.chat.lists import Lists
+from bot.chat.pairing import Pairing
+from bot.chat.running import ChatRuns
 from bot.clock import Clock
+from bot.delivery import Delivery
 from bot.dispatch import Dispatch
 from bot.health import Health
 from bot.inbox import GateInbox
@@ -25,24 +33,27 @@ from bot.intake.socket import Methods
 from bot.outbox import Outbox
 from bot.recovery import recover
 from bot.settings import Settings
-from bot.surfaces import Console, approvers, forwarding, make_channels, timing
+from bot.surfaces import Console, approvers, forwarding, make_channels, senders, timing
 from bot.timed import LEASE_MS, TimedWork
 from channels.base import Channel
 from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.answering import Answering
 from core.approvals.asking import Asking
 from core.approvals.broker import Broker
+from core.approvals.senders import Senders
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
 from core.gate import Gate
 from core.gate.execution import Execution
 from core.gate.rulebook import Rulebook
+from core.gate.sessions import SessionRules
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.ipc.unix import listen
 from core.model.policy import ExecHost
 from core.runner.plan import Planner
 from core.runner.process import Runner
+from core.settings import ThreadMode
 from core.store import Store, open_store, replicas
 
 _log = logging.getLogger(__name__)
@@ -88,7 +99,7 @@ async def gateway(
         gate = _gate(settings, store, journal, runner, channels, owner)
         stack.callback(gate.rulebook.usage.flush)
         health = Health(store, channels, settings)
-        await _start_channels(stack, channels, GateInbox(gate, store))
+        await _start_channels(stack, channels, inbox(settings, gate))
         await _start_work(stack, gate, channels, health, settings)
         await _start_socket(stack, settings, Methods(gate, store, health.report))
         yield Gateway(settings, gate, store, channels)
@@ -124,6 +135,23 @@ def _gate(
     return Gate(rulebook, planner, broker, execution, store, journal)
 
 
+def inbox(settings: Settings, gate: Gate) -> GateInbox:
+    """Return the inbox of a gate: all that people may do in a chat."""
+    store = gate.store
+    acting = Senders(store, senders(settings))
+    circle = Circle(store, approvers(settings), acting)
+    rules = SessionRules(store, gate.journal, acting, settings.tools.elevated.enabled)
+    return GateInbox(
+        (
+            Answers(gate, store),
+            Lists(store, circle),
+            ChatRuns(gate, store, circle, Path.home()),
+            Knobs(rules, circle),
+            Pairing(store),
+        )
+    )
+
+
 async def _start_channels(
     stack: AsyncExitStack, channels: Mapping[str, Channel], inbox: GateInbox
 ) -> None:
@@ -139,7 +167,9 @@ async def _start_work(
     health: Health,
     settings: Settings,
 ) -> None:
-    for work in (Dispatch(gate, gate.store).run(), Outbox(gate.store, channels).run()):
+    threaded = settings.approvals.exec.threads is ThreadMode.SESSION
+    outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
+    for work in (Dispatch(gate, gate.store).run(), outbox.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from channels.base import Channel, Groups, Threads
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
-from core.approvals.rendering import phrase, redact
+from core.approvals.rendering import phrase, printed, redact
+from core.errors import ChannelError
 from core.model.approval import Approval
 from core.model.identity import ApprovalId, Target
-from core.store import Store, approvals, outbox, runs, threads
+from core.store import Store, approvals, outbox, runs
+from core.store.threads import keep_thread, thread_of
 
 _BURST = 3
 """Prompts that wait for one place, from which on they go out together."""
@@ -44,7 +46,8 @@ class Delivery:
             return [item for item in same if item.message == first.message]
         prompts = [item for item in waiting if _is_fresh_prompt(item)]
         channel = self.channels[first.target.channel]
-        if first not in prompts or len(prompts) < _BURST or not isinstance(channel, Groups):
+        alone = first not in prompts or len(prompts) < _BURST or self._has_threads(first.target)
+        if alone or not isinstance(channel, Groups):
             return [first]
         return await self._group(channel, prompts)
 
@@ -81,7 +84,10 @@ class Delivery:
                 await self._prompts(items)
 
     async def _notice(self, item: outbox.OutboxItem) -> None:
-        words = redact(str(json.loads(item.payload)["text"]), multiline=True)
+        payload = json.loads(item.payload)
+        words = redact(str(payload["text"]), multiline=True)
+        if payload.get("output"):
+            words = phrase("{}\n{}", words, printed(str(payload["output"])))
         message = await self.channels[item.target.channel].notify(item.target, NoticeCard(words))
         await self.store.write(outbox.sent, item.id, message)
 
@@ -144,14 +150,18 @@ class Delivery:
     ) -> Target:
         """Return where a prompt goes: into its session's own thread where those are wanted."""
         target, session = item.target, approval.plan.session
-        if not self.threaded or target.thread or not isinstance(channel, Threads):
+        if not self._has_threads(target) or not isinstance(channel, Threads):
             return target
-        known = await self.store.read(threads.thread_of, session, target)
+        known = await self.store.read(thread_of, session, target)
         if known is None:
-            opened = await channel.open_thread(target, phrase("Session {}", redact(session)))
-            known = await self.store.write(threads.keep_thread, session, target, opened)
+            opened = await _opened(channel, target, session)
+            known = await self.store.write(keep_thread, session, target, opened)
         await self.store.write(outbox.relocate, item.id, known)
         return known
+
+    def _has_threads(self, target: Target) -> bool:
+        channel = self.channels[target.channel]
+        return self.threaded and not target.thread and isinstance(channel, Threads)
 
     async def _known(self, item: outbox.OutboxItem) -> Approval | None:
         """Return the row's approval; a row without one is dropped."""
@@ -164,6 +174,16 @@ class Delivery:
         if item.approval_id is None:
             return None
         return await self.store.read(approvals.get, item.approval_id)
+
+
+async def _opened(channel: Threads, target: Target, session: str) -> Target:
+    """Open a session's thread; a place that has no threads stays the session's place."""
+    try:
+        return await channel.open_thread(target, phrase("Session {}", redact(session)))
+    except ChannelError as failure:
+        if not failure.permanent:
+            raise
+        return target
 
 
 def _is_fresh_prompt(item: outbox.OutboxItem) -> bool:

@@ -9,6 +9,7 @@ from bot.client import Client
 from bot.settings import Settings, load
 from bot.surfaces import approvers
 from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.approvers import Approvers
 from core.errors import GatewayUnreachable, SaysoError
 from core.model.policy import AskFallback, ExecHost, ExecSecurity
 from core.settings import ForwardMode
@@ -85,20 +86,35 @@ def _policy(settings: Settings) -> Iterator[Finding]:
 
 def _people(settings: Settings) -> Iterator[Finding]:
     listed = approvers(settings)
-    channels = sorted(name for name, people in listed.by_channel.items() if people)
-    if not channels:
+    channels = sorted(name for name in listed.by_channel if listed.anybody(name))
+    if not channels and not any(listed.by_agent.values()):
         why = "are empty in every channel, so nobody can allow anything"
         yield Finding(Verdict.WARN, "approvers", why)
         return
-    yield Finding(Verdict.OK, "approvers", f"may answer in {', '.join(channels)}")
+    where = ", ".join(channels) or "no channel, but for single agents"
+    yield Finding(Verdict.OK, "approvers", f"may answer in {where}")
     routing = settings.approvals.exec
     if routing.mode is not ForwardMode.SESSION and not routing.targets:
         why = f"is {routing.mode} but approvals.exec.targets is empty; prompts go nowhere"
         yield Finding(Verdict.WARN, "approvals.exec.mode", why)
     for entry in routing.targets:
-        if entry.channel not in channels:
+        if not listed.anybody(entry.channel):
             why = f"has no approver; add channels.{entry.channel}.approvers"
             yield Finding(Verdict.WARN, f"target {entry.channel}", why)
+    yield from _quorum(listed)
+
+
+def _quorum(listed: Approvers) -> Iterator[Finding]:
+    """Find a quorum that cannot be met; two accounts of one person count as two here."""
+    agents = sorted({*listed.by_agent, *listed.quorum_by_agent})
+    subjects = {"approvals.exec.quorum": (listed.listing().count(), listed.quorum)}
+    for agent in agents:
+        count = listed.listing(agent).count()
+        subjects[f"agents.list[{agent}].quorum"] = (count, listed.needed(agent))
+    for subject, (count, needed) in subjects.items():
+        if count is not None and count < needed:
+            why = f"needs {needed} people, but {count} may answer; nothing can be allowed"
+            yield Finding(Verdict.WARN, subject, why)
 
 
 def _approvals(settings: Settings) -> Iterator[Finding]:

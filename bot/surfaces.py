@@ -1,16 +1,33 @@
 """Make the channels that the configuration names, and the rules that lead to people."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self, TextIO
+from datetime import time
+from typing import Protocol, Self, TextIO
+from zoneinfo import ZoneInfo
 
 from bot.settings import Settings
 from channels.base import Channel
-from channels.registry import load
+from channels.registry import load, load_plugin
 from core.approvals.approvers import Approvers
 from core.approvals.asking import Timing
-from core.approvals.forwarding import Forwarding
+from core.approvals.forwarding import Forwarding, Step
+from core.approvals.listing import Listing
+from core.approvals.quiet import QuietHours
+from core.settings import AskStep, QuietHoursSection, milliseconds, session_filter
+
+
+class _Lists(Protocol):
+    """The section of a channel, as far as it lists people."""
+
+    @property
+    def approvers(self) -> tuple[str, ...]:
+        """Who may answer."""
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """Who may send commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +46,73 @@ class Console:
 
 
 def approvers(settings: Settings) -> Approvers:
-    """Return who may answer in each channel."""
+    """Return who may answer: in each channel, over all of them, and for single agents."""
+    section, agents = settings.approvals.exec, settings.agents.entries
+    return Approvers(
+        by_channel={name: frozenset(part.approvers) for name, part in _people(settings)},
+        everywhere=frozenset(section.approvers),
+        by_agent={
+            entry.id: frozenset(entry.approvers) for entry in agents if entry.approvers is not None
+        },
+        quorum=section.quorum,
+        quorum_by_agent={entry.id: entry.quorum for entry in agents if entry.quorum is not None},
+    )
+
+
+def senders(settings: Settings) -> Listing:
+    """Return who may send /exec, /elevated and /run in each channel."""
+    return Listing({name: frozenset(part.senders) for name, part in _people(settings)})
+
+
+def _people(settings: Settings) -> Iterator[tuple[str, _Lists]]:
     channels = settings.channels
-    listed = {
-        "terminal": frozenset(channels.terminal.approvers),
-        "memory": frozenset(channels.memory.approvers),
+    parts: dict[str, _Lists | None] = {
+        "terminal": channels.terminal,
+        "memory": channels.memory,
+        "telegram": channels.telegram,
+        "slack": channels.slack,
+        "discord": channels.discord,
+        "webhook": channels.webhook,
+        **{plugin.name: plugin for plugin in channels.plugins},
     }
-    chats = {"telegram": channels.telegram, "slack": channels.slack, "discord": channels.discord}
-    for name, section in chats.items():
-        if section is not None:
-            listed[name] = frozenset(section.approvers)
-    return Approvers(listed)
+    yield from ((name, part) for name, part in parts.items() if part is not None)
 
 
 def forwarding(settings: Settings) -> Forwarding:
-    """Return where prompts go (S1 "Approval forwarding to chat channels")."""
+    """Return where prompts go, and when (S1 "Approval forwarding to chat channels")."""
     section = settings.approvals.exec
-    words = section.session_filter
+    words, quiet = section.session_filter, section.quiet_hours
     return Forwarding(
         enabled=section.enabled,
         mode=section.mode,
         targets=tuple(entry.target() for entry in section.targets),
         agents=None if section.agent_filter is None else frozenset(section.agent_filter),
-        session_matches=None
-        if words is None
-        else lambda session: any(word in session for word in words),
+        session_matches=None if words is None else session_filter(words),
+        steps=tuple(_step(step) for step in section.ask),
+        quiet=None if quiet is None else _quiet(quiet),
     )
 
 
+def _step(step: AskStep) -> Step:
+    return Step(
+        targets=tuple(entry.target() for entry in step.to),
+        session=step.session,
+        for_ms=milliseconds(step.lasts),
+        remind_ms=None if step.remind is None else milliseconds(step.remind),
+        wake=step.wake,
+    )
+
+
+def _quiet(section: QuietHoursSection) -> QuietHours:
+    since, until = (time.fromisoformat(clock) for clock in (section.since, section.until))
+    return QuietHours(since, until, ZoneInfo(section.zone))
+
+
 def timing(settings: Settings) -> Timing:
-    """Return how long a question stands, and when it is repeated: at half time."""
+    """Return how long a question stands where there is no ladder; it is repeated at half time."""
     section = settings.approvals.exec
-    return Timing(section.timeout_ms, section.timeout_ms // 2 if section.remind else None)
+    half_ms = (section.timeout_ms + 1) // 2
+    return Timing(section.timeout_ms, half_ms if section.remind else None)
 
 
 def make_channels(settings: Settings, console: Console | None) -> Mapping[str, Channel]:
@@ -74,6 +126,10 @@ def make_channels(settings: Settings, console: Console | None) -> Mapping[str, C
         # The session's place is kept, so that presses made while we were away are replayed.
         session = settings.home / "discord-session.json"
         made["discord"] = load("discord")(settings.channels.discord, session)
+    if settings.channels.webhook is not None:
+        made["webhook"] = load("webhook")(settings.channels.webhook)
+    for plugin in settings.channels.plugins:
+        made[plugin.name] = load_plugin(plugin.name)(plugin)
     if console is not None:
         made["terminal"] = load("terminal")(console.input, console.output)
     return made

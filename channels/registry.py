@@ -14,6 +14,7 @@ BUILT_IN = {
     "slack": "channels.slack.channel:SlackChannel",
     "telegram": "channels.telegram.channel:TelegramChannel",
     "terminal": "channels.terminal:TerminalChannel",
+    "webhook": "channels.webhook.channel:WebhookChannel",
 }
 
 
@@ -33,6 +34,17 @@ def load(name: str) -> type:
     if not isinstance(found, type):
         raise ConfigError(f"The channel {name!r} names {module}:{attribute}, which is no class.")
     return found
+
+
+def load_plugin(name: str) -> type:
+    """Import and return the class of a third party's channel; it takes its ``PluginSettings``.
+
+    Raises:
+        ConfigError: no entry point has this name, or a built-in channel has it.
+    """
+    if name in BUILT_IN:
+        raise ConfigError(f"channels.plugins: {name!r} is built in; set it at channels.{name}.")
+    return load(name)
 
 
 def _path(name: str) -> str:

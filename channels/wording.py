@@ -14,6 +14,9 @@ _QUINT_CONSONANTS = "bdfghjklmnprstvz"
 _QUINT_VOWELS = "aiou"
 _DIGEST_WORDS = 4
 
+_UNANSWERED = "Expired at {}: nobody answered, so nothing ran"
+_UNREACHED = "Could not be delivered until {}: nothing ran"
+
 
 def digest_words(digest: str) -> str:
     """Return the first 64 bits of a digest as four words that can be read out.
@@ -74,10 +77,9 @@ def headline(resolution: Resolution | None) -> Redacted:
             return phrase(f"Allowed {'always' if always else 'once'} by {{}} at {{}}", by, at)
         case ApprovalState.DENIED:
             return phrase("Denied by {} at {}", by, at)
-        case ApprovalState.EXPIRED if resolution.reason is DenialReason.UNDELIVERED:
-            return phrase("Could not be delivered in time ({}): nothing ran", at)
         case ApprovalState.EXPIRED:
-            return phrase("Expired at {}: nobody answered, so nothing ran", at)
+            unseen = resolution.reason is DenialReason.UNDELIVERED
+            return phrase(_UNREACHED if unseen else _UNANSWERED, at)
         case ApprovalState.CANCELLED:
             return phrase("Withdrawn at {}: nothing ran", at)
         case ApprovalState.PENDING:

@@ -19,6 +19,8 @@ COMMANDS = {
     "approve": "bot.cli.approve",
     "history": "bot.cli.approve",
     "events": "bot.cli.events",
+    "people": "bot.cli.people",
+    "grants": "bot.cli.grants",
     "policy": "bot.cli.policy",
     "prompt": "bot.cli.prompt",
     "approvals": "bot.cli.approvals",

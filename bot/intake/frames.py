@@ -103,6 +103,36 @@ class EventsParams(Params):
     seq: Annotated[int, Field(ge=0)] = 0
 
 
+class NoParams(Params):
+    """A method that takes none."""
+
+
+class NameParams(Params):
+    """A method about a named person."""
+
+    name: _NAME
+
+
+class WhoParams(Params):
+    """A method about a person, or about one account such as ``telegram:42``."""
+
+    who: _NAME
+
+
+class AccountParams(Params):
+    """A method about one account: ``telegram:42``."""
+
+    account: Annotated[
+        str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f:]+:[^\x00-\x1f\x7f]+$")
+    ]
+
+
+class GrantParams(Params):
+    """A method about one grant: its id or its code."""
+
+    id: _NAME
+
+
 P = TypeVar("P", bound=Params)
 
 

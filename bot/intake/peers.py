@@ -7,7 +7,10 @@ from core.model.identity import Actor, Intake, Requester
 
 LOCAL_CHANNEL = "terminal"
 _PROC = Path("/proc")
+_GROUP_FIELD = 2
 _SESSION_FIELD = 3
+_TERMINAL_FIELD = 4
+_FOREGROUND_FIELD = 5
 _START_FIELD = 19
 
 
@@ -40,6 +43,19 @@ def kernel_session(pid: int, proc: Path = _PROC) -> tuple[int, int] | None:
     session = int(fields[_SESSION_FIELD])
     leader = _stat(proc, session) if session else None
     return session, int(leader[_START_FIELD]) if leader is not None else 0
+
+
+def at_terminal(peer: Peer, proc: Path = _PROC) -> bool:
+    """Say whether a peer runs in the foreground of a terminal: somebody typed it there.
+
+    It has a controlling terminal, and its process group is the one that the terminal's keys go to
+    (proc(5) tty_nr, tpgid). A process that took over the pid of the peer counts as none.
+    """
+    fields = _stat(proc, peer.pid)
+    if fields is None or int(fields[_START_FIELD]) != peer.start_ticks:
+        return False
+    here = int(fields[_TERMINAL_FIELD]) != 0
+    return here and fields[_GROUP_FIELD] == fields[_FOREGROUND_FIELD]
 
 
 def _stat(proc: Path, pid: int) -> list[str] | None:

@@ -4,10 +4,13 @@ Output of a command goes back to the agent that ran it, unchanged: it is the age
 """
 
 from core.approvals.rendering import redact, show_command
+from core.approvals.sentences import limits
 from core.model.approval import Approval
 from core.model.events import SessionEvent
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
 from core.store.approvals import HistoryRow
+from core.store.grants import Grant
+from core.store.people import Person
 
 Json = dict[str, object]
 
@@ -58,9 +61,12 @@ def approval(question: Approval) -> Json:
         "deadlineMs": question.deadline_ms,
         "state": end.state if end is not None else "pending",
         "decision": end.reply if end is not None else None,
-        "by": f"{end.by.channel}:{end.by.account}" if end is not None and end.by else None,
+        "by": end.by.ref if end is not None and end.by else None,
         "atMs": end.at_ms if end is not None else None,
         "note": redact(end.note).text if end is not None else "",
+        "terms": limits(end.terms) if end is not None and end.terms is not None else None,
+        "quorum": question.quorum,
+        "votes": [vote.by.ref for vote in question.votes],
     }
 
 
@@ -88,4 +94,47 @@ def history(row: HistoryRow) -> Json:
         "state": row.state,
         "by": f"{row.by.channel}:{row.by.account}" if row.by is not None else None,
         "exitCode": row.exit_code,
+    }
+
+
+def change(sentence: str, *, done: bool = True) -> Json:
+    """Return whether a change was made, and the sentence for whoever wanted it."""
+    return {"done": done, "sentence": safe(sentence)}
+
+
+def safe(words: str) -> str:
+    """Return words as they may be shown: secrets masked, odd characters escaped."""
+    return redact(words).text
+
+
+def person(one: Person) -> Json:
+    """Return a person with the linked accounts."""
+    return {
+        "id": safe(one.id),
+        "revoked": one.revoked,
+        "accounts": [
+            {
+                "channel": account.channel,
+                "account": safe(account.account),
+                "name": safe(account.name),
+                "revoked": account.revoked,
+            }
+            for account in one.accounts
+        ],
+    }
+
+
+def grant(one: Grant) -> Json:
+    """Return a grant: what it lets run, for whom, and how far it goes."""
+    return {
+        "id": one.id,
+        "code": one.code,
+        "agent": safe(one.agent),
+        "session": safe(one.session) if one.session is not None else None,
+        "promise": [safe(pattern) for pattern in one.promise],
+        "by": safe(one.by.ref),
+        "name": safe(one.by.name),
+        "createdMs": one.created_ms,
+        "expiresMs": one.expires_ms,
+        "usesLeft": one.uses_left,
     }

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.intake import peers, results
 from bot.intake.frames import (
@@ -13,6 +13,7 @@ from bot.intake.frames import (
     RunParams,
     read,
 )
+from bot.intake.people import Askers, PeopleMethods
 from core.approvals.answering import Answer, AnswerOutcome
 from core.errors import BadRequest
 from core.gate import Gate
@@ -31,6 +32,11 @@ class Methods:
     gate: Gate
     store: Store
     health: Callable[[], Awaitable[dict[str, object]]]
+    _askers: Askers = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to remember who asks."""
+        self._askers = Askers(self.store)
 
     def table(self) -> dict[str, Handler]:
         """Return the methods by name."""
@@ -47,13 +53,16 @@ class Methods:
             "events.ack": self.ack,
             "history.list": self.history,
             "health.get": self.get_health,
+            **PeopleMethods(self.store, self.gate.journal, self._askers).table(),
         }
 
     async def run(self, params: dict[str, object], peer: Peer) -> object:
         """Submit a request; with ``wait`` (default) the answer is its end, else its standing."""
         wish = read(RunParams, params)
+        requester = peers.requester(peer)
+        self._askers.note(requester)
         # A caller that hangs up must not end a run halfway: the run belongs to the gate.
-        answer = await asyncio.shield(self.gate.submit(wish.request(peers.requester(peer))))
+        answer = await asyncio.shield(self.gate.submit(wish.request(requester)))
         if wish.wait and isinstance(answer, Pending | Running):
             answer = await self.gate.wait(answer.run_id) or answer
         return results.submission(answer)
@@ -99,7 +108,7 @@ class Methods:
         )
         answered = await self.gate.answer(answer)
         return {
-            "accepted": answered.outcome is AnswerOutcome.ACCEPTED,
+            "accepted": answered.outcome in {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED},
             "outcome": answered.outcome,
             "sentence": answered.sentence,
             "id": answered.approval.id if answered.approval is not None else None,

@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -10,8 +11,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from bot.settings.environment import Tree
 from bot.settings.shape import Shape, shape_of
 from channels.discord.settings import DiscordSettings
+from channels.plugin import PluginSettings
 from channels.slack.settings import SlackSettings
 from channels.telegram.settings import TelegramSettings
+from channels.webhook.settings import WebhookSettings
 from core.settings import CoreSettings, LocalApprovers, Section
 
 trees: ContextVar[tuple[Tree, ...]] = ContextVar("trees", default=())
@@ -48,6 +51,12 @@ class ChannelsSection(Section):
     slack: SlackSettings | None = Field(default=None, description="a Slack app; null: no Slack")
     discord: DiscordSettings | None = Field(
         default=None, description="a Discord bot; null: no Discord"
+    )
+    webhook: WebhookSettings | None = Field(
+        default=None, description="a service of your own over signed HTTP; null: none"
+    )
+    plugins: Annotated[tuple[PluginSettings, ...], Field(strict=False)] = Field(
+        default=(), description="channels of third parties"
     )
     terminal: LocalApprovers = Field(
         default_factory=LocalApprovers, description="the terminal that `sayso serve` runs in"

@@ -34,10 +34,13 @@ _UNKNOWN_MESSAGE = 10008
 _THREAD_ARCHIVED = 50083
 _ADVICE = {
     _UNKNOWN_CHANNEL: "Check the target's `to`: a channel's id, or user: and a user's id.",
-    10013: "Check the target's `to`: there is no such user.",
+    10004: "Check channels.discord.guilds, and invite the bot to that server.",
+    10013: "Check the id: there is no such user.",
     50001: "Invite the bot to that server and let it see the channel.",
     50007: "That person must share a server with the bot and allow direct messages from it.",
-    50013: "Give the bot View Channel, Send Messages and Send Messages in Threads there.",
+    50013: "Give the bot View Channel, Send Messages, Send Messages in Threads and Create Public "
+    "Threads there.",
+    160006: "Archive some threads of that server, or set another target.",
     _THREAD_ARCHIVED: "The thread is archived and locked; unlock it or choose another target.",
 }
 _AUTHENTICATION_FAILED = 4004

@@ -117,7 +117,8 @@ class Deliveries:
     def _named(self, message: Answer) -> str:
         made = message.get("metadata") or {}
         ours = message.get("user") == self.our_user and made.get("event_type") == PROMPT_EVENT
-        return _delivery(message) if ours else ""
+        # What was edited had been recorded: whoever sends now wants a copy beside it.
+        return _delivery(message) if ours and "edited" not in message else ""
 
     def _may_be_there(self, parcel: _Parcel) -> bool:
         return parcel.key in self._doubtful or time.time() * 1000 - parcel.made_ms > _FRESH_MS

@@ -1,6 +1,6 @@
 """Send messages, edits and replies through the library's bot."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from telegram import InputFile, LinkPreviewOptions, ReplyParameters, Update
@@ -26,9 +26,9 @@ Bot = ExtBot[Any]
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What leaves for Telegram, by one bot."""
+    """What leaves for Telegram, by one bot; its representation would name the token."""
 
-    bot: Bot
+    bot: Bot = field(repr=False)
 
     async def send(self, target: Target, messages: tuple[Message, ...]) -> str:
         """Send messages in order and return the id of the last one.

@@ -30,7 +30,7 @@ _STOP_PATIENCE_S = 5.0
 class WebhookLine:
     """Updates come in by requests of Telegram to ``section.url``."""
 
-    app: App
+    app: App = field(repr=False)
     section: WebhookSection
     handled: Handled
     _runner: web.AppRunner | None = None
@@ -97,10 +97,9 @@ class WebhookLine:
             _log.warning("A request to the webhook without its secret token was refused.")
             return web.Response(status=HTTPStatus.FORBIDDEN)
         self._heard_at = time.time()
-        try:
-            update = Update.de_json(await request.json(), self.app.bot)
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError):
-            _log.exception("A request to the webhook is no update")
+        update = _parsed(await request.read(), self.app)
+        if update is None:
+            _log.warning("A request to the webhook that holds no update was refused.")
             return web.Response(status=HTTPStatus.BAD_REQUEST)
         return web.Response(status=await self._status(update))
 
@@ -109,6 +108,16 @@ class WebhookLine:
             # Telegram may close the connection; what was begun is committed all the same.
             await asyncio.shield(self.app.process_update(update))
         return HTTPStatus.OK if update in self.handled else HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def _parsed(body: bytes, app: App) -> Update | None:
+    try:
+        found = json.loads(body)
+        if not isinstance(found, dict) or not isinstance(found.get("update_id"), int):
+            return None
+        return Update.de_json(found, app.bot)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def delivery_problem(info: WebhookInfo, heard_at: float) -> str:

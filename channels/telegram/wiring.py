@@ -1,7 +1,7 @@
 """Put the library's parts together: the application, and how its updates come in."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from telegram.ext import Application, ApplicationBuilder, ExtBot
@@ -45,7 +45,7 @@ class Line(Protocol):
 class PollingLine:
     """Updates come in by long polls."""
 
-    app: App
+    app: App = field(repr=False)
     watch: PollWatch
     poll_timeout: int
 

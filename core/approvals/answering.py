@@ -28,6 +28,7 @@ class AnswerOutcome(StrEnum):
     REQUESTER = "requester"
     REVOKED = "revoked"
     NOT_OFFERED = "not_offered"
+    OFFERED = "offered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,14 @@ class Answer:
     terms: GrantTerms | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Authorised:
+    """The approval that an answer means, and who may answer it so."""
+
+    approval: Approval
+    person: PersonId
+
+
 class Answering:
     """Authorise an answer and let the store decide (DESIGN §1 rules 5 and 7)."""
 
@@ -75,8 +84,29 @@ class Answering:
                 return answered
         raise StoreError("The people directory changes all the time; nothing was decided.")
 
+    async def offer(self, answer: Answer) -> Answered:
+        """Say whether a person could answer so now, and change nothing; ``OFFERED`` if so.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        found = await self._authorised(answer)
+        if isinstance(found, Answered):
+            return found
+        if found.approval.resolution is not None:
+            words = sentences.ended(found.approval)
+            return Answered(AnswerOutcome.ALREADY_ENDED, words, found.approval)
+        return Answered(AnswerOutcome.OFFERED, "", found.approval)
+
     async def _attempt(self, answer: Answer) -> Answered | None:
         """Authorise and decide; ``None`` if the directory changed in between."""
+        found = await self._authorised(answer)
+        if isinstance(found, Answered):
+            return found
+        return await self._resolve(answer, found.approval, found.person)
+
+    async def _authorised(self, answer: Answer) -> Answered | _Authorised:
+        """Find the one approval that is meant, and say why this person may not answer it so."""
         found, known, askers = await self._store.read(approvals.find_for, answer.ref, answer.actor)
         if not found:
             return Answered(AnswerOutcome.UNKNOWN, sentences.unknown(answer.ref))
@@ -84,7 +114,7 @@ class Answering:
             codes = tuple(approval.code for approval in found)
             return Answered(AnswerOutcome.AMBIGUOUS, sentences.ambiguous(answer.ref, codes))
         refusal = self._refusal(answer, found[0], known, askers[0])
-        return refusal or await self._resolve(answer, found[0], known.person)
+        return refusal or _Authorised(found[0], known.person)
 
     def _refusal(
         self, answer: Answer, approval: Approval, known: KnownAs, asker: PersonId | None

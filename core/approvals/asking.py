@@ -4,14 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.approvals.approvers import Approvers
-from core.approvals.forwarding import Forwarding
+from core.approvals.forwarding import Asker, Forwarding, Ladder
 from core.approvals.ids import new_id
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, Evaluation
-from core.model.identity import AgentId, SessionKey, Target
+from core.model.identity import Target
 from core.model.policy import AskFallback, ExecPolicy
-from core.store import Store, approvals
+from core.store import Store, approvals, origins
+from core.store.clock import wall_ms
 from core.store.drafts import ApprovalDraft, CodeTaken, PromptDraft
 
 _CODE_TRIES = 8
@@ -19,7 +20,10 @@ _CODE_TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a question stands, and when it is repeated, in ms (``None``: never)."""
+    """How long a question stands where there is no ladder, and when it is repeated, in ms.
+
+    ``None`` never repeats it.
+    """
 
     timeout_ms: int
     remind_ms: int | None
@@ -30,7 +34,7 @@ class Asking:
     """Turn a request that policy asks about into a persisted question.
 
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
-    people see the list of what is pending without being sent anything.
+    people see the list of what is pending without being sent anything. ``now`` tells epoch ms.
     """
 
     store: Store
@@ -39,6 +43,7 @@ class Asking:
     timing: Timing
     reachable: Callable[[Target], bool]
     local: str
+    now: Callable[[], int] = wall_ms
 
     async def open(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
@@ -48,29 +53,37 @@ class Asking:
         Raises:
             StoreError: nothing was persisted, so nothing will run.
         """
-        routes = self.routes(request.agent, request.session, request.origin)
+        origin = await self._origin(request)
+        ladder = self._ladder(request, origin)
+        local = self.approvers.anybody(self.local, request.agent)
         for _ in range(_CODE_TRIES):
-            draft = self._draft(request, plan, evaluation, routes)
+            draft = self._draft(request, plan, evaluation, ladder, origin, local=local)
             try:
-                if routes or self.approvers.anybody(self.local):
+                if ladder.routes or local:
                     return (await self.store.write(approvals.create, draft)).approval
                 state, note = _fallback(policy, evaluation)
+                words = f"{note}: {ladder.quiet}" if ladder.quiet else note
                 return await self.store.write(
-                    approvals.settle_unrouted, draft, state, _fallback_reply(state), note
+                    approvals.settle_unrouted, draft, state, _fallback_reply(state), words
                 )
             except CodeTaken:
                 continue
         raise CodeTaken
 
-    def routes(
-        self, agent: AgentId, session: SessionKey, origin: Target | None
-    ) -> tuple[Target, ...]:
-        """Return the places where a request's people are asked, each once and reachable."""
-        found = self.forwarding.routes(agent, session, origin)
-        return tuple(
-            place
-            for place in found
-            if self.reachable(place) and self.approvers.anybody(place.channel)
+    async def _origin(self, request: ExecRequest) -> Target | None:
+        """Return the chat that a request came from, else the one that its session remembers."""
+        if request.origin is not None or not self.forwarding.needs_origin:
+            return request.origin
+        return await self.store.read(origins.origin_of, request.session)
+
+    def _ladder(self, request: ExecRequest, origin: Target | None) -> Ladder:
+        return self.forwarding.ladder(
+            Asker(request.agent, request.session, origin, self.now()),
+            self.timing.timeout_ms,
+            self.timing.remind_ms,
+            lambda place: (
+                self.reachable(place) and self.approvers.anybody(place.channel, request.agent)
+            ),
         )
 
     def _draft(
@@ -78,18 +91,26 @@ class Asking:
         request: ExecRequest,
         plan: ExecPlan,
         evaluation: Evaluation,
-        routes: tuple[Target, ...],
+        ladder: Ladder,
+        origin: Target | None,
+        *,
+        local: bool,
     ) -> ApprovalDraft:
         return ApprovalDraft(
             id=new_id(),
             plan=plan,
             evaluation=evaluation,
             requester=request.requester,
-            origin=request.origin,
-            timeout_ms=self.timing.timeout_ms,
-            remind_ms=self.timing.remind_ms,
+            origin=origin,
+            timeout_ms=ladder.timeout_ms,
+            reminders=ladder.reminders,
             request_key=request.request_key,
-            prompts=tuple(PromptDraft(target=place, payload="{}") for place in routes),
+            prompts=tuple(
+                PromptDraft(route.target, "{}", route.step, route.after_ms)
+                for route in ladder.routes
+            ),
+            quorum=self.approvers.needed(request.agent),
+            local=local,
         )
 
 

@@ -69,8 +69,7 @@ class Broker:
 
     async def tell(self, approval: Approval, words: str) -> None:
         """Tell the places that were asked something that their people should know, once."""
-        plan = approval.plan
-        for place in self.asking.routes(plan.agent, plan.session, approval.origin):
+        for place in await self.store.read(outbox.asked_at, approval.id):
             key = f"{approval.id}:{place.channel}:{place.to}:{place.thread}"
             payload = json.dumps({"text": words})
             await self.store.write(outbox.enqueue_notice, approval.id, place, payload, key)

@@ -13,8 +13,10 @@ from itertools import zip_longest
 
 from core.approvals.lookalikes import deceptive, odd, stray_mark
 from core.approvals.secrets import Piece, argument_pieces, mark, pieces
-from core.model.command import ExecPlan, PlannedCommand
+from core.model.command import ExecPlan, PlannedCommand, Unreadable
+from core.policy import shell
 from core.policy.quoting import quote_routing
+from core.policy.steps import depends_on_surroundings
 
 LINE_MARK = "\u23ce"
 _TIMES = "\u00d7"
@@ -59,6 +61,15 @@ def redact(text: str, *, multiline: bool = False, strict: bool = False) -> Redac
     return Redacted(_counted(_broken(shown) if multiline else shown))
 
 
+def printed(text: str, most: int = 3_000) -> Redacted:
+    """Return the end of what a program printed: masked as a whole, then cut to ``most`` characters.
+
+    Line feeds break the line without a mark: output is read, not approved.
+    """
+    shown = redact(text.rstrip("\n"), multiline=True).text.replace(f"{LINE_MARK}\n", "\n")
+    return Redacted(shown if len(shown) <= most else f"…{shown[-most:]}")
+
+
 def join(separator: str, parts: tuple[Redacted, ...]) -> Redacted:
     """Join texts that are safe with a separator of our own."""
     return Redacted(separator.join(part.text for part in parts))
@@ -80,19 +91,22 @@ def show_argv(argv: tuple[str, ...]) -> Redacted:
 
 
 def command_text(plan: ExecPlan) -> Redacted:
-    """Return what runs: quoted vectors, numbered where several; or the exact text for a shell."""
+    """Return what runs: quoted vectors, numbered where several; or the exact text for a shell.
+
+    Where the planner expanded something, the text as it was asked stands below.
+    """
     if plan.unreadable is not None:
         return redact(plan.text, multiline=True)
     shown = tuple(_placed(command) for command in plan.commands)
-    if len(shown) == 1:
+    asked = _asked(plan)
+    if len(shown) == 1 and not asked:
         return shown[0]
     pairs = zip_longest(shown, ("", *plan.connectors), fillvalue="")
-    return Redacted(
-        "\n".join(
-            _numbered(number, str(connector), str(argv))
-            for number, (argv, connector) in enumerate(pairs, 1)
-        )
-    )
+    lines = [
+        _numbered(number, str(connector), str(argv))
+        for number, (argv, connector) in enumerate(pairs, 1)
+    ]
+    return Redacted("\n".join([*lines, *asked]))
 
 
 def show_command(plan: ExecPlan) -> Redacted:
@@ -108,6 +122,15 @@ def shell_statement(plan: ExecPlan) -> Redacted:
         return Redacted("")
     words = "A shell will run this text as it stands; Sayso could not read it for certain ({}: {})."
     return phrase(words, redact(plan.unreadable.rule), redact(plan.unreadable.detail))
+
+
+def _asked(plan: ExecPlan) -> tuple[str, ...]:
+    """Return the text that was asked, where the vectors say more or other than it does."""
+    reading = shell.read(plan.text)
+    if isinstance(reading, Unreadable) or not depends_on_surroundings(reading):
+        return ()
+    text = redact(plan.text, multiline=True).text
+    return (f"asked as: {text}".replace("\n", f"\n{CONTINUATION}"),)
 
 
 def _placed(command: PlannedCommand) -> Redacted:

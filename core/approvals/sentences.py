@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
 from core.model.identity import Actor, AgentId
-from core.store.pairing import CODE_LIFE_MS, MOST_TRIES, Paired, PairOutcome
 
 _MINUTE_MS = 60_000
 _DONE = {
@@ -128,28 +127,3 @@ def always_not_offered(approval: Approval) -> str:
         f"{approval.code} cannot be allowed always: nothing that is safe to store describes it. "
         "It is still waiting; answer allow-once or deny."
     )
-
-
-def paired(done: Paired) -> str:
-    """Word what became of a pairing code."""
-    minutes = CODE_LIFE_MS // _MINUTE_MS
-    match done.outcome:
-        case PairOutcome.LINKED:
-            return f"This account is {done.person} from now on."
-        case PairOutcome.ALREADY:
-            return (
-                f"This account is {done.person} already; nothing was changed. To link it to "
-                "somebody else, unlink it first: `sayso people unlink`."
-            )
-        case PairOutcome.TAKEN:
-            return "This account was linked a moment ago by another code; nothing was changed."
-        case PairOutcome.WRONG:
-            return (
-                f"No such code: it is used up, older than {minutes} minutes or mistyped. "
-                "`sayso people pair NAME` shows a new one."
-            )
-        case PairOutcome.BLOCKED:
-            return (
-                f"More than {MOST_TRIES} tries; nothing was changed. Try again in {minutes} "
-                "minutes with a new code."
-            )

@@ -4,6 +4,8 @@
 
     line        Gate: submit, answer, wait, cancel; one call a step
     rulebook    what an agent may do now: settings, session, approvals file
+    sessions    what people set for one chat session: /exec, /elevated
+    granted     what people allowed for a while, before anybody is asked again
     execution   claim, run and tell; at most once (DESIGN §1 rule 6)
     announce    the journal's records, redacted
 """

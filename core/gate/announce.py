@@ -1,6 +1,8 @@
 """Word the journal's records; every text in them is redacted."""
 
+from core.approvals.answering import Answer
 from core.approvals.rendering import redact
+from core.approvals.sentences import limits
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import DenialReason, Evaluation
@@ -36,8 +38,22 @@ def resolved(approval: Approval) -> dict[str, object]:
         "digest": approval.plan.digest,
         "state": end.state if end is not None else "pending",
         "reply": end.reply if end is not None else None,
+        "terms": limits(end.terms) if end is not None and end.terms is not None else None,
+        "votes": [vote.by.ref for vote in approval.votes],
         "by": f"{by.channel}:{by.account}" if by is not None else None,
         "note": redact(end.note).text if end is not None else "",
+    }
+
+
+def voted(approval: Approval, answer: Answer) -> dict[str, object]:
+    """Record one of several allows that an approval needs."""
+    return {
+        "run": approval.id,
+        "digest": approval.plan.digest,
+        "reply": answer.reply,
+        "by": answer.actor.ref,
+        "votes": [vote.by.ref for vote in approval.votes],
+        "quorum": approval.quorum,
     }
 
 

@@ -3,7 +3,7 @@
 ::
 
     submit ─▶ policy ─▶ plan ─▶ evaluate ─┬─ DENY  ─▶ recorded ─▶ Denied
-                                          ├─ ASK   ─▶ broker.open ─▶ Pending … people … queued
+                                          ├─ ASK   ─▶ granted? ─▶ broker.open ─▶ Pending … queued
                                           └─ ALLOW ─▶ execution ─▶ Finished
     run_approved ─▶ what people allowed, here or before a restart, runs once
 
@@ -22,7 +22,9 @@ from core.errors import BadRequest, StateError
 from core.gate import announce
 from core.gate.claims import Claim, NewRun, QueuedRun
 from core.gate.execution import Execution
+from core.gate.granted import Granted
 from core.gate.rulebook import Rulebook
+from core.gate.sessions import SessionLayers
 from core.gate.waiters import Waiters
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
@@ -51,11 +53,15 @@ class Gate:
     store: Store
     journal: Journal
     _waiters: Waiters = field(init=False)
+    _granted: Granted = field(init=False)
+    _sessions: SessionLayers = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
         self._waiters = Waiters(self.store, self._running.__contains__)
+        self._granted = Granted(self.store, self.rulebook)
+        self._sessions = SessionLayers(self.store)
 
     async def submit(self, request: ExecRequest) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
@@ -66,7 +72,7 @@ class Gate:
         known = await self._known(request)
         if known is not None:
             return known
-        policy = self.rulebook.policy(request)
+        policy = self.rulebook.policy(request, await self._sessions.layer(request.session))
         plan = self.planner.plan(request, policy)
         if isinstance(plan, Refusal):
             return await self._refuse(request, policy, plan)
@@ -75,6 +81,9 @@ class Gate:
             case Decision.ALLOW:
                 return await self._allow(request, plan, evaluation)
             case Decision.ASK:
+                granted = await self._granted.lift(plan, policy, evaluation)
+                if granted is not None:
+                    return await self._allow(request, plan, granted)
                 return await self._ask(request, plan, evaluation, policy)
             case Decision.DENY:
                 return await self._deny(request, plan, evaluation)
@@ -166,7 +175,8 @@ class Gate:
         approval = await self.store.read(approvals.get, run_id)
         if approval is None or approval.resolution is None:
             return
-        if approval.resolution.reply is not ApprovalReply.ALLOW_ALWAYS:
+        end = approval.resolution
+        if end.reply is not ApprovalReply.ALLOW_ALWAYS or end.terms is not None:
             return
         try:
             for pattern in approval.evaluation.promise:
@@ -179,10 +189,14 @@ class Gate:
         await self.store.write(approvals.mark_remembered, run_id)
 
     async def answer(self, answer: Answer) -> Answered:
-        """Take a person's answer and write it to the journal when it decided."""
+        """Take a person's answer and write it to the journal when it decided or counted."""
         answered = await self.broker.answer(answer)
-        if answered.outcome is AnswerOutcome.ACCEPTED and answered.approval is not None:
+        if answered.approval is None:
+            return answered
+        if answered.outcome is AnswerOutcome.ACCEPTED:
             await self.journal.append("resolve", announce.resolved(answered.approval))
+        elif answered.outcome is AnswerOutcome.COUNTED:
+            await self.journal.append("vote", announce.voted(answered.approval, answer))
         return answered
 
     async def expire(self) -> int:

@@ -1,7 +1,7 @@
-"""Say what an agent may do now: call, configuration and approvals file together."""
+"""Say what an agent may do now: call, session, configuration and approvals file together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.rendering import redact
@@ -10,7 +10,7 @@ from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Evaluation, Reason
 from core.model.identity import AgentId
-from core.model.policy import ExecPolicy, PolicyLayer
+from core.model.policy import ExecPolicy, ExecSecurity, PolicyLayer
 from core.policy.allowlist import Allowlist
 from core.policy.resolve import resolve
 
@@ -19,19 +19,23 @@ from core.policy.resolve import resolve
 class Rulebook:
     """The layers of policy of every agent, and its allowlist as indexed last.
 
-    ``configured`` returns an agent's layers of the configuration, its own first.
+    ``configured`` returns an agent's layers of the configuration, its own first. ``elevated`` is
+    ``tools.elevated.enabled``: without it no session has full security, whatever was set before.
     """
 
     configured: Callable[[AgentId], tuple[PolicyLayer, ...]]
     file: ApprovalsFile
     usage: UsageFile
     home: str
+    elevated: bool = False
     _indexed: dict[AgentId, tuple[tuple[AllowlistEntry, ...], Allowlist]] = field(
         default_factory=dict
     )
 
-    def policy(self, request: ExecRequest) -> ExecPolicy:
-        """Resolve the effective policy of a request: call, agent, global, then the file.
+    def policy(self, request: ExecRequest, session: PolicyLayer | None = None) -> ExecPolicy:
+        """Resolve the effective policy of a request: call, session, agent, global, then the file.
+
+        ``session`` is what people set for the request's session, if anything.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
@@ -45,7 +49,10 @@ class Rulebook:
             node=wish.node,
             timeout_ms=request.timeout_ms,
         )
-        layers = (call, *self.configured(request.agent))
+        if session is not None and session.security is ExecSecurity.FULL and not self.elevated:
+            session = replace(session, security=None)
+        chosen = () if session is None else (session,)
+        layers = (call, *chosen, *self.configured(request.agent))
         return resolve(layers, self.file.layer(request.agent))
 
     def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:

@@ -11,7 +11,9 @@ line, ``evaluate`` judges the plan. Order of evaluation; the first three may end
    a. under an ACL (S4) the ACL alone decides: an exact vector with typed templates, or denial;
    b. a program that was not found is denied, for there is nothing to ask about;
    c. ``security: full`` allows;
-   d. shells, wrappers, multiplexers and code on the command line ask, whatever the lists hold;
+   d. a wrapper or shell whose inner commands are known for certain is judged by them, as if they
+      stood there; other shells, wrappers, multiplexers and code on the command line ask,
+      whatever the lists hold;
    e. a safe bin whose profile knows all its arguments is allowed;
    f. a program that no allowlist entry covers asks;
    g. a covered carrier asks under strict trust unless its profile knows the arguments;

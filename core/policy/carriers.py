@@ -1,15 +1,20 @@
-"""Say whether a listed program may be trusted with these arguments.
+"""Say whether a listed program may be trusted with these arguments, and what they can do.
 
 A *carrier* can run other programs, write files or reach the network through its arguments. Under
-strict trust a carrier passes only where its profile in ``data/carriers.toml`` knows every argument
+strict trust a carrier passes only where its profile in ``data/carriers/`` knows every argument
 to be harmless (bypasses.md invariant 10); under classical trust its path is enough, unless the
-arguments carry code. Full profiles of the carriers that agents use most belong in the same file.
+arguments carry code.
 """
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from core.policy.profiles import Profile, profile_of
+from core.policy.carrier_profiles import (
+    CarrierProfile,
+    Effect,
+    carrier_profile_of,
+    effects_of,
+)
 from core.policy.tables import section, table, words
 from core.policy.wrappers import names_of
 
@@ -17,9 +22,36 @@ SYSTEM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/snap/", 
 
 
 @cache
-def _profiles() -> dict[str, Profile]:
-    known = section(table("carriers"), "profile")
-    return {name: profile_of(section(known, name)) for name in known}
+def _home_of() -> dict[str, str]:
+    """Return the family file of each profiled program."""
+    known = section(table("carriers"), "profiled")
+    return {name: family for family in known for name in words(known, family)}
+
+
+@cache
+def _aliases() -> dict[str, str]:
+    known = section(table("carriers"), "aliases")
+    return {alias: name for name in known for alias in words(known, name)}
+
+
+def profiled() -> dict[str, str]:
+    """Return the names of the programs that have a profile, with the family each lies in."""
+    return dict(_home_of())
+
+
+@cache
+def carrier_profile(name: str) -> CarrierProfile:
+    """Return the profile of a program in ``profiled()``; its family is read now.
+
+    Raises:
+        KeyError: the program has no profile.
+    """
+    return carrier_profile_of(name, section(table(f"carriers/{_home_of()[name]}"), name))
+
+
+def _profiled_name(name: str) -> str | None:
+    known = _aliases().get(name, name)
+    return known if known in _home_of() else None
 
 
 @cache
@@ -28,15 +60,9 @@ def _plain() -> frozenset[str]:
 
 
 @cache
-def _alone() -> dict[str, frozenset[str]]:
-    known = section(table("carriers"), "alone")
-    return {name: frozenset(words(known, name)) for name in known}
-
-
-@cache
-def _effects() -> dict[str, str]:
+def _effects() -> dict[str, frozenset[Effect]]:
     known = section(table("carriers"), "effects")
-    return {name: ", ".join(words(known, name)) for name in known}
+    return {name: effects_of(words(known, name)) for name in known}
 
 
 @cache
@@ -79,34 +105,50 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
 
     ``None`` means that the program only reads and prints, or that its profile knows the arguments.
     """
-    name = _table_name(path)
-    return None if name is None else _judge(name, arguments)
+    name, profile = _known(path)
+    if name is None:
+        return None
+    if profile is None:
+        return f"{name} can do more than read ({', '.join(sorted(_effects()[name]))})"
+    problem = profile.problem(arguments)
+    return None if problem is None else f"{name}: {problem}"
+
+
+def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
+    """Return what a command can do at most, ``None`` where that is not known.
+
+    ``runs`` stands for whatever another program may do. Wrappers are not looked through.
+    """
+    if is_plain(argv[0]):
+        return frozenset((Effect.READS,))
+    name, profile = _known(argv[0])
+    if profile is not None:
+        return profile.effects(argv[1:])
+    return None if name is None else _effects()[name]
 
 
 @lru_cache(maxsize=16_384)
-def _table_name(path: str) -> str | None:
-    """Return the name under which the tables warn of a program, its own before a peeled one."""
+def _known(path: str) -> tuple[str | None, CarrierProfile | None]:
+    """Return the name under which the tables warn of a program, and its profile.
+
+    Its own name comes before a peeled one. A relative (``kubectl-foo``, ``git-upload-pack``) is
+    warned of, but has no part in the profile: it is another program.
+    """
     if is_plain(path):
-        return None
+        return None, None
     name = path.rpartition("/")[2].lower()
-    others = (names_of(path) | _family(name)) - {name}
-    warned = (one for one in (name, *sorted(others)) if one in _effects() or one in _profiles())
-    return next(warned, None)
+    for one in (name, *sorted(names_of(path) - {name})):
+        known = _profiled_name(one)
+        if known is not None:
+            return one, carrier_profile(known)
+        if one in _effects():
+            return one, None
+    return next((one for one in sorted(_family(name)) if one in _effects()), None), None
 
 
 def _family(name: str) -> frozenset[str]:
     head = name.partition("-")[0]
     return names_of(head) & _families() if head != name else frozenset()
-
-
-def _judge(name: str, arguments: Sequence[str]) -> str | None:
-    if len(arguments) <= 1 and "".join(arguments) in _alone().get(name, ()):
-        return None
-    profile = _profiles().get(name)
-    if profile is None:
-        return f"{name} can do more than read ({_effects()[name]})"
-    problem = profile.problem(arguments)
-    return None if problem is None else f"{name}: {problem}"
 
 
 def is_plain(path: str) -> bool:
@@ -117,7 +159,7 @@ def is_plain(path: str) -> bool:
 def is_known(path: str) -> bool:
     """Tell whether the tables say anything about the program at this path."""
     names = names_of(path)
-    return any(names & known for known in (_plain(), _profiles().keys(), _effects().keys()))
+    return not names.isdisjoint(_plain() | _effects().keys() | _home_of().keys() | _aliases().keys())
 
 
 def in_system_directory(path: str) -> bool:

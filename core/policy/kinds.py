@@ -43,8 +43,20 @@ _PATTERNS: Final = {
     # awk: name=value assigns a variable; gawk opens /inet/… as a connection.
     "data": re.compile(r"(?!/+inet|[A-Za-z_][A-Za-z0-9_]*=)[^\0]+"),
     "separator": re.compile(r"[^\0\\]{1,20}|\\[tn|.]"),
+    # ip … show FILTER: names and addresses, never the words of another action.
+    "address": re.compile(
+        r"(?!(?:set|add|del|delete|change|replace|flush|save|restore|exec)$)[a-z0-9][a-z0-9.:/_-]*"
+    ),
+    # ss: states, ports and addresses in digits; a name would be looked up.
+    "socket": re.compile(
+        r"[=()!<>]+|state|exclude|and|or|not|dport|sport|dst|src|eq|neq|gt|lt|(?:time|close|fin)-wait(?:-[12])?|last-ack|syn-(?:sent|recv)"
+        r"|established|listening|connected|synchronized|bucket|big|closed|all"
+        r"|[0-9.:/\[\]]+",
+    ),
+    # lsof -i: protocols and ports; a host would be looked up.
+    "internet": re.compile(r"(?![-:]*$)[46]?(?:TCP|UDP|tcp|udp)?(?::[0-9,-]+)?"),
     # find: a signed number with a unit, or permission bits.
-    "find": re.compile(r"[-+/]?[0-9A-Za-z=,+-]{1,40}"),
+    "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
     # awk -v: a variable of one's own or a separator, never a special that names code.
     "assignment": re.compile(r"(?:[a-z_][A-Za-z0-9_]*|[A-Z]|I?FS|OFS|O?RS)=[^\0]*"),
 }

@@ -26,7 +26,8 @@ class Profile:
     ``operands_then`` operands are left. ``needs`` are groups of options of which one each must
     be there. ``number`` allows the old ``-5`` spelling; ``single`` programs write whole words
     after one dash (``find -name``); ``bundle`` ones take a first word without one (``tar tf``);
-    ``ordered`` ones read no option after the first operand (awk);
+    ``ordered`` ones read no option after the first operand (awk); ``counts_dash`` ones write
+    to their second operand, so that ``-`` is one of the budget (``uniq - out``);
     ``first`` is the kind of the first operand where it differs (a sed script).
     """
 
@@ -43,6 +44,7 @@ class Profile:
     single: bool = False
     bundle: bool = False
     ordered: bool = False
+    counts_dash: bool = False
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Return what the profile does not know about the arguments, ``None`` if all is known."""
@@ -53,12 +55,16 @@ class Profile:
         return _Scan(self).lead(arguments)
 
     def joined(self, other: "Profile") -> "Profile":
-        """Return this profile with the options of another as well."""
+        """Return this profile with the options of another as well; its own readings win."""
+        mine = self.flags | self.values.keys() | self.optional.keys()
         return replace(
             self,
-            flags=self.flags | other.flags,
-            values={**other.values, **self.values},
-            optional={**other.optional, **self.optional},
+            flags=self.flags | (other.flags - mine),
+            values={**{k: v for k, v in other.values.items() if k not in mine}, **self.values},
+            optional={
+                **{k: v for k, v in other.optional.items() if k not in mine},
+                **self.optional,
+            },
         )
 
 
@@ -165,7 +171,8 @@ class _Scan:
         return None if lacking is None else f"it may do more than read without {min(lacking)}"
 
     def _check_operands(self) -> str | None:
-        named = [one for one in self.operands if one != "-"]
+        counted = self.profile.counts_dash
+        named = [one for one in self.operands if counted or one != "-"]
         if len(named) > self.budget:
             return f"operand {named[self.budget]!r} is one too many"
         if len(self.operands) > self.budget + 1:
@@ -200,15 +207,21 @@ def profile_of(holder: Table) -> Profile:
     Raises:
         TypeError: a key holds something of another type.
         KeyError: a value kind is unknown.
+        ValueError: an option is said to need a value and to take none.
     """
     values, optional = _options(holder, "values"), _options(holder, "optional")
+    flags = frozenset(words(holder, "flags"))
+    torn = values.keys() & (flags | optional.keys())
+    if torn:
+        msg = f"policy data: {', '.join(sorted(torn))} cannot both need a value and take none"
+        raise ValueError(msg)
     kind = " ".join(words(holder, "operand")) or "any"
     first = " ".join(words(holder, "first")) or None
     for used in {kind, first or kind, *values.values(), *optional.values()}:
         check_kind(used)
     needs = words(holder, "needs")
     return Profile(
-        flags=frozenset(words(holder, "flags")),
+        flags=flags,
         values=values,
         optional=optional,
         operands=_integer(holder, "operands", 0),
@@ -221,4 +234,5 @@ def profile_of(holder: Table) -> Profile:
         single=holder.get("single") is True,
         bundle=holder.get("bundle") is True,
         ordered=holder.get("ordered") is True,
+        counts_dash=holder.get("counts_dash") is True,
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from core.model.command import (
     UNROUTED,
@@ -56,12 +57,14 @@ def quote_reading(reading: Reading) -> str:
     """Write a whole reading; reading the result again gives an equal reading."""
     if not reading.connectors and not reading.routings:
         return _quote_words(reading.argvs[0])
-    routings = reading.routings or (UNROUTED,) * len(reading.argvs)
-    joins = ("", *(_JOINS[connector] for connector in reading.connectors))
-    return "".join(
-        f"{join}{_quote_words(words)}{quote_routing(routing)}"
-        for join, words, routing in zip(joins, reading.argvs, routings, strict=True)
-    )
+    commands = [_quote_words(words) for words in reading.argvs]
+    if reading.routings:
+        routed = zip(commands, reading.routings, strict=True)
+        commands = [command + quote_routing(routing) for command, routing in routed]
+    pieces = [commands[0]]
+    for connector, command in zip(reading.connectors, commands[1:], strict=True):
+        pieces += _JOINS[connector], command
+    return "".join(pieces)
 
 
 def quote_routing(routing: Routing) -> str:
@@ -78,9 +81,8 @@ def quote_routing(routing: Routing) -> str:
 
 
 def _quote_words(words: Sequence[Word]) -> str:
-    plain = [word for word in words if isinstance(word, str)]
-    if len(plain) == len(words):
-        return quote_argv(plain)
+    if OpenWord not in map(type, words):
+        return quote_argv(cast("Sequence[str]", words))
     return " ".join(
         quote_argv([word]) if isinstance(word, str) else _quote_open(word) for word in words
     )

@@ -12,14 +12,12 @@ from core.model.command import (
     UNROUTED,
     Connector,
     ErrorTo,
-    OpenWord,
-    PartKind,
     Reading,
     Routing,
     Unreadable,
     Word,
-    WordPart,
 )
+from core.policy.second_words import word_of
 
 _NAMED = "A-Za-z0-9_"
 # A name ends before anything but its own characters; beyond ASCII that depends on the locale.
@@ -48,6 +46,7 @@ _TOKEN = re.compile(
 )
 _LONE_TILDE = re.compile(rf"(?<![^ \t\n;|&])~{_WORD_ENDS}")
 _BARE_LINE = re.compile(rf"(?:[{_NAMED}./:@%+,^ \t;|-]++|&&)*")
+_UNMARKED = re.compile(r"[^\n#<>~$*?\[]*")
 _CONNECTOR = re.compile(r"(\|\|?|&&|;)")
 _CONNECTORS = {
     "|": Connector.PIPE,
@@ -58,7 +57,6 @@ _CONNECTORS = {
 _LONE_WORDS = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,^-*?"
 )
-_OPENING = frozenset("$*?[~")
 
 _OUTSIDE = {
     "$": ("R4", "a $ expansion"),
@@ -112,17 +110,17 @@ class _Line:
             self.connectors.append(connector)
         self._words, self._routing = [], UNROUTED
 
-    def mark(self, token: str) -> bool:
+    def mark(self, mark: str) -> bool:
         """Take a line break, a comment or a redirection; ``False`` for anything else."""
-        if token == "\n":
+        if mark == "\n":
             # Before a command, and after a connector, a line break is a blank (XCU 2.10.2).
             if self._words:
                 self.end(Connector.THEN)
             return True
-        if len(token) == 1:
+        if len(mark) == 1:
             return False
-        if token[0] != "#":
-            self._routing = _led(self._routing, token)
+        if mark[0] != "#":
+            self._routing = _led(self._routing, mark)
             return bool(self._words)
         return True
 
@@ -150,13 +148,15 @@ def read(text: str) -> Reading | Unreadable:
     """
     if _BARE_LINE.fullmatch(text):
         return _bare(text)
+    if _UNMARKED.fullmatch(text):
+        return _unmarked(text)
     line = _Line()
     for token in _tokens(text):
         connector = _CONNECTORS.get(token)
         if connector is not None:
             line.end(connector)
         elif _is_word(token):
-            if not line.add(_word(token)):
+            if not line.add(word_of(token)):
                 return Unreadable("R4", "a redirection that is not the last of its command")
         elif token and not line.mark(token):
             return _refusal(text)
@@ -180,13 +180,6 @@ def _is_word(token: str) -> bool:
     return token[0] not in "<>&#" and not token.startswith("2>")
 
 
-def _word(token: str) -> Word:
-    if _OPENING.isdisjoint(token):
-        plain = "'" not in token and '"' not in token and "\\" not in token
-        return token if plain else _literal(token)
-    return _opened(token)
-
-
 def _bare(text: str) -> Reading | Unreadable:
     """Read a line without quotes, where blanks and connectors are all that divides it."""
     parts = _CONNECTOR.split(text)
@@ -194,6 +187,25 @@ def _bare(text: str) -> Reading | Unreadable:
         return Reading((tuple(words),))
     connectors = [_CONNECTORS[mark] for mark in parts[1::2]]
     return _close([tuple(part.split()) for part in parts[::2]], connectors, None)
+
+
+def _unmarked(text: str) -> Reading | Unreadable:
+    """Read a line in which words, blanks and connectors are all that can stand."""
+    argvs: list[tuple[Word, ...]] = []
+    connectors: list[Connector] = []
+    words: list[Word] = []
+    for token in _TOKEN.findall(text):
+        connector = _CONNECTORS.get(token)
+        if connector is not None:
+            argvs.append(tuple(words))
+            connectors.append(connector)
+            words = []
+        elif len(token) > 1 or token in _LONE_WORDS:
+            words.append(word_of(token))
+        elif token:
+            return _refusal(text)
+    argvs.append(tuple(words))
+    return _close(argvs, connectors, None)
 
 
 def _close(
@@ -211,101 +223,16 @@ def _close(
     return Reading(tuple(argvs), tuple(connectors), tuple(routings[: len(argvs)]))
 
 
-def _opened(token: str) -> Word:
-    """Remove the quotes of one word and keep apart what is to be expanded (XCU 2.6)."""
-    parts: list[WordPart] = []
-    at, quoted = 0, False
-    while at < len(token):
-        if token[at] == '"':
-            quoted = not quoted
-            at += 1
-            continue
-        kind, piece, at = _inside(token, at) if quoted else _outside(token, at)
-        if kind is PartKind.LITERAL and parts and parts[-1].kind is kind:
-            parts[-1] = WordPart(kind, parts[-1].text + piece)
-        elif piece:
-            parts.append(WordPart(kind, piece))
-    if all(part.kind is PartKind.LITERAL for part in parts):
-        return "".join(part.text for part in parts)
-    return OpenWord(tuple(parts))
-
-
-def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
-    """Return the part that begins at ``at``, outside double quotes, and where the next one does."""
-    mark = token[at]
-    end = at + 1
-    if mark == "'":
-        end = token.index("'", end)
-        return PartKind.LITERAL, token[at + 1 : end], end + 1
-    if mark == "\\":
-        return PartKind.LITERAL, token[end], end + 1
-    if mark == "$":
-        name = "HOME" if token.startswith("HOME", end) else "PWD"
-        return PartKind.VALUE, name, end + len(name)
-    if mark == "[":
-        end = token.index("]", end) + 1
-    if mark in "*?[":
-        return PartKind.GLOB, token[at:end], end
-    return PartKind.TILDE if mark == "~" and at == 0 else PartKind.LITERAL, mark, end
-
-
-def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
-    """Do as ``_outside`` within double quotes, where globs and tildes are plain text."""
-    mark = token[at]
-    if mark == "$":
-        name = "HOME" if token.startswith("HOME", at + 1) else "PWD"
-        return PartKind.QUOTED_VALUE, name, at + 1 + len(name)
-    if mark == "\\" and token[at + 1] in '$`"\\':
-        at += 1
-    return PartKind.LITERAL, token[at], at + 1
-
-
-def _literal(token: str) -> str:
-    """Remove the quotes of one word (XCU 2.6.7), left to right."""
-    mark = token[0]
-    if mark in "'\"" and token.find(mark, 1) == len(token) - 1 and "\\" not in token:
-        return token[1:-1]
-    pieces: list[str] = []
-    at = 0
-    while at < len(token):
-        mark = token[at]
-        if mark == "'":
-            end = token.index("'", at + 1)
-            pieces.append(token[at + 1 : end])
-        elif mark == '"':
-            body, end = _double_quoted(token, at + 1)
-            pieces.append(body)
-        elif mark == "\\":
-            end = at + 1
-            pieces.append(token[end])
-        else:
-            end = at
-            pieces.append(mark)
-        at = end + 1
-    return "".join(pieces)
-
-
-def _double_quoted(token: str, at: int) -> tuple[str, int]:
-    """Return the text from ``at`` to the closing quote, and where that quote stands (XCU 2.2.3)."""
-    pieces: list[str] = []
-    while (mark := token[at]) != '"':
-        if mark == "\\" and token[at + 1] in '$`"\\':
-            at += 1
-        pieces.append(token[at])
-        at += 1
-    return "".join(pieces), at
-
-
 def _refusal(text: str) -> Unreadable:
     """Name the first thing that is not known; called only where there is one."""
     for found in _TOKEN.finditer(text):
-        token, at = found[1], found.start(1)
-        known = len(token) != 1 or _is_word(token) or token in _CONNECTORS or token == "\n"
+        mark, at = found[1], found.start(1)
+        known = len(mark) != 1 or _is_word(mark) or mark in _CONNECTORS or mark == "\n"
         if known or _LONE_TILDE.match(text, at):
             continue
-        if token == '"':
+        if mark == '"':
             return _inside_refusal(text, at + 1)
-        return Unreadable(*_OUTSIDE.get(token, ("R5", "a non-ASCII character outside quotes")))
+        return Unreadable(*_OUTSIDE.get(mark, ("R5", "a non-ASCII character outside quotes")))
     return Unreadable("R4", "a redirection before the program's name")
 
 

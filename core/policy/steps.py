@@ -21,6 +21,14 @@ class Stage:
     entered: tuple[Word, ...]
 
 
+def depends_on_surroundings(reading: Reading) -> bool:
+    """Return whether folders, variables or globs of a reading must be looked up."""
+    return any(
+        words[0] == STEP or any(isinstance(word, OpenWord) for word in words)
+        for words in reading.argvs
+    )
+
+
 class _Uncertain(Exception):
     """A step outside what is read; never leaves this module."""
 

@@ -14,6 +14,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from core.model.command import UNROUTED, Connector, ErrorTo, Reading, Routing, Unreadable, Word
+from core.policy.syntax_nodes import LITERALS, Refused, check_parts, shape
 from core.policy.syntax_words import word_of
 
 _CONNECTORS = {
@@ -24,28 +25,13 @@ _CONNECTORS = {
 }
 _KIND = attrgetter("type")
 _RANGE = attrgetter("byte_range")
-_LITERALS = frozenset({"word", "number", "raw_string"})
-_STRING_PARTS = frozenset({'"', "string_content", "simple_expansion"})
-_VARIABLES = frozenset((b"$HOME", b"$PWD"))
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,^-][A-Za-z0-9_./:@%+,=^-]*+")
 _PLAIN_COMMAND = re.compile(rf"{_PLAIN.pattern}(?: {_PLAIN.pattern})*")
 _REDIRECTION = re.compile(r"2>&1|(?:&|2)?>[ \t]*/dev/null|<[ \t]*/dev/null")
 
 _TAKING_TURNS = (0, 1)
-_SHAPES = {
-    "herestring_redirect": "a redirection",
-    "heredoc_redirect": "a here-document",
-    "variable_assignment": "an assignment",
-    "declaration_command": "a declaration",
-    "function_definition": "a function definition",
-    "negated_command": "a negation",
-    "comment": "a comment",
-}
-
-
-class _Refused(Exception):
-    """The walk met something outside the accepted grammar; never leaves this module."""
+_NO_BREAK = ("", " ")
 
 
 @cache
@@ -67,7 +53,7 @@ def read(text: str) -> Reading | Unreadable:
     line = text if len(data) == len(text) else data.decode("latin-1")
     try:
         return _line(root, line)
-    except _Refused as refused:
+    except Refused as refused:
         rule, detail = refused.args
         return Unreadable(rule, detail)
 
@@ -80,24 +66,25 @@ def _line(root: Node, line: str) -> Reading:
     at = 0
     for node, kind, parent in _parts(root):
         start, end = node.byte_range
-        if start != at and _breaks(line[at:start]) and len(argvs) > len(connectors):
+        if line[at:start] not in _NO_BREAK and _breaks(
+            line[at:start], len(argvs) - len(connectors)
+        ):
             connectors.append(Connector.THEN)
         at = end
         if kind == "command":
             argvs.append(_command(node, line))
         elif kind == "file_redirect":
-            if len(argvs) == len(connectors):
-                raise _Refused("R4", "a redirection before the program's name")
-            place = len(argvs) - 1
+            # Behind a connector it has no command yet; -1 then, for which none is accepted.
+            place = len(argvs) - 1 if len(argvs) > len(connectors) else -1
             routings[place] = _routed(routings.get(place, UNROUTED), line, start, end)
         elif kind == "comment":
             _check_comment(line, start, end)
         else:
             connectors.append(_meaning(kind, parent))
         if len(argvs) - len(connectors) not in _TAKING_TURNS:
-            raise _Refused("R4", "commands and connectors that do not take turns")
+            raise Refused("R4", "commands and connectors that do not take turns")
     if at != len(line):
-        _breaks(line[at:])
+        _breaks(line[at:], 0)
     return _closed(argvs, connectors, routings)
 
 
@@ -108,9 +95,11 @@ def _closed(
     if argvs and len(connectors) == len(argvs) and connectors[-1] is Connector.THEN:
         connectors.pop()
     if len(connectors) + 1 != len(argvs):
-        raise _Refused("R4", "a connector that joins nothing")
+        raise Refused("R4", "a connector that joins nothing")
     if not routings:
         return Reading(tuple(argvs), tuple(connectors))
+    if -1 in routings:
+        raise Refused("R4", "a redirection before the program's name")
     routed = tuple(routings.get(place, UNROUTED) for place in range(len(argvs)))
     return Reading(tuple(argvs), tuple(connectors), routed)
 
@@ -136,30 +125,30 @@ def _parts(root: Node) -> list[tuple[Node, str, str]]:
 def _meaning(kind: str, parent: str) -> Connector:
     connector = _CONNECTORS.get(parent, {}).get(kind)
     if connector is None:
-        raise _Refused("R4", _shape(kind))
+        raise Refused("R4", shape(kind))
     return connector
 
 
-def _breaks(gap: str) -> bool:
-    """Tell whether a gap between two parts of the line, blanks alone, ends the command (R3)."""
+def _breaks(gap: str, open_commands: int) -> bool:
+    """Tell whether a gap between parts of the line, blanks alone (R3), ends an open command."""
     _check_blanks(gap.replace("\n", " "))
-    return "\n" in gap
+    return open_commands > 0 and "\n" in gap
 
 
 def _check_comment(line: str, start: int, end: int) -> None:
     """Accept a comment that begins where a word could and goes on to the end of its line."""
     if start and line[start - 1] not in " \t\n;|&":
-        raise _Refused("R3", "a comment inside a word")
+        raise Refused("R3", "a comment inside a word")
     # Whether a backslash joins the next line to a comment is nothing to rely on.
     if "\n" in line[start:end] or line[end : end + 1] not in {"", "\n"} or line[end - 1] == "\\":
-        raise _Refused("R4", "a comment of more than one line")
+        raise Refused("R4", "a comment of more than one line")
 
 
 def _routed(before: Routing, line: str, start: int, end: int) -> Routing:
     """Return where the streams lead after one more redirection."""
     mark = line[start:end]
     if line[start - 1] not in " \t" or not _REDIRECTION.fullmatch(mark):
-        raise _Refused("R4", "a redirection")
+        raise Refused("R4", "a redirection")
     null_input, null_output, error = before.null_input, before.null_output, before.error
     if mark == "2>&1":
         error = ErrorTo.NULL if null_output else ErrorTo.OUTPUT
@@ -173,17 +162,17 @@ def _routed(before: Routing, line: str, start: int, end: int) -> Routing:
 
 def _check_blanks(gap: str) -> None:
     if gap.strip(" \t"):
-        raise _Refused("R3", "text that belongs to no word")
+        raise Refused("R3", "text that belongs to no word")
 
 
 def _command(command: Node, line: str) -> tuple[Word, ...]:
     """Return one command's words."""
     name, *operands = command.children
     if name.type != "command_name":
-        raise _Refused("R8", "something before the program's name")
+        raise Refused("R8", "something before the program's name")
     start, end = command.byte_range
     whole = line[start:end]
-    if _PLAIN_COMMAND.fullmatch(whole) and _LITERALS.issuperset(map(_KIND, operands)):
+    if _PLAIN_COMMAND.fullmatch(whole) and LITERALS.issuperset(map(_KIND, operands)):
         words = [line[a:b] for a, b in map(_RANGE, (name, *operands))]
         # Plain words with one blank between them: no byte is left over, so R3 holds.
         if " ".join(words) == whole:
@@ -194,59 +183,24 @@ def _command(command: Node, line: str) -> tuple[Word, ...]:
 def _words(nodes: list[Node], line: str, at: int, whole_end: int) -> tuple[Word, ...]:
     words: list[Word] = []
     for node in nodes:
-        if node.type not in _LITERALS:
-            _check_parts(node)
+        if node.type not in LITERALS:
+            check_parts(node)
         start, end = node.byte_range
         gap = line[at:start]
         if gap != " ":
             if not gap and words:
-                raise _Refused("R3", "two words without a blank between them")
+                raise Refused("R3", "two words without a blank between them")
             _check_blanks(gap)
         at = end
         word = line[start:end]
         words.append(word if _PLAIN.fullmatch(word) else _word(word))
-    _check_blanks(line[at:whole_end])
+    if at != whole_end:
+        _check_blanks(line[at:whole_end])
     return tuple(words)
-
-
-def _check_parts(node: Node) -> None:
-    """Accept literal text only; the parts of a joined word must touch (R3, R4)."""
-    kind = node.type
-    if kind == "string":
-        if not all(map(_is_string_part, node.children)):
-            raise _Refused("R7", "an expansion inside double quotes")
-    elif kind == "concatenation":
-        at, end = node.byte_range
-        for part in node.children:
-            start, part_end = part.byte_range
-            if start != at:
-                raise _Refused("R3", "a word with a gap in it")
-            if part.type not in _LITERALS:
-                _check_parts(part)
-            at = part_end
-        if at != end:
-            raise _Refused("R3", "a word with a gap in it")
-    elif not _is_variable(node):
-        raise _Refused("R4", _shape(kind))
-
-
-def _is_string_part(node: Node) -> bool:
-    kind = node.type
-    return kind in _STRING_PARTS and (kind != "simple_expansion" or _is_variable(node))
-
-
-def _is_variable(node: Node) -> bool:
-    """Tell whether a node is one of the two variables that the planner knows."""
-    # Inside a string the grammar lets the node begin with the blanks before it.
-    return node.type == "simple_expansion" and (node.text or b"").lstrip() in _VARIABLES
-
-
-def _shape(kind: str) -> str:
-    return _SHAPES.get(kind, f"the shell syntax {kind.replace('_', ' ')}")
 
 
 def _word(raw: str) -> Word:
     word = word_of(raw)
     if word is None:
-        raise _Refused("R5", "a character that a shell may expand")
+        raise Refused("R5", "a character that a shell may expand")
     return word

@@ -150,7 +150,7 @@ def _never() -> dict[str, str]:
 
 @cache
 def _multiplexers() -> frozenset[str]:
-    return frozenset(words(table("wrappers"), "multiplexers"))
+    return frozenset(words(section(table("wrappers"), "applets"), "multiplexers"))
 
 
 @cache

@@ -20,7 +20,7 @@ from core.model.command import (
     Word,
     WordPart,
 )
-from core.policy.steps import STEP, Stage, stages_of
+from core.policy.steps import Stage, stages_of
 from core.runner.globs import MOST_BYTES, MOST_MATCHES, UncertainGlob, matches
 
 _PLAIN_VALUE = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
@@ -62,14 +62,6 @@ class _Uncertain(Exception):
 
 class _Absent(Exception):
     """The folder of the line's very first steps does not exist; never leaves this module."""
-
-
-def depends_on_surroundings(reading: Reading) -> bool:
-    """Return whether folders, variables or globs of a reading must be looked up."""
-    return any(
-        words[0] == STEP or any(isinstance(word, OpenWord) for word in words)
-        for words in reading.argvs
-    )
 
 
 def expand(reading: Reading, folder: str, home: str) -> ExpandedLine | Unreadable | NoFolder:

@@ -51,18 +51,6 @@ class Stage(TypedDict):
     streams: list[int]
 
 
-VOID: Stage = {
-    "argv": ["/"],
-    "program": -1,
-    "path": "/",
-    "pins": [],
-    "folder": 0,
-    "folder_path": "",
-    "streams": [INPUT, OUTPUT, ERROR],
-}
-"""A command that cannot start."""
-
-
 class Job(TypedDict):
     """All that a supervisor needs; descriptor 0 is the working folder. Times in ms."""
 
@@ -72,6 +60,27 @@ class Job(TypedDict):
     limits: dict[str, tuple[int, int]]
     timeout_ms: int
     grace_ms: int
+
+
+VOID: Job = {
+    "stages": [
+        {
+            "argv": ["/"],
+            "program": -1,
+            "path": "/",
+            "pins": [],
+            "folder": 0,
+            "folder_path": "",
+            "streams": [INPUT, OUTPUT, ERROR],
+        }
+    ],
+    "connectors": [],
+    "env": {"PATH": "/"},
+    "limits": {"core": (0, 0)},
+    "timeout_ms": 1,
+    "grace_ms": 1,
+}
+"""A job that starts nothing."""
 
 
 class Started(TypedDict):

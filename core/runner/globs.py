@@ -1,5 +1,5 @@
 """Match plain globs as bash and dash both do in the C locale (POSIX XCU 2.14)."""
-# ruff: noqa: PTH110, PTH112, PTH118
+# ruff: noqa: PTH112, PTH118
 # pathlib is ten times slower here and rewrites paths (`./a` becomes `a`).
 
 import os
@@ -92,15 +92,9 @@ def _within(path: str, segment: list[_Token], folder: str, *, last: bool) -> Ite
     if _fits(".", segment) or _fits("..", segment):
         raise UncertainGlob("a glob that may match . and ..")
     at = os.path.join(folder, path)
-    try:
-        with os.scandir(at) as entries:
-            names = [entry.name for entry in islice(entries, MOST_ENTRIES + 1)]
-    except OSError:
-        return
-    if len(names) > MOST_ENTRIES:
-        raise UncertainGlob(f"a glob over a folder of more than {MOST_ENTRIES} files")
-    byte_or_character = any(isinstance(token, frozenset) for token in segment)
-    if byte_or_character and not all(map(str.isascii, names)):
+    names = _names_in(at)
+    by_character = any(isinstance(token, frozenset) for token in segment)
+    if by_character and not all(map(str.isascii, names)):
         raise UncertainGlob("a glob for single characters beside names outside ASCII")
     for name in names:
         hidden = name.startswith(".") and segment[0] != "."
@@ -110,6 +104,17 @@ def _within(path: str, segment: list[_Token], folder: str, *, last: bool) -> Ite
             yield path + name
         elif os.path.isdir(os.path.join(at, name)):
             yield f"{path}{name}/"
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, MOST_ENTRIES + 1)]
+    except OSError:
+        return []
+    if len(names) > MOST_ENTRIES:
+        raise UncertainGlob(f"a glob over a folder of more than {MOST_ENTRIES} files")
+    return names
 
 
 def _fits(name: str, segment: list[_Token]) -> bool:

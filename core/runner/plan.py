@@ -21,6 +21,7 @@ from core.model.command import (
 from core.model.decision import DenialReason
 from core.model.policy import ExecPolicy
 from core.policy import shell
+from core.policy.steps import depends_on_surroundings
 from core.runner.binding import bind
 from core.runner.commands import plan_command
 from core.runner.environ import base_environment, environment_fault
@@ -28,7 +29,6 @@ from core.runner.expand import (
     ExpandedCommand,
     ExpandedLine,
     NoFolder,
-    depends_on_surroundings,
     expand,
 )
 from core.runner.pins import Unpinned, pin_directory

@@ -13,11 +13,14 @@ from core.model.policy import PolicyLayer
 from core.settings.approvals import (
     ApprovalsExecSection,
     ApprovalsSection,
+    AskStep,
     ForwardMode,
     LocalApprovers,
+    QuietHoursSection,
     TargetEntry,
+    ThreadMode,
 )
-from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words
+from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
 from core.settings.execution import (
     DEFAULT_SEARCH_PATH,
     AgentEntry,
@@ -27,6 +30,7 @@ from core.settings.execution import (
     ExecSection,
     ToolsSection,
 )
+from core.settings.session_filter import session_filter
 from core.settings.storage import AuditSection, StoreSection
 
 __all__ = [
@@ -37,6 +41,7 @@ __all__ = [
     "AgentsSection",
     "ApprovalsExecSection",
     "ApprovalsSection",
+    "AskStep",
     "AuditSection",
     "CoreSettings",
     "Days",
@@ -44,13 +49,17 @@ __all__ = [
     "ForwardMode",
     "LocalApprovers",
     "PlatformId",
+    "QuietHoursSection",
     "Seconds",
     "Section",
     "StoreSection",
     "TargetEntry",
+    "ThreadMode",
     "ToolsSection",
     "Word",
     "Words",
+    "milliseconds",
+    "session_filter",
 ]
 
 

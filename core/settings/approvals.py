@@ -1,14 +1,56 @@
 """Shape ``approvals.exec`` (S1 "Approval forwarding to chat channels")."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from core.model.identity import Target
 from core.settings.base import PlatformId, Seconds, Section, Word, Words, milliseconds
+from core.settings.session_filter import session_filter
 
 DEFAULT_APPROVAL_SECONDS = 600
+LONGEST_LADDER_SECONDS = 30 * 24 * 3600
+MOST_REMINDERS = 100
+MOST_APPROVERS_NEEDED = 20
+
+
+DayTime = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+"""A time of the day, ``HH:MM``."""
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            "is no time zone that this machine knows; such as Europe/Berlin"
+        ) from error
+    return name
+
+
+def _filters(words: tuple[str, ...]) -> tuple[str, ...]:
+    session_filter(words)
+    return words
+
+
+def _reference(entry: str) -> str:
+    head, colon, rest = entry.partition(":")
+    if not (head and colon and rest):
+        raise ValueError(
+            'must name its channel, such as "slack:U012AB3CD" or "discord:role:9", or a person of '
+            'the people directory, "person:NAME"'
+        )
+    return entry
+
+
+PersonRef = Annotated[Word, AfterValidator(_reference)]
+"""A platform id, group or role with its channel, or a named person."""
+PersonRefs = Annotated[tuple[PersonRef, ...], Field(strict=False)]
+"""A list of people over all channels."""
+Quorum = Annotated[int, Field(ge=1, le=MOST_APPROVERS_NEEDED)]
+"""How many different people must allow."""
 
 
 class ForwardMode(StrEnum):
@@ -38,6 +80,61 @@ class TargetEntry(Section):
         )
 
 
+class ThreadMode(StrEnum):
+    """Whether the prompts of an agent session share a thread of their own."""
+
+    NONE = "none"
+    SESSION = "session"
+
+
+class AskStep(Section):
+    """``approvals.exec.ask[]``: one step of the escalation ladder."""
+
+    to: tuple[TargetEntry, ...] = Field(
+        default=(), strict=False, description="the places that are asked in this step"
+    )
+    session: bool = Field(
+        default=False, description="whether the chat that the session came from is asked too"
+    )
+    lasts: Seconds = Field(
+        default=DEFAULT_APPROVAL_SECONDS,
+        alias="for",
+        description="seconds that this step has before the next one is asked",
+    )
+    remind: Seconds | None = Field(
+        default=None,
+        description="everybody asked so far is reminded again and again after as many seconds "
+        "while the step lasts; null: never",
+    )
+    wake: bool = Field(default=False, description="whether it is asked in quietHours too")
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if not (self.to or self.session):
+            raise ValueError('asks nobody: give it places in "to", or set "session" to true')
+        if self.remind is not None and self.lasts / self.remind > MOST_REMINDERS:
+            raise ValueError(f"reminds more than {MOST_REMINDERS} times; give remind more seconds")
+        return self
+
+
+class QuietHoursSection(Section):
+    """``approvals.exec.quietHours``: when nobody is woken."""
+
+    since: DayTime = Field(default="22:00", alias="from", description="when they begin, as HH:MM")
+    until: DayTime = Field(
+        default="07:00", description="when they end; earlier than from: on the next day"
+    )
+    zone: Annotated[Word, AfterValidator(_zone)] = Field(
+        default="UTC", description="the time zone that both are meant in, such as Europe/Berlin"
+    )
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.since == self.until:
+            raise ValueError("begin and end at the same time; leave quietHours out, or change one")
+        return self
+
+
 class ApprovalsExecSection(Section):
     """``approvals.exec``: how people are asked about commands."""
 
@@ -51,20 +148,50 @@ class ApprovalsExecSection(Section):
     agent_filter: Words | None = Field(
         default=None, description="only these agents' prompts are forwarded; null: all"
     )
-    session_filter: Words | None = Field(
+    session_filter: Annotated[Words, AfterValidator(_filters)] | None = Field(
         default=None,
-        description="only sessions whose key contains one of these are forwarded; null: all",
+        description="only sessions whose key contains one of these are forwarded; null: all. "
+        'A pattern stands in slashes, "/^agent:main:/"',
     )
     targets: tuple[TargetEntry, ...] = Field(
         default=(),
         strict=False,
         description="places that prompts go to in the modes targets and both",
     )
+    approvers: PersonRefs = Field(
+        default=(),
+        description="who may answer over all channels, beside channels.*.approvers: "
+        "slack:U012AB3CD, discord:role:9, slack:group:S012AB3CD, person:NAME",
+    )
+    quorum: Quorum = Field(default=1, description="how many different people must allow a command")
     timeout: Seconds = Field(
         default=DEFAULT_APPROVAL_SECONDS,
         description="seconds that people have to answer; then the command is denied",
     )
     remind: bool = Field(default=True, description="whether people are reminded at half time")
+    ask: tuple[AskStep, ...] = Field(
+        default=(),
+        strict=False,
+        description="the escalation ladder: who is asked one after the other; it replaces mode, "
+        "targets, timeout and remind",
+    )
+    quiet_hours: QuietHoursSection | None = Field(
+        default=None, description="when only steps with wake are asked; null: at no time"
+    )
+    threads: Annotated[ThreadMode, Field(strict=False)] = Field(
+        default=ThreadMode.NONE,
+        description="session: each agent session gets a thread of its own in the places that are "
+        "asked, where the platform has threads; none: it does not",
+    )
+
+    @model_validator(mode="after")
+    def _one_way_to_ask(self) -> Self:
+        replaced = sorted({"mode", "targets", "timeout", "remind"} & self.model_fields_set)
+        if self.ask and replaced:
+            raise ValueError(f"has ask, which replaces {', '.join(replaced)}; leave those out")
+        if sum(step.lasts for step in self.ask) > LONGEST_LADDER_SECONDS:
+            raise ValueError("has an ask ladder of more than 30 days")
+        return self
 
     @property
     def timeout_ms(self) -> int:
@@ -85,4 +212,8 @@ class LocalApprovers(Section):
 
     approvers: Words = Field(
         default=(), description="who may answer, as uid:1000; an empty list means nobody"
+    )
+    senders: Words = Field(
+        default=(),
+        description="who may send /exec, /elevated and /run; an empty list means nobody",
     )

@@ -14,6 +14,7 @@ from core.model.policy import (
     PolicyLayer,
     Trust,
 )
+from core.settings.approvals import PersonRefs, Quorum
 from core.settings.base import (
     AbsolutePaths,
     AskWord,
@@ -130,10 +131,22 @@ class ExecSection(AgentExecSection):
         return milliseconds(self.notice_after)
 
 
+class ElevatedSection(Section):
+    """``tools.elevated``: full access for one session, switched on by a person in its chat."""
+
+    enabled: bool = Field(
+        default=False,
+        description="whether senders may use /elevated, and /exec security=full",
+    )
+
+
 class ToolsSection(Section):
     """``tools``: the tools that agents may use."""
 
     exec: ExecSection = Field(default_factory=ExecSection, description="running commands")
+    elevated: ElevatedSection = Field(
+        default_factory=ElevatedSection, description="full access for one chat session"
+    )
 
 
 class AgentToolsSection(Section):
@@ -150,6 +163,13 @@ class AgentEntry(Section):
     id: AgentId = Field(description="the agent's name, as requests give it")
     tools: AgentToolsSection = Field(
         default_factory=AgentToolsSection, description="what differs from tools"
+    )
+    approvers: PersonRefs | None = Field(
+        default=None,
+        description="who alone may answer for this agent, over all channels; null: as for others",
+    )
+    quorum: Quorum | None = Field(
+        default=None, description="how many people must allow for this agent; null: as for others"
     )
 
     @field_validator("id")

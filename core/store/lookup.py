@@ -86,13 +86,18 @@ def get(conn: Connection, approval_id: ApprovalId) -> Approval | None:
     return None if row is None else _approval(conn, row)
 
 
+def plain_ref(ref: str) -> str:
+    """Return an id or code as stored: lower-case, with the Crockford look-alikes resolved."""
+    return ref.strip().lower().translate(_LOOK_ALIKES)
+
+
 def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
     """Return what a person may mean by ``ref``; more than one means that it is ambiguous.
 
     An exact id, else an exact code, else a prefix of at least four characters among the pending.
     Case and the Crockford look-alikes (I, L for 1; O for 0) do not matter. At most 10.
     """
-    ref = ref.strip().lower().translate(_LOOK_ALIKES)
+    ref = plain_ref(ref)
     exact = get(conn, ApprovalId(ref))
     if exact is not None:
         return (exact,)

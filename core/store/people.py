@@ -14,9 +14,10 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import BadRequest
-from core.model.identity import Actor, PersonId
+from core.model.identity import Actor, PersonId, Requester
 from core.store.clock import now_ms
-from core.store.tables import accounts, pairings, people
+from core.store.codec import dump
+from core.store.tables import accounts, pairings, people, questions
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _linked = (
@@ -74,6 +75,9 @@ _RESTORE = (
 _CLOSE_PAIRINGS = delete(pairings).where(pairings.c.person == bindparam("p_id"))
 _PEOPLE = select(people.c.id, people.c.revoked_ms).order_by(people.c.id)
 _ACCOUNTS = select(accounts.c.channel, accounts.c.account, accounts.c.person, accounts.c.name)
+_HAS_ASKED = (
+    select(questions.c.id).where(questions.c.requester == bindparam("p_requester")).limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +177,8 @@ def listed(conn: Connection) -> tuple[Person, ...]:
         for name, gone in revoked.items()
         if ":" not in name or (gone and name not in refs)
     )
+
+
+def has_asked(conn: Connection, requester: Requester) -> bool:
+    """Return whether this very requester, kernel session included, has ever had a question."""
+    return conn.execute(_HAS_ASKED, {"p_requester": dump(requester)}).first() is not None

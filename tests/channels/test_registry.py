@@ -12,7 +12,7 @@ from core.errors import ConfigError
 
 def test_built_in_channels_load() -> None:
     """Each name leads to its class."""
-    assert names() == ("discord", "memory", "slack", "telegram", "terminal")
+    assert names() == ("discord", "memory", "slack", "telegram", "terminal", "webhook")
     assert load("memory") is MemoryChannel
     assert [load(name).__name__ for name in names()] == [
         "DiscordChannel",
@@ -20,13 +20,14 @@ def test_built_in_channels_load() -> None:
         "SlackChannel",
         "TelegramChannel",
         "TerminalChannel",
+        "WebhookChannel",
     ]
 
 
 def test_an_unknown_channel_names_the_known_ones() -> None:
     """The error says what would have been right."""
     with pytest.raises(
-        ConfigError, match=r"no channel 'telgram'.*discord, memory, slack, telegram, terminal"
+        ConfigError, match=r"no channel 'telgram'.*discord, memory, slack, telegram, terminal, webhook"
     ):
         load("telgram")
 

@@ -22,6 +22,7 @@ from tests.core.store.making import (
 async def test_a_late_allow_expires_the_approval(bench: Bench) -> None:
     """No sweep ran, and still an allow after the deadline is a denial."""
     asked = await bench.ask()
+    await bench.send_all()
     await bench.advance(MINUTE + 1000)
     late = await bench.store.write(approvals.answer, asked, ONCE, ALICE, "tg:1")
     assert late is not None
@@ -80,7 +81,7 @@ async def test_cancel_ends_a_pending_approval_only(bench: Bench) -> None:
 async def test_next_wake_is_the_earliest_deadline_or_reminder(bench: Bench) -> None:
     """It moves from the reminder to the deadline to nothing."""
     assert await bench.store.read(approvals.next_wake) is None
-    question = draft(timeout_ms=10 * MINUTE, remind_ms=5 * MINUTE)
+    question = draft(timeout_ms=10 * MINUTE, reminders=(5 * MINUTE,), targets=())
     made = (await bench.store.write(approvals.create, question)).approval
     assert await bench.store.read(approvals.next_wake) == made.created_ms + 5 * MINUTE
     await bench.advance(5 * MINUTE + 1000)
@@ -92,7 +93,7 @@ async def test_next_wake_is_the_earliest_deadline_or_reminder(bench: Bench) -> N
 
 async def test_half_time_reminds_once_for_each_shown_copy(bench: Bench) -> None:
     """Two copies were shown: two reminders, under the right messages, and never again."""
-    question = draft(timeout_ms=10 * MINUTE, remind_ms=5 * MINUTE, targets=(GROUP, PAGE))
+    question = draft(timeout_ms=10 * MINUTE, reminders=(5 * MINUTE,), targets=(GROUP, PAGE))
     await bench.ask(question)
     shown = await bench.send_all()
     await bench.advance(5 * MINUTE + 1000)

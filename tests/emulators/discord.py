@@ -2,8 +2,8 @@
 
 In a test: ``async with DiscordServer() as server``. As a process of its own, which outlives
 gateways: ``python -m tests.emulators.discord --port 0`` prints ``{"port": …, "token": …}`` and
-takes ``/control/press``, ``slash``, ``say``, ``messages``, ``interaction``, ``fault``, ``calls``,
-``sessions`` and ``drop``.
+takes ``/control/press``, ``choose``, ``slash``, ``say``, ``messages``, ``interaction``, ``fault``,
+``calls``, ``sessions`` and ``drop``.
 """
 
 import argparse
@@ -19,9 +19,11 @@ from aiohttp import web
 from tests.emulators.discord_control import CONTROLS
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, Gateway
 from tests.emulators.discord_http import Pacing, answer, drop, parsed, refuse_or_delay, refused
+from tests.emulators.discord_interactions import Interaction
+from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_rest import ROUTES, UNAUTHENTICATED, Handler, Request, Rest
-from tests.emulators.discord_rules import Refusal
-from tests.emulators.discord_state import BOT, DiscordState, Interaction, Json
+from tests.emulators.discord_rules import Refusal, check_given
+from tests.emulators.discord_state import DiscordState
 from tests.emulators.faults import FaultKind, FaultQueue
 
 _API = "/api/v10"
@@ -88,14 +90,41 @@ class DiscordServer:
         Raises:
             LookupError: the message has no such button.
         """
-        found = self.state.message(channel, message)
-        for row in found["components"]:
+        return await self._pressed(self.state.message(channel, message), user, button)
+
+    async def choose(self, user: int, label: str) -> Interaction:
+        """Press a button of the newest message that has it, private replies included.
+
+        Raises:
+            LookupError: that person sees no such button.
+        """
+        offering = self._offering(user, label)
+        if not offering:
+            raise LookupError(f"nothing that {user} sees offers {label!r}")
+        return await self._pressed(max(offering, key=lambda one: int(one["id"])), user, label)
+
+    def offers(self, user: int, label: str) -> bool:
+        """Say whether a person sees a button with this label."""
+        return bool(self._offering(user, label))
+
+    def _offering(self, user: int, label: str) -> list[Json]:
+        replies = (
+            reply
+            for one in self.state.interactions.values()
+            if one.person == user or not one.ephemeral
+            for reply in one.replies
+        )
+        kept = (message for place in self.state.channels for message in self.messages(place))
+        return [one for one in (*replies, *kept) if label in _labels(one)]
+
+    async def _pressed(self, message: Json, user: int, button: str) -> Interaction:
+        for row in message["components"]:
             for one in row["components"]:
                 if button in (one["label"], one["custom_id"]):
                     data = {"custom_id": one["custom_id"], "component_type": 2}
-                    extra = {"data": data, "message": {**found}}
-                    return await self.interact(channel, user, 3, extra)
-        raise LookupError(f"message {message} has no button {button!r}")
+                    place = int(message["channel_id"])
+                    return await self.interact(place, user, 3, {"data": data}, message)
+        raise LookupError(f"message {message['id']} has no button {button!r}")
 
     async def slash(self, channel: int, user: int, name: str, **options: str) -> Interaction:
         """Send a registered application command.
@@ -106,13 +135,20 @@ class DiscordServer:
         command = next((one for one in self.state.commands if one["name"] == name), None)
         if command is None:
             raise LookupError(f"no command {name!r}")
-        given = [{"name": key, "type": 3, "value": value} for key, value in options.items()]
+        check_given(command, options)
+        kinds = {option["name"]: option["type"] for option in command["options"]}
+        given = [
+            {"name": key, "type": kinds[key], "value": int(value) if kinds[key] == 4 else value}
+            for key, value in options.items()
+        ]
         data = {"id": command["id"], "name": name, "type": 1, "options": given}
         return await self.interact(channel, user, 2, {"data": data})
 
-    async def interact(self, channel: int, user: int, kind: int, extra: Json) -> Interaction:
-        """Give an interaction to the bot."""
-        made = self.state.interaction(channel, user, kind, extra)
+    async def interact(
+        self, channel: int, user: int, kind: int, extra: Json, source: Json | None = None
+    ) -> Interaction:
+        """Give an interaction to the bot; ``source`` is the message whose button was pressed."""
+        made = self.state.interaction(channel, user, kind, extra, source)
         await self.gateway.emit("INTERACTION_CREATE", made.payload)
         return made
 
@@ -135,7 +171,8 @@ class DiscordServer:
         guild = self.state.guild_of(channel)
         if guild is not None:
             content["guild_id"] = str(guild)
-            content["member"] = {"roles": [], "joined_at": None, "flags": 0}
+            roles = self.state.held(user)
+            content["member"] = {"roles": roles, "joined_at": None, "flags": 0}
         message = self.state.add_message(channel, user, content)
         needs = DIRECT_MESSAGES if guild is None else GUILD_MESSAGES
         await self.gateway.emit("MESSAGE_CREATE", message, needs)
@@ -188,6 +225,10 @@ class DiscordServer:
         if action is None:
             raise web.HTTPNotFound(text=f"no control; there are {sorted(CONTROLS)}")
         return answer(await action(self, await request.json()))
+
+
+def _labels(message: Json) -> list[str]:
+    return [one["label"] for row in message["components"] for one in row["components"]]
 
 
 async def _serve(port: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from tests.emulators.discord_state import Json
+from tests.emulators.discord_objects import Json
 from tests.emulators.faults import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 async def _press(server: "DiscordServer", body: Json) -> object:
     return (await server.press(**body)).token
+
+
+async def _choose(server: "DiscordServer", body: Json) -> object:
+    return (await server.choose(**body)).token
 
 
 async def _slash(server: "DiscordServer", body: Json) -> object:
@@ -55,6 +59,7 @@ async def _calls(server: "DiscordServer", body: Json) -> object:
 
 CONTROLS: dict[str, Callable[["DiscordServer", Json], Awaitable[object]]] = {
     "press": _press,
+    "choose": _choose,
     "slash": _slash,
     "say": _say,
     "messages": _messages,

@@ -8,7 +8,8 @@ from typing import Any
 
 from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 
-from tests.emulators.discord_state import BOT, DiscordState, Json
+from tests.emulators.discord_objects import BOT, Json
+from tests.emulators.discord_state import DiscordState
 
 GUILDS = 1 << 0
 GUILD_MESSAGES = 1 << 9

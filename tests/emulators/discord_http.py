@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from tests.emulators.discord_objects import Json
 from tests.emulators.discord_rest import Request
 from tests.emulators.discord_rules import Refusal
-from tests.emulators.discord_state import Json
 from tests.emulators.faults import Fault, FaultKind
 
 

@@ -1,12 +1,14 @@
 """Carry out the REST calls on the kept state."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from tests.emulators.discord_gateway import Gateway
-from tests.emulators.discord_rules import Refusal, check_commands, check_message
-from tests.emulators.discord_state import BOT, DiscordState, Json
+from tests.emulators.discord_interactions import change
+from tests.emulators.discord_objects import BOT, Json
+from tests.emulators.discord_rules import Refusal, check_commands, check_message, check_thread
+from tests.emulators.discord_state import DiscordState
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,20 @@ class Rest:
     async def get_me(self, request: Request) -> Json:
         """Return the bot."""
         return self.state.person(BOT)
+
+    async def get_user(self, request: Request) -> Json:
+        """Return a person, or refuse."""
+        number = request.number("user")
+        if number in self.state.nobody:
+            raise Refusal(404, 10013, "Unknown User")
+        return self.state.person(number)
+
+    async def get_guild(self, request: Request) -> Json:
+        """Return a server with its roles, or refuse."""
+        number = request.number("guild")
+        if number not in self.state.guilds:
+            raise Refusal(404, 10004, "Unknown Guild")
+        return self.state.guild(number)
 
     async def get_application(self, request: Request) -> Json:
         """Return the application."""
@@ -71,19 +87,31 @@ class Rest:
     async def edit_channel(self, request: Request) -> Json:
         """Wake a thread, or put it to sleep."""
         channel = request.number("channel")
+        if channel in self.state.locked:
+            raise Refusal(400, 50083, "Thread is archived")
         if request.body.get("archived") is False:
             self.state.archived.discard(channel)
         return self.state.channel(channel)
+
+    async def create_thread(self, request: Request) -> Json:
+        """Open a public thread."""
+        check_thread(request.body)
+        return self.state.open_thread(request.number("channel"), request.body["name"])
 
     async def create_message(self, request: Request) -> Json:
         """Post a message, once for each enforced nonce."""
         channel, body = request.number("channel"), request.body
         self.state.reachable(channel)
+        if channel in self.state.archived:
+            if channel in self.state.locked:
+                raise Refusal(400, 50083, "Thread is archived")
+            self.state.archived.discard(channel)  # a message wakes a thread that is not locked
         check_message(body, len(request.files))
         once = (channel, str(body.get("nonce", "")))
-        if body.get("enforce_nonce") and once in self.state.nonces:
-            return self.state.message(channel, self.state.nonces[once])
-        content = {
+        known = self.state.known(once) if body.get("enforce_nonce") else None
+        if known is not None:
+            return known
+        content: Json = {
             key: body[key]
             for key in ("content", "components", "flags", "tts", "nonce", "message_reference")
             if key in body
@@ -94,7 +122,7 @@ class Rest:
         ]
         message = self.state.add_message(channel, BOT, content)
         if body.get("enforce_nonce"):
-            self.state.nonces[once] = int(message["id"])
+            self.state.nonces[once] = (int(message["id"]), time.monotonic())
         return message
 
     async def edit_message(self, request: Request) -> Json:
@@ -107,17 +135,13 @@ class Rest:
         if message["author"]["id"] != str(BOT):
             raise Refusal(403, 50005, "Cannot edit a message authored by another user")
         check_message(request.body, len(request.files), editing=True)
-        for key in ("content", "components", "flags"):
-            if key in request.body:
-                message[key] = request.body[key]
-        message["edited_timestamp"] = datetime.now(UTC).isoformat()
-        return message
+        return change(message, request.body)
 
     async def callback(self, request: Request) -> Json:
         """Take the first answer to an interaction."""
         data = dict(request.body.get("data") or {})
-        if request.body["type"] == 4:
-            check_message(data, len(request.files))
+        if request.body["type"] in (4, 7):
+            check_message(data, len(request.files), editing=request.body["type"] == 7)
         number = request.number("interaction")
         self.state.first_answer(number, request.ids["token"], request.body)
         return {"interaction": {"id": str(number), "type": request.body["type"]}}
@@ -125,24 +149,19 @@ class Rest:
     async def edit_original(self, request: Request) -> Json:
         """Edit the first answer to an interaction."""
         check_message(request.body, len(request.files), editing=True)
-        self.state.later_answer(request.ids["token"], first=True, body=request.body)
-        return self._note(request)
+        return self.state.later_answer(request.ids["token"], first=True, body=request.body)
 
     async def followup(self, request: Request) -> Json:
         """Take a further answer to an interaction."""
         check_message(request.body, len(request.files))
-        self.state.later_answer(request.ids["token"], first=False, body=request.body)
-        return self._note(request)
-
-    def _note(self, request: Request) -> Json:
-        channel = self.state.interactions[request.ids["token"]].payload["channel_id"]
-        note = DiscordState().add_message(int(channel), BOT, {"content": request.body["content"]})
-        return {**note, "id": str(self.state.new_id())}
+        return self.state.later_answer(request.ids["token"], first=False, body=request.body)
 
 
 Handler = Callable[[Rest, Request], Awaitable[object]]
 ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
     ("GET", "/users/@me", "getMe", Rest.get_me),
+    ("GET", "/users/{user}", "getUser", Rest.get_user),
+    ("GET", "/guilds/{guild}", "getGuild", Rest.get_guild),
     ("GET", "/oauth2/applications/@me", "getApplication", Rest.get_application),
     ("GET", "/gateway/bot", "getGateway", Rest.get_gateway),
     ("GET", "/applications/{app}/commands", "getCommands", Rest.get_commands),
@@ -150,6 +169,7 @@ ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
     ("POST", "/users/@me/channels", "createDm", Rest.create_dm),
     ("GET", "/channels/{channel}", "getChannel", Rest.get_channel),
     ("PATCH", "/channels/{channel}", "editChannel", Rest.edit_channel),
+    ("POST", "/channels/{channel}/threads", "createThread", Rest.create_thread),
     ("POST", "/channels/{channel}/messages", "createMessage", Rest.create_message),
     ("PATCH", "/channels/{channel}/messages/{message}", "editMessage", Rest.edit_message),
     ("POST", "/interactions/{interaction}/{token}/callback", "callback", Rest.callback),

@@ -10,6 +10,10 @@ MAX_NONCE = 25
 MAX_ROWS = 5
 MAX_BUTTONS = 5
 MAX_EMBED_SUM = 6000
+MAX_COMMANDS = 100
+MAX_OPTIONS = 25
+MAX_OPTION_LENGTH = 6000
+MAX_THREAD_NAME = 100
 SUPPRESS_EMBEDS = 1 << 2
 EPHEMERAL = 1 << 6
 _SETTABLE = SUPPRESS_EMBEDS | EPHEMERAL | 1 << 12
@@ -21,6 +25,11 @@ _CREATE = frozenset(
 _EDIT = frozenset(
     ("content", "flags", "allowed_mentions", "components", "attachments", "embeds", "tts")
 )
+
+_STRING, _INTEGER = 3, 4
+_OPTION = frozenset(
+    ("type", "name", "description", "required", "choices", "min_length", "max_length")
+) | {"min_value", "max_value"}
 
 _CODE = re.compile(
     r"```(?:[a-z0-9_+\-.#]+?\n)?\n*([^\n][\s\S]*?)\n*```|(?<!`)(`+)(?!`)([\s\S]+?)(?<!`)\2(?!`)"
@@ -117,14 +126,58 @@ def _check_button(button: dict[str, Any]) -> None:
 
 def check_commands(commands: list[dict[str, Any]]) -> None:
     """Refuse application commands that Discord would refuse."""
+    names = [command["name"] for command in commands]
+    if len(names) > MAX_COMMANDS or len(set(names)) < len(names):
+        raise invalid("name", "too many commands, or two of one name")
     for command in commands:
         options = command.get("options", [])
         for one in (command, *options):
             if not _NAME.fullmatch(one["name"]) or not 1 <= len(one["description"]) <= 100:
                 raise invalid(one["name"], "name or description of the wrong shape")
         required = [bool(option.get("required")) for option in options]
-        if required != sorted(required, reverse=True):
+        if len(options) > MAX_OPTIONS or required != sorted(required, reverse=True):
             raise invalid(command["name"], "Required options must be placed before non-required")
+        if set(command.get("contexts", ())) - {0, 1, 2}:
+            raise invalid(command["name"], "Value must be one of 0, 1, 2")
+        for option in options:
+            _check_option(option)
+
+
+def _check_option(option: dict[str, Any]) -> None:
+    name, kind = option["name"], option["type"]
+    unknown = option.keys() - _OPTION
+    if unknown or kind not in (_STRING, _INTEGER):
+        raise invalid(name, f"unknown type or field {unknown}")
+    choices = option.get("choices", [])
+    if len(choices) > MAX_OPTIONS or not all(1 <= len(one["name"]) <= 100 for one in choices):
+        raise invalid(name, "choices: too many, or a name of the wrong length")
+    bounds = {"min_length", "max_length"} if kind == _INTEGER else {"min_value", "max_value"}
+    if option.keys() & bounds or not 0 <= option.get("max_length", 1) <= MAX_OPTION_LENGTH:
+        raise invalid(name, "bounds of another type, or too far")
+
+
+def check_given(command: dict[str, Any], given: dict[str, str]) -> None:
+    """Refuse what a client would not let a person send with a command."""
+    known = {option["name"]: option for option in command.get("options", [])}
+    missing = {name for name, option in known.items() if option.get("required")} - given.keys()
+    if missing or given.keys() - known.keys():
+        raise invalid(command["name"], f"missing {missing}, or fields that it has not")
+    for name, value in given.items():
+        choices = [one["value"] for one in known[name].get("choices", [])]
+        if choices and value not in choices:
+            raise invalid(name, f"Value must be one of {choices}")
+        if len(str(value)) > known[name].get("max_length", MAX_OPTION_LENGTH):
+            raise invalid(name, "too long")
+
+
+def check_thread(body: dict[str, Any]) -> None:
+    """Refuse a thread that Discord would refuse."""
+    if not 1 <= utf16(str(body.get("name", ""))) <= MAX_THREAD_NAME:
+        raise invalid("name", f"Must be between 1 and {MAX_THREAD_NAME} in length.")
+    if body.get("type") not in (10, 11, 12):
+        raise invalid("type", "Value must be one of 10, 11, 12")
+    if body.get("auto_archive_duration", 60) not in (60, 1440, 4320, 10080):
+        raise invalid("auto_archive_duration", "Value must be one of 60, 1440, 4320, 10080")
 
 
 def outside_code(content: str) -> str:

@@ -6,34 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
 
-from tests.emulators.discord_rules import EPHEMERAL, Refusal
-
-Json = dict[str, Any]
-GUILD = 700_000_000_000_000_001
-CHANNEL = 700_000_000_000_000_002
-THREAD = 700_000_000_000_000_003
-OTHER_GUILD = 700_000_000_000_000_004
-OTHER_CHANNEL = 700_000_000_000_000_005
-BOT = 700_000_000_000_000_009
-_DIRECT = 1
-_THREAD_TYPE = 11
-
-
-@dataclass(slots=True)
-class Interaction:
-    """A press or a slash command, and what the person saw."""
-
-    id: int
-    token: str
-    payload: Json
-    at: float
-    answered: bool = False
-    loading: bool = False
-    late: bool = False
-    notes: list[str] = field(default_factory=list)
-    ephemeral: bool = True
+from tests.emulators.discord_interactions import Interaction
+from tests.emulators.discord_objects import (
+    BOT,
+    CHANNEL,
+    DIRECT_TYPE,
+    GUILD,
+    NEWS_TYPE,
+    OTHER_CHANNEL,
+    OTHER_GUILD,
+    TEXT_TYPE,
+    THREAD,
+    Json,
+    person,
+    roles_of,
+    thread_of,
+)
+from tests.emulators.discord_rules import Refusal
 
 
 @dataclass(slots=True)
@@ -49,13 +39,20 @@ class DiscordState:
     forbidden: set[int] = field(default_factory=set)
     blocked: set[int] = field(default_factory=set)
     archived: set[int] = field(default_factory=set)
+    locked: set[int] = field(default_factory=set)
+    threadless: set[int] = field(default_factory=set)
+    nobody: set[int] = field(default_factory=set)
+    roles: dict[int, set[int]] = field(default_factory=dict)
+    news: set[int] = field(default_factory=set)
     guilds: dict[int, list[int]] = field(
         default_factory=lambda: {GUILD: [CHANNEL], OTHER_GUILD: [OTHER_CHANNEL]}
     )
     threads: dict[int, int] = field(default_factory=lambda: {THREAD: CHANNEL})
+    names: dict[int, str] = field(default_factory=dict)
     direct: dict[int, int] = field(default_factory=dict)
     channels: dict[int, dict[int, Json]] = field(default_factory=dict)
-    nonces: dict[tuple[int, str], int] = field(default_factory=dict)
+    nonces: dict[tuple[int, str], tuple[int, float]] = field(default_factory=dict)
+    nonce_seconds: float = 300.0
     interactions: dict[str, Interaction] = field(default_factory=dict)
     commands: list[Json] = field(default_factory=list)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -81,11 +78,7 @@ class DiscordState:
 
     def person(self, number: int) -> Json:
         """Return a user."""
-        bot = number == BOT
-        name = "sayso" if bot else f"person{number}"
-        shown = None if bot else f"Person {number}"
-        plain = {"avatar": None, "public_flags": 0, "flags": 0, "discriminator": "0"}
-        return {"id": str(number), "username": name, "global_name": shown, "bot": bot, **plain}
+        return person(number)
 
     def guild_of(self, channel: int) -> int | None:
         """Return the server of a channel or thread, ``None`` for a direct message."""
@@ -99,12 +92,17 @@ class DiscordState:
         guild = self.guild_of(number)
         if guild is None:
             person = next(user for user, direct in self.direct.items() if direct == number)
-            return {**base, "type": _DIRECT, "recipients": [self.person(person)]}
-        base |= {"guild_id": str(guild), "name": "ops", "rate_limit_per_user": 0}
+            return {**base, "type": DIRECT_TYPE, "recipients": [self.person(person)]}
+        base |= {
+            "guild_id": str(guild),
+            "name": self.names.get(number, "ops"),
+            "rate_limit_per_user": 0,
+        }
         if number in self.threads:
             asleep = number in self.archived
-            return base | _thread(self.threads[number], archived=asleep)
-        return {**base, "type": 0, "position": 0, "permission_overwrites": [], "nsfw": False}
+            return base | thread_of(self.threads[number], archived=asleep)
+        kind = NEWS_TYPE if number in self.news else TEXT_TYPE
+        return {**base, "type": kind, "position": 0, "permission_overwrites": [], "nsfw": False}
 
     def guild(self, number: int) -> Json:
         """Return what GUILD_CREATE carries."""
@@ -112,7 +110,13 @@ class DiscordState:
         threads = [self.channel(t) for t, home in self.threads.items() if home in known]
         channels = [self.channel(channel) for channel in known if channel not in self.missing]
         named = {"id": str(number), "name": "Operations", "owner_id": "1", "unavailable": False}
-        empty: Json = {"roles": [], "emojis": [], "members": [], "stickers": [], "features": []}
+        empty: Json = {
+            "roles": roles_of(number),
+            "emojis": [],
+            "members": [],
+            "stickers": [],
+            "features": [],
+        }
         return {**named, **empty, "channels": channels, "threads": threads, "member_count": 2}
 
     def direct_channel(self, person: int) -> Json:
@@ -142,12 +146,23 @@ class DiscordState:
             raise Refusal(404, 10008, "Unknown Message")
         return found
 
+    def known(self, once: tuple[int, str]) -> Json | None:
+        """Return the message of an enforced nonce, for some minutes."""
+        message, at = self.nonces.get(once, (0, 0.0))
+        fresh = time.monotonic() - at < self.nonce_seconds
+        return self.channels.get(once[0], {}).get(message) if fresh else None
+
     def add_message(self, channel: int, author: int, content: Json) -> Json:
         """Keep a new message."""
-        number = self.new_id()
+        message = self.make_message(channel, author, content)
+        self.channels.setdefault(channel, {})[int(message["id"])] = message
+        return message
+
+    def make_message(self, channel: int, author: int, content: Json) -> Json:
+        """Return a new message, which the channel does not keep: a private one."""
         empty: Json = {"mentions": [], "mention_roles": [], "embeds": [], "attachments": []}
-        message: Json = {
-            "id": str(number),
+        return {
+            "id": str(self.new_id()),
             "channel_id": str(channel),
             "author": self.person(author),
             "timestamp": datetime.now(UTC).isoformat(),
@@ -161,10 +176,26 @@ class DiscordState:
             **empty,
             **content,
         }
-        self.channels.setdefault(channel, {})[number] = message
-        return message
 
-    def interaction(self, channel: int, user: int, kind: int, extra: Json) -> Interaction:
+    def held(self, person: int) -> list[str]:
+        """Return the roles of a person, as a member carries them."""
+        return [str(role) for role in sorted(self.roles.get(person, ()))]
+
+    def open_thread(self, channel: int, name: str) -> Json:
+        """Open a thread in a text channel, or refuse."""
+        self.reachable(channel)
+        if self.guild_of(channel) is None or channel in self.threads or channel in self.news:
+            raise Refusal(400, 50024, "Cannot execute action on this channel type")
+        if channel in self.threadless:
+            raise Refusal(403, 50013, "Missing Permissions")
+        number = self.new_id()
+        self.threads[number] = channel
+        self.names[number] = name
+        return self.channel(number)
+
+    def interaction(
+        self, channel: int, user: int, kind: int, extra: Json, source: Json | None = None
+    ) -> Interaction:
         """Let a person press a button or send a slash command."""
         number = self.new_id()
         token = f"itoken-{number}"
@@ -186,48 +217,30 @@ class DiscordState:
             "context": 1 if guild is None else 0,
             **extra,
         }
-        member = {"user": person, "roles": [], "joined_at": None, "flags": 0, "permissions": "0"}
+        if source is not None:
+            base["message"] = {**source}
+        member = {
+            "user": person,
+            "roles": self.held(user),
+            "joined_at": None,
+            "flags": 0,
+            "permissions": "0",
+        }
         where = {"user": person} if guild is None else {"guild_id": str(guild), "member": member}
-        made = Interaction(number, token, base | where, time.monotonic())
+        made = Interaction(number, token, base | where, self.make_message, source)
         self.interactions[token] = made
         return made
 
     def first_answer(self, number: int, token: str, body: Json) -> None:
-        """Take the first answer to an interaction, once and within 3 seconds."""
+        """Take the first answer to an interaction, once and in time."""
         found = self.interactions.get(token)
         if found is None or found.id != number:
             raise Refusal(404, 10062, "Unknown interaction")
-        if time.monotonic() - found.at > self.first_answer_seconds:
-            found.late = True
-            raise Refusal(404, 10062, "Unknown interaction")
-        if found.answered:
-            raise Refusal(400, 40060, "Interaction has already been acknowledged.")
-        found.answered = True
-        data = body.get("data") or {}
-        found.loading = body["type"] == 5
-        found.ephemeral = bool(data.get("flags", 0) & EPHEMERAL)
-        if body["type"] == 4:
-            found.notes.append(data["content"])
+        found.answer_first(body, self.first_answer_seconds)
 
-    def later_answer(self, token: str, *, first: bool, body: Json) -> None:
+    def later_answer(self, token: str, *, first: bool, body: Json) -> Json:
         """Take an edit of the first answer, or a further one, for 15 minutes."""
         found = self.interactions.get(token)
-        if found is None or time.monotonic() - found.at > self.token_seconds:
+        if found is None:
             raise Refusal(401, 50027, "Invalid Webhook Token")
-        if not found.answered:
-            raise Refusal(404, 10015, "Unknown Webhook")
-        if first and not (found.notes or found.loading):
-            raise Refusal(404, 10008, "Unknown Message")
-        if first and found.notes:
-            found.notes[0] = body["content"]
-        else:
-            found.notes.append(body["content"])
-        found.loading = False
-
-
-def _thread(parent: int, *, archived: bool) -> Json:
-    metadata = {"archived": archived, "auto_archive_duration": 60, "locked": False}
-    metadata["archive_timestamp"] = datetime.now(UTC).isoformat()
-    counts = {"message_count": 0, "member_count": 2}
-    owner = {"owner_id": "1", "parent_id": str(parent)}
-    return {"type": _THREAD_TYPE, **owner, **counts, "thread_metadata": metadata}
+        return found.answer_later(body, self.token_seconds, first=first)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from tests.emulators.telegram_rules import (
     MAX_CAPTION,
     bad,
-    check_entities,
     check_commands,
+    check_entities,
     check_markup,
     check_text,
     check_topic_name,

@@ -40,7 +40,8 @@ class Webhook:
 class TelegramState:
     """One bot's world; ids grow over its whole life.
 
-    ``local`` is a Bot API server of one's own, which delivers to any address. ``forums`` are the groups with topics: chat to topic to title.
+    ``local`` is a Bot API server of one's own, which delivers to any address. ``forums`` are the
+    groups with topics: chat to topic to title.
     """
 
     token: str = "123456789:AAtest-token-of-the-local-bot-api-01"
@@ -55,7 +56,7 @@ class TelegramState:
     allowed: list[str] = field(default_factory=lambda: ["message", "callback_query"])
     commands: list[Json] = field(default_factory=list)
     forums: dict[int, dict[int, str]] = field(default_factory=dict)
-    webhook: Webhook = field(default_factory=lambda: Webhook())
+    webhook: Webhook = field(default_factory=Webhook)
     rates: Rates = field(default_factory=Rates)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _ids: Iterator[int] = field(default_factory=lambda: count(1))

@@ -42,14 +42,74 @@ _PLAIN = (
     *("a~b", "a~", "a~~", "c~/x", "--x=a~1", "a:b~", "^{", "x@{a}@{b}", "@{u}~2", "a#", "a##b#"),
 )
 _GLOBS = (
-    *("*", "?", "*.py", "a*", "?b", "[ab]", "[ab]*", "*[ab]", "sub/*", "*/", "*/*.py", "./*", "../*"),
-    *("sub/in/?", "-*", "*x", "**", "a?", "nul/*", "wide/*", "wide/?", "link/*", ".*", ".e*", "[_a]?*"),
-    *('"a"*', "'c '*", "*'.py'", "\\a*", "'*'*", "sub//*", "*\\*", "gon*", "$PWD/*", '"$HOME"/sub/*'),
+    *(
+        "*",
+        "?",
+        "*.py",
+        "a*",
+        "?b",
+        "[ab]",
+        "[ab]*",
+        "*[ab]",
+        "sub/*",
+        "*/",
+        "*/*.py",
+        "./*",
+        "../*",
+    ),
+    *(
+        "sub/in/?",
+        "-*",
+        "*x",
+        "**",
+        "a?",
+        "nul/*",
+        "wide/*",
+        "wide/?",
+        "link/*",
+        ".*",
+        ".e*",
+        "[_a]?*",
+    ),
+    *(
+        '"a"*',
+        "'c '*",
+        "*'.py'",
+        "\\a*",
+        "'*'*",
+        "sub//*",
+        "*\\*",
+        "gon*",
+        "$PWD/*",
+        '"$HOME"/sub/*',
+    ),
     *("~/*", "~/sub/[ab]", "*/in", "*/in/", "[a-c]", "[!a]", "[^a]*", "*]", "[", "a[", "*/../a"),
 )
 _VALUES = (
-    *("~", "~/", "~/sub", "$HOME", "$PWD", "$HOME/sub", '"$HOME"', '"$PWD/a b"', "x$HOME", "$HOME$PWD"),
-    *('"$HOME"x', "$HOMEx", '"$HOMEx"', "~u", "$HOME'x'", "a~/b", "--x=$PWD", "x=~/a", "${HOME}", "$x"),
+    *(
+        "~",
+        "~/",
+        "~/sub",
+        "$HOME",
+        "$PWD",
+        "$HOME/sub",
+        '"$HOME"',
+        '"$PWD/a b"',
+        "x$HOME",
+        "$HOME$PWD",
+    ),
+    *(
+        '"$HOME"x',
+        "$HOMEx",
+        '"$HOMEx"',
+        "~u",
+        "$HOME'x'",
+        "a~/b",
+        "--x=$PWD",
+        "x=~/a",
+        "${HOME}",
+        "$x",
+    ),
     *("'$HOME'", "\\$HOME", '"\\$HOME"', "~'/x'", '"~"', "$HOME~", "~~", "$OLDPWD", "~+", "$HOMEé"),
     *('"$HOMEé"', '"é$PWD"', "$HOME#", "~#", "a#$HOME"),
 )
@@ -59,11 +119,72 @@ _ROUTES = (
     *(">&2", "1>&2", "2>&1x", ">/dev/nullx", ">>/dev/null", "2>&-", "2>&1 2>&1", "> \\\n/dev/null"),
 )
 _STEPS = (
-    *("cd sub", "cd sub/in", "cd link", "cd ..", "cd .", "cd ~", "cd $HOME", 'cd "$PWD/sub"', "cd 'nul'"),
-    *("cd sub/../nul", "cd link/..", "cd sub//in/", "cd /", "cd", "cd -", "cd -P sub", "cd sub nul", "cd //"),
+    *(
+        "cd sub",
+        "cd sub/in",
+        "cd link",
+        "cd ..",
+        "cd .",
+        "cd ~",
+        "cd $HOME",
+        'cd "$PWD/sub"',
+        "cd 'nul'",
+    ),
+    *(
+        "cd sub/../nul",
+        "cd link/..",
+        "cd sub//in/",
+        "cd /",
+        "cd",
+        "cd -",
+        "cd -P sub",
+        "cd sub nul",
+        "cd //",
+    ),
     *("cd s*", "cd ''", "cd sub 2>/dev/null", "'cd' sub", "cd ~/sub", "cd ../cwd", "cd +1"),
 )
-_BREAKS = ("\n", "\n\n", ";\n", " # c\n", " &&\n", " |\n", " ||\n ", "\n# it's\n", " #c\\\n", "\n\t")
+# Words that are expanded when they stand alone; a blank on either side keeps them so.
+_ALONE = (
+    *(
+        "*",
+        "?",
+        "*.py",
+        "a*",
+        "?b",
+        "[ab]",
+        "[ab]*",
+        "sub/*",
+        "*/",
+        "*/*.py",
+        "./*",
+        "-*",
+        "**",
+        ".e*",
+    ),
+    *(
+        "sub/in/?",
+        "link/*",
+        "~/*/*.py",
+        '"$HOME"/sub/*',
+        "~",
+        "~/sub",
+        "$PWD",
+        '"$PWD/a b"',
+        '"$HOME"',
+    ),
+)
+_BREAKS = (
+    "\n",
+    "\n\n",
+    ";\n",
+    " # c\n",
+    " &&\n",
+    " |\n",
+    " ||\n ",
+    "\n# it's\n",
+    " #c\\\n",
+    "\n\t",
+)
 _ESCAPES = tuple(f"\\{chr(code)}" for code in range(0x21, 0x7F))
 _SINGLE = (*'ab !$`"\\;&|<>(){}[]*?~#=^\n\t-', "$(rg x)", "日", "é", "→", "\u0301", "😀", "\u0441")
 _DOUBLE = (
@@ -223,9 +344,9 @@ def _some(rng: Random, pieces: Sequence[str], most: int) -> str:
 
 def _piece(rng: Random) -> str:
     kind = rng.random()
-    if kind < 0.08:
+    if kind < 0.03:
         return rng.choice(_GLOBS)
-    if kind < 0.14:
+    if kind < 0.06:
         return rng.choice(_VALUES)
     if kind < 0.4:
         return rng.choice(_PLAIN)
@@ -254,7 +375,10 @@ def _command(rng: Random) -> str:
     line = rng.choice(_NAMES)
     for _ in range(rng.randint(0, 3)):
         line += rng.choice(_BLANKS)
-        line += "".join(_piece(rng) for _ in range(rng.choice((1, 1, 1, 2, 3))))
+        if rng.random() < 0.12:
+            line += rng.choice(_ALONE)
+        else:
+            line += "".join(_piece(rng) for _ in range(rng.choice((1, 1, 1, 2, 3))))
     if rng.random() < 0.12:
         line += rng.choice((*_BLANKS, "")) + rng.choice(_ROUTES)
     return line

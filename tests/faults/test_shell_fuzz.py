@@ -3,9 +3,11 @@
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from glob import escape, glob
 from pathlib import Path
 from random import Random
 
@@ -15,17 +17,23 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
-from core.model.command import Connector, Reading, Unreadable
+from core.model.command import Connector, ErrorTo, OpenWord, PartKind, Reading, Routing, Unreadable
 from core.policy import second_reader, shell, syntax
+from core.runner.expand import ExpandedCommand, ExpandedLine, NoFolder, expand
 from tests.faults.shell_lines import draw_line
-from tests.faults.shell_runs import Disagreement, ShellRuns
+from tests.faults.shell_runs import Disagreement, Ran, ShellRuns
 
 Reader = Callable[[str], Reading | Unreadable]
+Expander = Callable[[Reading, str, str], ExpandedLine | Unreadable | NoFolder]
 
 BATCH = 100
-BATCHES = 225
+BATCHES = 300
 STRINGS = 20_000
 ACCEPTED = 6_000
+EACH_FORM = 100
+FORMS = {"cd", "redirection", "line break", "comment"} | {
+    kind.value for kind in PartKind if kind is not PartKind.LITERAL
+}
 # The kill builtin is the one that could hurt: it needs no execve.
 _HARMFUL = re.compile(r"kill|exit")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,6 +46,26 @@ class Tally:
     lines: set[str] = field(default_factory=set)
     checked: int = 0
     wrong: list[Disagreement] = field(default_factory=list)
+    forms: Counter[str] = field(default_factory=Counter)
+
+
+def forms_of(line: str, reading: Reading) -> list[str]:
+    """Name what a reading holds beyond plain words and connectors."""
+    kinds = [
+        part.kind.value
+        for words in reading.argvs
+        for word in words
+        if isinstance(word, OpenWord)
+        for part in word.parts
+        if part.kind is not PartKind.LITERAL
+    ]
+    found = {
+        "cd": any(words[0] == "cd" for words in reading.argvs),
+        "redirection": bool(reading.routings),
+        "line break": "\n" in re.sub(r"'[^']*'|\"[^\"]*\"", "", line),
+        "comment": " #" in line and not any("#" in str(words) for words in reading.argvs),
+    }
+    return [*set(kinds), *(name for name, is_there in found.items() if is_there)]
 
 
 @pytest.fixture
@@ -55,7 +83,14 @@ def _can_be_run(line: str) -> bool:
     return not _HARMFUL.search(re.sub(r"['\"\\]", "", line))
 
 
-def campaign(read: Reader, runs: ShellRuns, batches: int, *, same: bool = False) -> Tally:
+def campaign(
+    read: Reader,
+    runs: ShellRuns,
+    batches: int,
+    *,
+    same: bool = False,
+    expander: Expander = expand,
+) -> Tally:
     """Read ``batches`` times 100 drawn lines and check each accepted one in both shells.
 
     ``same`` draws the same lines in each session; otherwise each session sees new ones.
@@ -64,9 +99,13 @@ def campaign(read: Reader, runs: ShellRuns, batches: int, *, same: bool = False)
 
     def judge(line: str) -> list[Disagreement] | None:
         reading = read(line)
-        if isinstance(reading, Unreadable) or not runs.runnable(reading):
+        if isinstance(reading, Unreadable):
             return None
-        return list(runs.check(line, reading))
+        expanded = expander(reading, str(runs.cwd), runs.home_for(line))
+        if not isinstance(expanded, ExpandedLine) or not runs.runnable(expanded):
+            return None
+        tally.forms.update(forms_of(line, reading))
+        return list(runs.check(line, reading, expanded))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
@@ -98,9 +137,11 @@ def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns) -> No
     """Twenty thousand hostile lines: bash and dash run exactly what each reading holds."""
     tally = campaign(shell.read, runs, BATCHES)
     print(f"{len(tally.lines)} lines, {tally.checked} accepted and run in bash and dash")
+    print(", ".join(f"{form}: {count}" for form, count in sorted(tally.forms.items())))
     assert not tally.wrong, "\n".join(map(repr, tally.wrong[:10]))
     assert len(tally.lines) >= STRINGS
     assert tally.checked >= ACCEPTED
+    assert {form for form, count in tally.forms.items() if count >= EACH_FORM} == FORMS
 
 
 def _leaves(node: Node) -> list[Node]:
@@ -154,11 +195,115 @@ def connectors_turned(line: str) -> Reading | Unreadable:
     if isinstance(reading, Unreadable):
         return reading
     turned = [Connector.OR if c is Connector.AND else c for c in reading.connectors]
-    return Reading(reading.argvs, tuple(turned))
+    return replace(reading, connectors=tuple(turned))
+
+
+def redirections_by_kind(line: str) -> Reading | Unreadable:
+    """Read soundly, then forget that ``2>&1 >/dev/null`` is not ``>/dev/null 2>&1``."""
+    reading = shell.read(line)
+    if isinstance(reading, Unreadable):
+        return reading
+    return replace(reading, routings=tuple(map(_by_kind, reading.routings)))
+
+
+def _by_kind(routing: Routing) -> Routing:
+    swapped = routing.null_output and routing.error is ErrorTo.OUTPUT
+    return replace(routing, error=ErrorTo.NULL) if swapped else routing
+
+
+def line_breaks_as_blanks(line: str) -> Reading | Unreadable:
+    """Read soundly, but take a line break for a blank."""
+    return shell.read(line.replace("\n", " "))
+
+
+def globs_quoted_too(line: str) -> Reading | Unreadable:
+    """Read soundly, but glob what was in quotes as well."""
+    reading = shell.read(line.replace("'*'", "*"))
+    return reading if "'*'" in line else Unreadable("R5", "nothing quoted")
+
+
+def expand_forgetting_the_dash(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand soundly, but leave matches that begin with a dash as they are."""
+    return _changed(expand(reading, folder, home), lambda word: word.removeprefix("./"))
+
+
+def expand_in_reverse(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand soundly, but hand over the words of a glob in no particular order."""
+    line = expand(reading, folder, home)
+    if not isinstance(line, ExpandedLine) or not _is_one_glob(reading):
+        return None
+    (command,) = line.commands
+    argv = (command.argv[0], *reversed(command.argv[1:]))
+    return replace(line, commands=(replace(command, argv=argv),))
+
+
+def expand_with_dotfiles(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand by the standard library, told to find hidden files."""
+    if not _is_one_glob(reading) or reading.routings:
+        return None
+    word = reading.argvs[0][1]
+    pattern = "".join(
+        part.text if part.kind is PartKind.GLOB else escape(part.text.replace("HOME", home))
+        for part in word.parts
+    )
+    found = sorted(glob(pattern, root_dir=folder, include_hidden=True))  # noqa: PTH207 - relative
+    guarded = [f"./{one}" if one.startswith("-") else one for one in found]
+    return ExpandedLine((ExpandedCommand((reading.argvs[0][0], *guarded), folder),), ())
+
+
+def expand_without_steps(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand soundly, but start everything in the first folder."""
+    line = expand(reading, folder, home)
+    if not isinstance(line, ExpandedLine):
+        return None
+    return replace(line, commands=tuple(replace(one, folder=folder) for one in line.commands))
+
+
+def expand_blanks_unsplit(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand each variable as if it stood in quotes."""
+    quoted = tuple(tuple(map(_in_quotes, words)) for words in reading.argvs)
+    line = expand(replace(reading, argvs=quoted), folder, home)
+    return line if isinstance(line, ExpandedLine) else None
+
+
+def _in_quotes(word: str | OpenWord) -> str | OpenWord:
+    if isinstance(word, str):
+        return word
+    values = (PartKind.VALUE, PartKind.QUOTED_VALUE)
+    return OpenWord(
+        tuple(replace(p, kind=values[1]) if p.kind is values[0] else p for p in word.parts)
+    )
+
+
+def _is_one_glob(reading: Reading) -> bool:
+    """Tell whether a line is one plain name and one word with a glob."""
+    words = reading.argvs[0]
+    return (
+        len(reading.argvs) == 1
+        and len(words) == 2
+        and isinstance(words[0], str)
+        and isinstance(words[1], OpenWord)
+        and {part.kind for part in words[1].parts} <= {PartKind.GLOB, PartKind.LITERAL}
+    )
+
+
+def _changed(
+    line: ExpandedLine | Unreadable | NoFolder, change: Callable[[str], str]
+) -> ExpandedLine | None:
+    if not isinstance(line, ExpandedLine):
+        return None
+    commands = (replace(one, argv=tuple(map(change, one.argv))) for one in line.commands)
+    return replace(line, commands=tuple(commands))
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("broken", [tree_alone, names_unchecked, words_by_shlex, connectors_turned])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *(tree_alone, names_unchecked, words_by_shlex, connectors_turned),
+        *(redirections_by_kind, line_breaks_as_blanks, globs_quoted_too),
+    ],
+)
 def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) -> None:
     """Negative control: each reader that lacks a rule is seen to be unsound."""
     tally = campaign(broken, runs, 15, same=True)
@@ -166,12 +311,35 @@ def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) ->
     assert tally.wrong
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *(expand_forgetting_the_dash, expand_in_reverse, expand_with_dotfiles),
+        *(expand_without_steps, expand_blanks_unsplit),
+    ],
+)
+def test_the_checker_catches_a_broken_expansion(runs: ShellRuns, broken: Expander) -> None:
+    """Negative control: each expander that lacks a rule is seen to be unsound."""
+    tally = campaign(shell.read, runs, 30, same=True, expander=broken)
+    print(f"{broken.__name__}: {len(tally.wrong)} disagreements on {tally.checked} lines")
+    assert tally.wrong
+
+
 def test_the_recorder_sees_what_a_shell_executes(runs: ShellRuns) -> None:
-    """Negative control: vectors, their order and their exit status reach the checker."""
+    """Negative control: vectors, order, exit status, folder and streams reach the checker."""
     reading = Reading((("ls", "a"), ("rg",)), (Connector.OR,))
-    assert runs.runnable(reading)
+    expanded = expand(reading, str(runs.cwd), "/")
+    assert isinstance(expanded, ExpandedLine)
+    assert runs.runnable(expanded)
     for path in ("bash", "dash"):
-        ran = runs.execute([f"/bin/{path}", "-c", "ls 'a' || rg \"\""])
-        assert ran == [("ls", "a"), ("rg", "")]
-    assert not list(runs.check("ls a || rg", reading))
-    assert list(runs.check("ls a; rg", Reading((("ls", "a"),))))
+        line = "ls 'a' || cd sub && rg \"\" 2>&1 </dev/null | x"
+        ran = sorted(runs.execute([f"/bin/{path}", "-c", line]))
+        inside = str(runs.cwd / "sub")
+        assert ran == [
+            Ran(("ls", "a"), str(runs.cwd), ("input", "output", "error")),
+            Ran(("rg", ""), inside, ("null", "pipe", "pipe")),
+            Ran(("x",), inside, ("pipe", "output", "error")),
+        ]
+    assert not list(runs.check("ls a || rg", reading, expanded))
+    assert list(runs.check("ls a; rg", reading, replace(expanded, connectors=(Connector.AND,))))

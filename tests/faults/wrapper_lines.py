@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 from random import Random
 
 _CPU = min(os.sched_getaffinity(0))
@@ -88,6 +89,7 @@ NEAR_MISSES = (
     ("-d", "tool"),
     ("--max-args", "tool"),
 )
+SHELLS = tuple(name for name in ("sh", "bash", "dash", "zsh") if shutil.which(name))
 _SHELL_OPTIONS = ("-c", "-ec", "-euc", "-ce", "-e -c", "-eo nounset -c", "-c -e", "-c --", "-fc")
 _SHELL_MISSES = ("-lc", "-ic", "-sc", "-c +e", "-oc", "-e", "--norc -c", "-c -", "-eco nounset")
 _JOINS = (" | ", " && ", " || ", "; ")
@@ -109,7 +111,10 @@ def _shell(rng: Random, depth: int) -> list[str]:
         payload += rng.choice(_JOINS) + part
     options = rng.choice(_SHELL_OPTIONS if rng.random() < 0.8 else _SHELL_MISSES)
     surplus = ["tool"] if rng.random() < 0.1 else []
-    return [rng.choice(("sh", "bash", "dash")), *options.split(), payload, *surplus]
+    name = rng.choice(SHELLS)
+    # Without -f zsh reads start-up files, so it is unwrapped only with it.
+    quiet = ["-f"] if name == "zsh" and rng.random() < 0.9 else []
+    return [name, *quiet, *options.split(), payload, *surplus]
 
 
 def _wrapper(rng: Random, depth: int) -> list[str]:

@@ -1,7 +1,22 @@
 """Discord keeps the contract, on the real discord.py against a local server."""
 
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.channels.discord.world import DiscordWorld, channel_for
 from tests.contracts.channel import ChannelContract
+from tests.emulators.discord import DiscordServer
+
+
+@pytest.fixture
+async def world(server: DiscordServer) -> AsyncIterator[DiscordWorld]:
+    """Return a bot and Ana, where a prompt that is posted again is long after the first."""
+    server.state.nonce_seconds = 0
+    made = DiscordWorld(server, channel_for(server))
+    yield made
+    await made.channel.stop()
 
 
 class TestDiscord(ChannelContract):
-    """The contract; the world is in conftest."""
+    """The contract; the inbox is in ``tests/channels/conftest.py``."""

@@ -132,7 +132,7 @@ def folder_in_code(entry: Entry, shown: Shown) -> None:
 def buttons_are_bound(entry: Entry, shown: Shown) -> None:
     """Buttons are components that name the whole id."""
     made = shown.messages[-1].buttons
-    assert [button.label for button in made] == ["Allow once", "Allow always", "Deny"]
+    assert [button.label for button in made] == ["Allow once", "Always allow…", "Deny"]
     assert all(button.custom_id.endswith(f":{shown.card.id}") for button in made)
     assert len(shown.card.id) == 26
 

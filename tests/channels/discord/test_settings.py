@@ -43,7 +43,11 @@ def test_every_key_is_read() -> None:
         ("token", "abc", "Developer Portal"),
         ("token", "a b.c.d", "Developer Portal"),
         ("approvers", ["ana"], "Copy ID"),
-        ("approvers", ["role:5"], "Copy ID"),
+        ("approvers", ["role:deployers"], "Copy ID"),
+        ("approvers", ["role:5"], "channels.discord.guilds"),
+        ("senders", ["role:5"], "channels.discord.guilds"),
+        ("approvers", ["person:Ana Lima"], "sayso people"),
+        ("approvers", ["group:S012AB3CD"], "Copy ID"),
         ("guilds", ["0"], "Copy ID"),
         ("apiBaseUrl", "ftp://x", "https://"),
         ("gatewayUrl", "https://x", "wss://"),
@@ -56,3 +60,24 @@ def test_what_is_wrong_is_refused_with_what_to_do(key: str, value: object, words
         DiscordSettings.model_validate({"token": TOKEN, key: value})
 
     assert "a b.c.d" not in str(raised.value)
+
+
+def test_roles_and_people_are_references() -> None:
+    """``role:ID`` needs a listed server; ``person:NAME`` is somebody of the people directory."""
+    settings = DiscordSettings.model_validate(
+        {
+            "token": TOKEN,
+            "guilds": [1],
+            "approvers": [42, "role:5", "person:ana"],
+            "senders": ["role:6"],
+        }
+    )
+
+    assert settings.approvers == ("42", "role:5", "person:ana")
+    assert settings.roles == {"role:5", "role:6"}
+
+
+def test_the_role_that_everybody_has_is_refused() -> None:
+    """Its id is that of the server: listing it would make everybody an approver."""
+    with pytest.raises(ValidationError, match="everybody in that server"):
+        DiscordSettings.model_validate({"token": TOKEN, "guilds": [7], "approvers": ["role:7"]})

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from channels import presses
+from channels.base import Choice, Reply
 from channels.cards import NoticeCard, PromptCard, build_outcome, build_prompt
-from channels.commands import Approve, Malformed
-from channels.discord.buttons import decode, encode
+from channels.commands import Approve, Choose, Malformed
+from channels.discord.buttons import buttons, choices, decode, ours, under_reply
 from channels.discord.layout import block, sentence, unbroken
 from channels.discord.views import (
     Message,
@@ -16,11 +18,12 @@ from channels.discord.views import (
     render_notice,
     render_outcome,
     render_prompt,
+    render_reply,
     render_text,
 )
 from channels.utf16 import chunks, cut, tail, units
 from core.approvals.rendering import command_text, redact
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms
 from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.identity import Actor, Target
 from tests.contracts.channel_examples import ID, approval, plan, resolved
@@ -198,10 +201,38 @@ def test_an_escape_is_never_cut_in_two() -> None:
 
 def test_custom_ids_are_read_back_exactly() -> None:
     """Only an id of the right letters and length is an answer."""
-    for reply in ApprovalReply:
-        assert decode(encode(reply, ID)) == Approve(ID, reply)
-    for other in (f"appr:x:{ID}", f"appr:o:{ID}x", "appr:o:7k3f9q", f"appr:o:{ID}\n", "appr:"):
+    once, always, deny = (decode(button.custom_id) for button in buttons(build_prompt(approval())))
+    assert once == Approve(ID, ApprovalReply.ALLOW_ONCE)
+    assert always == Choose(ID)
+    assert deny == Approve(ID, ApprovalReply.DENY)
+    for other in (f"appr:q:{ID}", f"appr:o:{ID}x", "appr:o:7k3f9q", f"appr:o:{ID}\n", "appr:"):
+        assert ours(other)
         assert isinstance(decode(other), Malformed)
+    assert not ours("another-bots-button")
+
+
+def test_a_choice_is_read_back_and_told_from_a_prompts_button() -> None:
+    """The same decision under a reply has another id, and a reply has rows of five."""
+    offered = tuple(
+        Choice(f"{minutes} min", Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=GrantTerms(60_000)))
+        for minutes in range(7)
+    )
+    made = choices(offered)
+
+    assert [button.row for button in made] == [0] * 5 + [1] * 2
+    assert offered[0].command == decode(made[0].custom_id)
+    assert under_reply(made[0].custom_id)
+    assert not under_reply(buttons(build_prompt(approval()))[0].custom_id)
+
+
+def test_a_long_reply_has_its_choices_at_its_end() -> None:
+    """Whoever reads all of it finds the buttons below, be it messages or a file."""
+    offered = (Choice("Always", Approve(ID, ApprovalReply.ALLOW_ALWAYS)),)
+    for size in (10, 4_000, 20_000):
+        *before, last = render_reply(Reply(redact("x" * size), choices=offered))
+        assert [message.buttons for message in before] == [()] * len(before)
+        assert [button.label for button in last.buttons] == ["Always"]
+        assert last.buttons[0].custom_id == f"pick:{presses.encode(offered[0].command)}"
 
 
 def test_the_same_prompt_has_the_same_nonces_and_another_place_others() -> None:

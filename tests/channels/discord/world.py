@@ -15,7 +15,7 @@ ANA = 42
 EVE = 66
 LABELS = {
     ApprovalReply.ALLOW_ONCE: "Allow once",
-    ApprovalReply.ALLOW_ALWAYS: "Allow always",
+    ApprovalReply.ALLOW_ALWAYS: "Always allow…",
     ApprovalReply.DENY: "Deny",
 }
 
@@ -39,6 +39,11 @@ class DiscordWorld:
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Press a button."""
         await self.server.press(CHANNEL, int(message), ANA, LABELS[reply])
+
+    async def press_choice(self, label: str) -> None:
+        """Press a choice in the newest reply that offers it."""
+        await self.server.until(lambda: self.server.offers(ANA, label))
+        await self.server.choose(ANA, label)
 
     async def type(self, text: str) -> None:
         """Type a message that mentions the bot."""

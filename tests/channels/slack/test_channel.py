@@ -6,7 +6,7 @@ import pytest
 
 from channels.base import Inbound, Reply, Tone
 from channels.cards import build_outcome, build_prompt
-from channels.commands import Approve, BareReply, Malformed
+from channels.commands import Approve, BareReply, Choose, Command, Malformed, RunLine
 from core.approvals.rendering import redact
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
@@ -30,11 +30,18 @@ class CountingInbox:
         return Reply(redact("You may not answer this."), Tone.REFUSED)
 
 
-@pytest.mark.parametrize("reply", list(ApprovalReply))
+@pytest.mark.parametrize(
+    ("reply", "command"),
+    [
+        (ApprovalReply.ALLOW_ONCE, Approve(ID, ApprovalReply.ALLOW_ONCE)),
+        (ApprovalReply.ALLOW_ALWAYS, Choose(ID)),
+        (ApprovalReply.DENY, Approve(ID, ApprovalReply.DENY)),
+    ],
+)
 async def test_each_button_brings_its_answer(
-    world: SlackWorld, inbox: RecordingInbox, reply: ApprovalReply
+    world: SlackWorld, inbox: RecordingInbox, reply: ApprovalReply, command: Command
 ) -> None:
-    """Each button names the decision, the whole id, the member and the message."""
+    """Each button names the wish, the whole id, the member and the message."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
     press = await world.press(message, reply)
@@ -42,7 +49,7 @@ async def test_each_button_brings_its_answer(
 
     (inbound,) = inbox.got
     assert press.acked
-    assert inbound.command == Approve(ID, reply)
+    assert inbound.command == command
     assert inbound.actor.account == ANA
     assert inbound.place == Target("slack", CHANNEL)
     assert inbound.replied_to == message
@@ -57,12 +64,14 @@ async def test_each_button_brings_its_answer(
         ("@sayso: /approve 7K3F9Q deny a & b < c", Approve("7k3f9q", DENY.reply, "a & b < c")),
         ("/approve 7K3F9Q deny", DENY),
         ("/approve deny 7K3F9Q", DENY),
+        ("@sayso /run curl http://a.example/?x=1&y=2", RunLine("curl http://a.example/?x=1&y=2")),
+        ("/run curl  'http://a.example/'", RunLine("curl  'http://a.example/'")),
     ],
 )
 async def test_each_typed_form_counts(
-    world: SlackWorld, inbox: RecordingInbox, line: str, command: Approve
+    world: SlackWorld, inbox: RecordingInbox, line: str, command: Command
 ) -> None:
-    """Slash command, plain words and mention are the same answer."""
+    """Slash command, plain words and mention are the same; what Slack made a link is words."""
     await world.channel.start(inbox)
     await world.type(line)
 
@@ -193,15 +202,16 @@ async def test_words_that_no_member_typed_answer_nothing(
 
 
 async def test_a_foreign_button_is_told(world: SlackWorld, inbox: RecordingInbox) -> None:
-    """A button that we did not make decides nothing and says so."""
+    """A button of an earlier version, or of nobody, decides nothing and says so."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
     for button in (
-        {"action_id": "approval:allow-once", "value": f"{ID}x"},
-        {"action_id": "approval:allow-forever", "value": ID},
+        {"action_id": "approval:allow-once", "value": ID, "block_id": f"approval:{ID}"},
+        {"action_id": f"o:{ID}x"},
+        {"action_id": f"f:{ID}"},
     ):
         await world.server.people.press_action(world.sent(message), CHANNEL, ANA, button)
-    await inbox.take(2)
+    await inbox.take(3)
     await world.told("This button is from another version of Sayso")
     await world.channel.stop()
 

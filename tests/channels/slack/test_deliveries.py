@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards import build_outcome, build_prompt
 from channels.slack.errors import Unconfirmed
 from core.model.identity import Target
 from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for, fresh, prompts, ts_of
-from tests.contracts.channel_examples import approval, plan
+from tests.contracts.channel_examples import approval, plan, resolved
 from tests.contracts.channel_world import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import buttons, texts
@@ -95,6 +95,21 @@ async def test_metadata_of_others_is_not_believed(world: SlackWorld, inbox: Reco
     await world.channel.stop()
 
     assert again != message
+
+
+async def test_a_copy_that_ended_does_not_stand_for_a_new_one(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """What was edited had been recorded, so a prompt that is sent again is shown again."""
+    await world.channel.start(inbox)
+    first = await world.channel.post(world.target, build_prompt(approval()))
+    final = build_outcome(approval(resolution=resolved()))
+    await world.channel.update(world.target, first, final)
+    second = await world.channel.post(world.target, build_prompt(approval()))
+    await world.channel.stop()
+
+    assert prompts(world) == [ts_of(first), ts_of(second)]
+    assert world.can_press(second)
 
 
 async def test_a_fresh_prompt_costs_one_call(world: SlackWorld, inbox: RecordingInbox) -> None:

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from channels.commands import SLASH_COMMANDS
+from channels.slack.proving import SCOPES as PROVEN
 from tests.emulators.slack_state import SCOPES, SlackState
 
 _PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "slack.md"
@@ -24,12 +26,15 @@ def test_scopes_are_those_that_the_tests_run_with() -> None:
 
     assert len(scopes) == len(set(scopes))
     assert set(scopes) == SCOPES
+    assert scopes == list(PROVEN)
 
 
 def test_commands_are_those_that_are_understood() -> None:
-    """Each registered command is one that the workspace of the tests sends."""
+    """Each of ours is registered with its words, and the workspace of the tests sends it."""
     commands = manifest()["features"]["slash_commands"]
+    told = [(one["command"], one["description"], one.get("usage_hint", "")) for one in commands]
 
+    assert told == [(f"/{one.name}", one.description, one.usage) for one in SLASH_COMMANDS]
     assert {command["command"] for command in commands} == SlackState().commands
     assert not any(command["should_escape"] for command in commands)
 

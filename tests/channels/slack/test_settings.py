@@ -19,7 +19,8 @@ def test_the_names_of_the_file_are_read() -> None:
             **_TOKENS,
             "mode": "http",
             "apiBaseUrl": "http://127.0.0.1:1/api",
-            "approvers": ["U012AB3CD", "W012AB3CD"],
+            "approvers": ["U012AB3CD", "W012AB3CD", "group:S012AB3CD", "person:ana"],
+            "senders": ["group:S012AB3CD", "group:S0LEADS01"],
             "listen": "[::1]:3001",
             "pingInterval": 5,
         }
@@ -27,7 +28,8 @@ def test_the_names_of_the_file_are_read() -> None:
 
     assert section.mode is Mode.HTTP
     assert section.api_base_url == "http://127.0.0.1:1/api/"
-    assert section.approvers == ("U012AB3CD", "W012AB3CD")
+    assert section.approvers == ("U012AB3CD", "W012AB3CD", "group:S012AB3CD", "person:ana")
+    assert section.groups == ("group:S012AB3CD", "group:S0LEADS01")
     assert section.address == ("::1", 3001)
     assert section.ping_interval == 5
 
@@ -50,6 +52,11 @@ def test_the_defaults_are_safe() -> None:
         {"approvers": ["u012ab3cd"]},
         {"approvers": ["C012AB3CD"]},
         {"approvers": [42]},
+        {"approvers": ["group:leads"]},
+        {"approvers": ["group:U012AB3CD"]},
+        {"senders": ["role:80351110224678912"]},
+        {"senders": ["person:Ana"]},
+        {"senders": ["person:"]},
         {"approver": ["U012AB3CD"]},
         {"botToken": "xoxp-1-a-users-token"},
         {"botToken": ""},
@@ -83,12 +90,6 @@ def test_each_mode_needs_its_secret(mode: str, key: str, words: str) -> None:
     rest = {name: value for name, value in _TOKENS.items() if name != key}
     with pytest.raises(ValidationError, match=words):
         SlackSettings.model_validate({**rest, "mode": mode})
-
-
-def test_user_groups_are_refused_with_what_to_do() -> None:
-    """A group is not looked up, so it must not look as if it were."""
-    with pytest.raises(ValidationError, match="list its member ids"):
-        SlackSettings.model_validate({**_TOKENS, "approvers": ["group:S012AB3CD"]})
 
 
 def test_secrets_are_not_printed() -> None:

@@ -44,6 +44,11 @@ def boxed(blocks: list[Json]) -> list[str]:
     return [text for kind, text in texts(blocks) if kind == "text"]
 
 
+def labels(blocks: list[Json]) -> list[str]:
+    """Return the labels of the buttons in blocks."""
+    return [button["text"]["text"] for button in buttons(blocks)]
+
+
 def ts_of(message: str) -> str:
     """Return the timestamp in a message id."""
     return message.rpartition(":")[2]
@@ -60,6 +65,21 @@ class SlackWorld:
     async def press(self, message: str, reply: ApprovalReply) -> Delivery:
         """Press a button."""
         return await self.server.people.press(CHANNEL, ts_of(message), ANA, LABELS[reply])
+
+    async def choose(self, message: str, label: str) -> None:
+        """Press "Always allow…", then the choice with this label."""
+        await self.press(message, ApprovalReply.ALLOW_ALWAYS)
+        await self.server.until(lambda: any(label in offered for offered in self.offered()))
+        await self.press_choice(label)
+
+    async def press_choice(self, label: str) -> None:
+        """Press the choice with this label, below the newest reply that offers it."""
+        await self.server.people.press_choice(ANA, label)
+
+    def offered(self) -> list[list[str]]:
+        """Return the labels below each reply to Ana, privately or in direct messages."""
+        direct = self.server.state.dm(ANA).messages.values()
+        return [labels(one["blocks"]) for one in (*self.server.state.whispers, *direct)]
 
     async def type(self, text: str) -> None:
         """Type a line: a slash command where it begins with a slash, else a message."""

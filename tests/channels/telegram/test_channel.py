@@ -19,6 +19,11 @@ from tests.contracts.channel_world import RecordingInbox
 class TestTelegram(ChannelContract):
     """The contract, on the real python-telegram-bot."""
 
+    def thread_parent(self, world: TelegramWorld) -> Target:
+        """Return a group with topics."""
+        world.server.state.forums[GROUP] = {}
+        return Target("telegram", str(GROUP))
+
 
 async def test_update_of_the_message_carries_no_buttons_and_no_preview(
     world: TelegramWorld, inbox: RecordingInbox
@@ -117,6 +122,7 @@ async def test_a_forum_topic_is_written_to_and_heard(
     world: TelegramWorld, inbox: RecordingInbox
 ) -> None:
     """A prompt goes to its topic, and an answer there comes from it."""
+    world.server.state.forums[GROUP] = {5: "Deployments"}
     topic = Target("telegram", str(GROUP), thread="5")
     await world.channel.start(inbox)
     message = await world.channel.post(topic, build_prompt(approval()))

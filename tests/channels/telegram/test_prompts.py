@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from channels.cards import LONGEST_SHOWN, build_outcome, build_prompt
 from channels.telegram.prompts import Message, render_outcome, render_prompt
-from core.model.approval import Approval
 from core.model.command import PinnedDirectory
 from tests.contracts.channel_examples import approval, plan, resolved
 from tests.emulators.telegram_rules import check_entities, check_text, utf16
@@ -80,15 +79,13 @@ def test_a_command_beyond_the_longest_can_only_be_denied() -> None:
     assert "it can only be denied" in message.text
 
 
-def test_callback_data_fits_and_names_the_whole_id() -> None:
-    """31 bytes of 64."""
-    asked: Approval = approval()
-    (message,) = render_prompt(build_prompt(asked))
+def test_in_a_group_the_typed_command_names_the_bot() -> None:
+    """A bot in privacy mode sees no bare command there."""
+    (private,) = render_prompt(build_prompt(approval()))
+    (group,) = render_prompt(build_prompt(approval()), "sayso_test_bot")
 
-    assert message.markup is not None
-    data = [str(button.callback_data) for button in message.markup.inline_keyboard[0]]
-    assert data == [f"a1|o|{asked.id}", f"a1|a|{asked.id}", f"a1|d|{asked.id}"]
-    assert max(len(one.encode()) for one in data) == 31
+    assert "Or send /approve 7K3F9Q allow-once|allow-always|deny" in private.text
+    assert "Or send /approve@sayso_test_bot 7K3F9Q allow-once" in group.text
 
 
 def _whole(messages: tuple[Message, ...]) -> str:

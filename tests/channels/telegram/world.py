@@ -1,5 +1,6 @@
 """Ana, her phone, and a bot at a local Bot API server."""
 
+import socket
 from dataclasses import dataclass, field
 
 from channels.base import Channel
@@ -11,21 +12,34 @@ from tests.emulators.telegram import TelegramServer
 
 CHAT = 100
 GROUP = -1001
+SECRET = "Xk3_9-not-a-real-secret-of-any-webhook"
 ANA = 42
 _LABELS = {
     ApprovalReply.ALLOW_ONCE: "Allow once",
-    ApprovalReply.ALLOW_ALWAYS: "Allow always",
+    ApprovalReply.ALLOW_ALWAYS: "Always allow…",
     ApprovalReply.DENY: "Deny",
 }
 
 
-def channel_for(server: TelegramServer, token: str = "") -> TelegramChannel:
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def channel_for(server: TelegramServer, token: str = "", **more: object) -> TelegramChannel:
     """Return a channel that differs from production in its base URL only."""
-    return TelegramChannel(
-        TelegramSettings.model_validate(
-            {"token": token or server.state.token, "apiBaseUrl": server.url, "pollTimeout": 5}
-        )
-    )
+    section = {"token": token or server.state.token, "apiBaseUrl": server.url, "pollTimeout": 5}
+    return TelegramChannel(TelegramSettings.model_validate({**section, **more}))
+
+
+def webhook_channel_for(server: TelegramServer) -> TelegramChannel:
+    """Return a channel that Telegram delivers to."""
+    listen = f"127.0.0.1:{free_port()}"
+    webhook = {"url": f"http://{listen}/telegram/updates", "listen": listen, "secret": SECRET}
+    return channel_for(server, mode="webhook", webhook=webhook)
 
 
 @dataclass(slots=True)
@@ -39,6 +53,17 @@ class TelegramWorld:
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Press a button."""
         await self.server.press(CHAT, int(message), ANA, _LABELS[reply])
+
+    async def press_choice(self, label: str) -> None:
+        """Press a choice in the newest message that offers it, once there is one."""
+        await self.server.until(lambda: label in self.offered())
+        await self.server.press_choice(CHAT, ANA, label)
+
+    def offered(self) -> list[str]:
+        """Return the labels of all buttons in the chat."""
+        markups = [one.get("reply_markup", {}) for one in self.server.messages(CHAT)]
+        rows = [row for markup in markups for row in markup.get("inline_keyboard", [])]
+        return [button["text"] for row in rows for button in row]
 
     async def type(self, text: str) -> None:
         """Type a message."""

@@ -1,6 +1,15 @@
 import pytest
 
-from core.policy.carriers import carrier_problem, inline_code, inline_options
+from core.policy.carrier_profiles import Effect
+from core.policy.carriers import (
+    carrier_problem,
+    carrier_profile,
+    effects,
+    inline_code,
+    inline_options,
+    is_known,
+    profiled,
+)
 from core.policy.tables import section, table, words
 from core.policy.wrappers import names_of, wrapper_kind
 from tests.core.policy.plans import corpus
@@ -8,7 +17,6 @@ from tests.core.policy.plans import corpus
 CARRIERS = [
     entry["program"] for entry in corpus("carrier_names.json") if set(entry["effects"]) - {"reads"}
 ]
-PROFILED = section(table("carriers"), "profile")
 
 
 def is_asked(path: str, arguments: list[str]) -> bool:
@@ -27,7 +35,7 @@ def test_readers_that_surprise_ask_and_everyday_readers_pass() -> None:
     """Of the programs documented to read only, the everyday ones pass with operands."""
     readers = {e["program"] for e in corpus("carrier_names.json")} - set(CARRIERS)
     passed = {name for name in readers if not is_asked(f"/usr/bin/{name}", ["notes.txt"])}
-    everyday = set(words(table("carriers"), "plain")) | {"file", "uniq", "diff"}
+    everyday = set(words(table("carriers"), "plain")) | {"file", "uniq", "diff", "readelf"}
     assert passed <= everyday
     assert {"cat", "head", "tail", "grep", "cut", "wc", "rev", "cmp", "od"} <= passed
     assert not passed & {"pr", "ptx", "7z", "ar", "xz", "nft"}
@@ -44,7 +52,7 @@ def test_readers_that_surprise_ask_and_everyday_readers_pass() -> None:
 )
 def test_versions_and_aliases_are_carriers(path: str) -> None:
     """A carrier is one under each name that distributions give it."""
-    assert carrier_problem(path, ["x"]) is not None
+    assert carrier_problem(path, ["--sayso-unknown", "x"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +109,78 @@ def test_plain_uses_carry_no_code(program: str, arguments: list[str]) -> None:
 
 
 def test_the_tables_do_not_contradict_each_other() -> None:
-    """No plain program is a wrapper, and none has a profile as well."""
+    """No plain program is a wrapper, none has a profile as well, and each alias leads to one."""
     plain = words(table("carriers"), "plain")
     assert [name for name in plain if wrapper_kind({name}, 1)] == []
-    assert [name for name in plain if name in PROFILED] == []
+    assert [name for name in plain if name in profiled()] == []
+    aliases = section(table("carriers"), "aliases")
+    assert [name for name in aliases if name not in profiled()] == []
+    listed = [word for name in aliases for word in words(aliases, name)]
+    assert [word for word in listed if word in profiled() or listed.count(word) > 1] == []
+
+
+def test_the_index_names_what_the_families_hold() -> None:
+    """A program lies in the family that the index names, and in no other."""
+    index = profiled()
+    held = {name: family for family in set(index.values()) for name in table(f"carriers/{family}")}
+    assert held == index
+    assert len(index) >= 60
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        ("/usr/bin/kubectl-foo", ["get", "pods"]),
+        ("/usr/bin/git-upload-pack", ["status"]),
+        ("/usr/bin/docker-credential-x", ["ps"]),
+        ("/usr/lib/git-core/git-diff", ["diff"]),
+    ],
+)
+def test_a_relative_has_no_part_in_a_profile(path: str, arguments: list[str]) -> None:
+    """A program that only begins like a profiled one asks: it is another program."""
+    assert carrier_problem(path, arguments) is not None
+    assert carrier_problem(path, []) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("ls -la", "reads"),
+        ("git status", "reads"),
+        ("/usr/bin/git push --force", "network runs writes"),
+        ("rm -rf x", "writes"),
+        ("touch x", "writes"),
+        ("find . -name x", "reads"),
+        ("find . -delete", "reads runs writes"),
+        ("npm install x", "network runs writes"),
+        ("kubectl get pods", "network reads"),
+        ("kubectl delete pod x", "network writes"),
+        ("gh pr merge 5", "network writes"),
+        ("python3.11 app.py", "network reads runs writes"),
+        ("gunzip x", "writes"),
+    ],
+)
+def test_effects_are_told(line: str, wanted: str) -> None:
+    """Rules see what a command reads, writes, reaches or runs."""
+    found = effects(line.split())
+    assert found is not None
+    assert wanted == " ".join(sorted(found))
+
+
+@pytest.mark.parametrize("line", ["mytool x", "git -c a=b log", "git zz", "docker zz", ""])
+def test_unknown_effects_are_none(line: str) -> None:
+    """What is in no table, behind an unknown option or an unknown subcommand is not known."""
+    assert effects(line.split() or [""]) is None
+
+
+def test_what_passes_only_reads() -> None:
+    """No profile calls anything harmless that writes or runs others."""
+    reading = {name: carrier_profile(name).reading for name in profiled()}
+    assert {name for name, found in reading.items() if found & {Effect.WRITES, Effect.RUNS}} == set()
+    reaching = {name for name, found in reading.items() if Effect.NETWORK in found}
+    assert reaching == {"gh", "helm", "kubectl"}
+
+
+def test_every_profiled_program_is_known() -> None:
+    """A wildcard covers profiled programs, and their profile then decides."""
+    assert [name for name in profiled() if not is_known(f"/usr/bin/{name}")] == []

@@ -97,7 +97,10 @@ def with_programs(plan: ExecPlan, patterns: list[str]) -> ExecPlan:
         exact = [one for one in patterns if one.endswith(f"/{name}") and one.startswith("/")]
         return pinned(exact[0] if exact else f"/usr/bin/{name}")
 
-    commands = tuple(wrapped(*command.argv, find=find) for command in plan.commands)
+    commands = tuple(
+        replace(wrapped(*one.argv, find=find), cwd=one.cwd, routing=one.routing)
+        for one in plan.commands
+    )
     return replace(plan, commands=commands)
 
 

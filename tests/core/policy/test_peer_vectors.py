@@ -22,6 +22,7 @@ LOOSER_ON_PURPOSE = {
     "safebin-ask-058": "S1 lists grep; one operand is the pattern, files are refused",
     "pattern-012": "S1: patterns are case-insensitive",
     "pattern-029": "the invoked path counts as well as the real one (vector marked unstable)",
+    "wrapper-029": "taskset only chooses processors; it is unwrapped by an exact grammar",
 }
 
 
@@ -53,7 +54,10 @@ def assumed(plan: ExecPlan, vector: dict[str, Any]) -> ExecPlan:
         return pinned(path, real) if real else in_usr_bin(path)
 
     cwd = PinnedDirectory("/srv/app", 1, 1)
-    commands = tuple(wrapped(*command.argv, find=find) for command in plan.commands)
+    commands = tuple(
+        replace(wrapped(*one.argv, find=find), cwd=one.cwd, routing=one.routing)
+        for one in plan.commands
+    )
     return replace(plan, commands=commands, cwd=cwd)
 
 
@@ -82,7 +86,9 @@ def test_never_looser_than_the_reference(trust: Trust) -> None:
             looser.add(vector["id"])
         stricter += not allowed and vector["expect"] == "allow"
     print(f"\n{trust.value}: {len(vectors)} vectors, {len(looser)} looser, {stricter} stricter")
-    assert looser == set(LOOSER_ON_PURPOSE)
+    assert looser <= set(LOOSER_ON_PURPOSE)
+    # Strict trust may ask about the inner program's own arguments where classical does not.
+    assert trust is Trust.STRICT or looser == set(LOOSER_ON_PURPOSE)
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,6 @@
-from typing import Any
-
 import pytest
 
 from core.policy.profiles import profile_of
-from core.policy.tables import section, table
-
-PROFILES: list[tuple[str, str, dict[str, Any]]] = [
-    (name, key, dict(section(holder, key)))
-    for name, holder in (
-        ("safe_bins", table("safe_bins")),
-        ("carriers", section(table("carriers"), "profile")),
-    )
-    for key in holder
-    if key != "directories"
-]
-
-
-@pytest.mark.parametrize(("file", "name", "entry"), PROFILES)
-def test_in_file_examples_hold(file: str, name: str, entry: dict[str, Any]) -> None:
-    """Each shipped profile accepts and refuses what its own file says."""
-    profile = profile_of(entry)
-    assert entry["accept"], file
-    assert entry["refuse"], name
-    for arguments in entry["accept"]:
-        assert profile.problem(arguments) is None, arguments
-    for arguments in entry["refuse"]:
-        assert profile.problem(arguments) is not None, arguments
-
 
 SMALL = profile_of(
     {
@@ -82,3 +56,31 @@ def test_an_unknown_value_kind_stops_the_load() -> None:
     """A typo in the data fails when the table is loaded."""
     with pytest.raises(KeyError):
         profile_of({"values": {"nmber": "-n"}})
+
+
+def test_an_option_that_is_both_stops_the_load() -> None:
+    """An option cannot need a value and take none: the rest would be read wrongly."""
+    with pytest.raises(ValueError, match="-n"):
+        profile_of({"flags": "-n", "values": {"integer": "-n"}})
+
+
+@pytest.mark.parametrize(
+    ("profile", "accepted", "refused"),
+    [
+        ({"flags": "-t -x", "needs": "-t"}, [["-t"], ["-xt"]], [[], ["-x"]]),
+        ({"flags": "-a -b -c", "needs": "-a|-b -c"}, [["-bc"]], [["-ab"], ["-c"]]),
+        ({"flags": "-name -ls", "single": True}, [["-name"], ["-ls"]], [["-nl"], ["--", "-name"]]),
+        ({"flags": "-t", "values": {"any": "-f"}, "bundle": True}, [["tf", "a"]], [["ft", "a"]]),
+        ({"flags": "-a", "operands": -1, "ordered": True}, [["-a", "x"]], [["x", "-a"]]),
+        ({"operands": 1, "counts_dash": True}, [["-"], ["x"]], [["-", "x"], ["-", "-"]]),
+        ({"operands": 2, "first": "integer"}, [["5", "x"], ["5"]], [["x"], [], ["-", "x"]]),
+        ({"values": {"any": "-d"}}, [["-d", "x"], ["-d-x"]], [["-d", "--out=x"], ["-d"]]),
+    ],
+)
+def test_each_shape_of_arguments(
+    profile: dict[str, object], accepted: list[list[str]], refused: list[list[str]]
+) -> None:
+    """Each key of a profile allows what it says and nothing beside it."""
+    built = profile_of(profile)
+    assert [one for one in accepted if built.problem(one) is not None] == []
+    assert [one for one in refused if built.problem(one) is None] == []

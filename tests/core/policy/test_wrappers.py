@@ -49,6 +49,12 @@ def test_a_version_is_peeled_off(path: str, name: str) -> None:
     assert name in names_of(path)
 
 
+@pytest.mark.parametrize("name", ["sudo", "doas", "su", "runuser", "setpriv", "chroot", "nsenter"])
+def test_privilege_is_told_from_other_wrappers(name: str) -> None:
+    """The prompt says that the command would run with other rights."""
+    assert "privilege" in (wrapper_kind(names_of(f"/usr/bin/{name}"), 1) or "")
+
+
 def test_shells_are_told_from_other_wrappers() -> None:
     """S4 refuses shells even as exact vectors."""
     assert is_shell(names_of("/usr/bin/dash"))

@@ -35,8 +35,13 @@ def new_id() -> ApprovalId:
     return ApprovalId("".join(secrets.choice(_ALPHABET) for _ in range(26)))
 
 
-def plan(text: str = "git push", session: str = SESSION, node: str | None = None) -> ExecPlan:
-    """Return a realistic plan for one vector."""
+def plan(
+    text: str = "git push",
+    session: str = SESSION,
+    node: str | None = None,
+    digest: str | None = None,
+) -> ExecPlan:
+    """Return a realistic plan for one vector; without a digest it is like no other."""
     argv = tuple(text.split())
     file = PinnedFile("/usr/bin/git", "/usr/bin/git", 66, 1234, 3_000_000, "ab" * 32)
     return ExecPlan(
@@ -52,7 +57,7 @@ def plan(text: str = "git push", session: str = SESSION, node: str | None = None
         agent=AgentId("main"),
         session=SessionKey(session),
         timeout_ms=HALF_HOUR,
-        digest="cd" * 32,
+        digest=digest or secrets.token_hex(32),
     )
 
 
@@ -70,23 +75,34 @@ def draft(
     approval_id: ApprovalId | None = None,
     *,
     timeout_ms: int = MINUTE,
-    remind_ms: int | None = None,
+    reminders: tuple[int, ...] = (),
     key: str | None = None,
     targets: tuple[Target, ...] = (GROUP,),
+    ladder: tuple[tuple[Target, int], ...] = (),
     session: str = SESSION,
     text: str = "git push",
+    digest: str | None = None,
+    local: bool = False,
 ) -> ApprovalDraft:
-    """Return a question with one prompt a target."""
+    """Return a question with one prompt a target, or one a step of ``ladder`` (place, after ms).
+
+    Questions with the same ``digest`` are identical.
+    """
+    steps = ladder or tuple((target, 0) for target in targets)
     return ApprovalDraft(
         id=approval_id or new_id(),
-        plan=plan(text, session),
+        plan=plan(text, session, digest=digest),
         evaluation=evaluation("/usr/bin/git push"),
         requester=ASKER,
         origin=GROUP,
         timeout_ms=timeout_ms,
-        remind_ms=remind_ms,
+        reminders=reminders,
         request_key=key,
-        prompts=tuple(PromptDraft(target, '{"text": "git push?"}') for target in targets),
+        prompts=tuple(
+            PromptDraft(target, '{"text": "git push?"}', number if ladder else 0, after)
+            for number, (target, after) in enumerate(steps)
+        ),
+        local=local,
     )
 
 

@@ -1,0 +1,100 @@
+"""Take answers: by button, by ``/approve``, as a bare reply; and show what "always" would store."""
+
+from dataclasses import dataclass
+
+from channels.base import Choice, Inbound, Reply, Tone
+from channels.commands import Approve, BareReply, Choose
+from core.approvals.answering import Answer, Answered, AnswerOutcome
+from core.approvals.rendering import join, phrase, redact
+from core.gate import Gate
+from core.model.approval import HALF_HOUR, THIS_SESSION, Approval, ApprovalReply
+from core.model.identity import ApprovalId
+from core.store import Store
+from core.store.copies import adopt, approval_of, members
+
+_ALWAYS = ApprovalReply.ALLOW_ALWAYS
+_DONE = {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What people answer, authorised by the broker and decided by the gate."""
+
+    gate: Gate
+    store: Store
+
+    async def take(self, inbound: Inbound) -> Reply | None:
+        """Answer, or show what may be answered."""
+        match inbound.command:
+            case Approve() as command:
+                return await self.typed(inbound, command)
+            case BareReply() as command:
+                return await self.bare(inbound, command)
+            case Choose() as command:
+                return await self.choices(inbound, command)
+            case _:
+                return None
+
+    async def typed(self, inbound: Inbound, command: Approve) -> Reply:
+        """Take an answer that names its approval."""
+        answered = await self.gate.answer(_answer(inbound, command))
+        if answered.approval is not None and inbound.replied_to:
+            await self._adopt(answered.approval, inbound)
+        return _told(answered)
+
+    async def bare(self, inbound: Inbound, command: BareReply) -> Reply:
+        """Count a plain yes or no only as the reply to one prompt message (Hermes #27352)."""
+        found = await self.store.read(approval_of, inbound.place, inbound.replied_to)
+        if found is not None:
+            named = Approve(found, command.reply, command.note, command.terms)
+            return await self.typed(inbound, named)
+        if await self.store.read(members, inbound.place, inbound.replied_to):
+            words = "That message shows several prompts. Press a button, or send /approve CODE …"
+            return Reply(redact(words), Tone.REFUSED)
+        return Reply(redact("That message is no prompt of mine; nothing changed."))
+
+    async def choices(self, inbound: Inbound, command: Choose) -> Reply:
+        """Say exactly what allow-always would store, and offer for how long."""
+        asked = Answer(ref=command.ref, reply=_ALWAYS, actor=inbound.actor)
+        offered = await self.gate.broker.answering.offer(asked)
+        if offered.outcome is not AnswerOutcome.OFFERED or offered.approval is None:
+            return _told(offered)
+        approval = offered.approval
+        stored = join("\n", tuple(redact(pattern) for pattern in approval.evaluation.promise))
+        words = phrase(
+            "{}: always allowing lets agent {} run this without asking:\n{}\nFor how long?",
+            redact(approval.code),
+            redact(approval.plan.agent, strict=True),
+            stored,
+        )
+        return Reply(words, choices=_scopes(approval.id))
+
+    async def _adopt(self, approval: Approval, inbound: Inbound) -> None:
+        """Make sure that the message which was pressed is edited, even if its sending was lost."""
+        if not await self.store.read(members, inbound.place, inbound.replied_to):
+            await self.store.write(adopt, approval.id, inbound.place, inbound.replied_to)
+
+
+def _answer(inbound: Inbound, command: Approve) -> Answer:
+    return Answer(
+        ref=command.ref,
+        reply=command.reply,
+        actor=inbound.actor,
+        key=inbound.key,
+        note=command.note,
+        terms=command.terms,
+    )
+
+
+def _scopes(approval: ApprovalId) -> tuple[Choice, ...]:
+    return (
+        Choice("30 min", Approve(approval, _ALWAYS, terms=HALF_HOUR)),
+        Choice("This session", Approve(approval, _ALWAYS, terms=THIS_SESSION)),
+        Choice("Always", Approve(approval, _ALWAYS)),
+        Choice("Only once", Approve(approval, ApprovalReply.ALLOW_ONCE)),
+    )
+
+
+def _told(answered: Answered) -> Reply:
+    tone = Tone.OK if answered.outcome in _DONE else Tone.REFUSED
+    return Reply(redact(answered.sentence), tone)

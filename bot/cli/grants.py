@@ -1,0 +1,86 @@
+"""Offer `sayso grants`: what people allowed for a while."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping
+
+from bot.cli.home import socket_path
+from bot.cli.layout import Formatter
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_REFUSED = 3
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command group to the parser."""
+    group = commands.add_parser(
+        "grants", help="see and end what was allowed for a while", allow_abbrev=False
+    )
+    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser = _command(inner, "list", "print the grants that hold", "sayso grants list --json")
+    parser.set_defaults(run=show)
+    parser = _command(inner, "revoke", "end a grant at once", "sayso grants revoke 7K3F9Q")
+    parser.add_argument("id", metavar="ID", help="the grant's code or id")
+    parser.set_defaults(run=revoke)
+
+
+def _command(
+    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    purpose: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = group.add_parser(
+        name,
+        help=purpose,
+        epilog=f"example:\n  {example}",
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print each grant with how far it goes."""
+    with Client(socket_path()) as client:
+        found = client.call("grants.list", {})["grants"]
+    if args.json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        return 0
+    for grant in found:
+        by = grant["name"] or grant["by"]
+        what = ", ".join(grant["promise"])
+        sys.stdout.write(f"{grant['code']}  {grant['agent']}  {what}  {_limits(grant)}by {by}\n")
+    if not found:
+        sys.stdout.write("No grant holds.\n")
+    return 0
+
+
+def _limits(grant: "Mapping[str, Any]") -> str:
+    parts = []
+    if grant["expiresMs"] is not None:
+        at = time.gmtime(grant["expiresMs"] / 1000)
+        parts.append(time.strftime("until %Y-%m-%d %H:%M:%SZ", at))
+    if grant["usesLeft"] is not None:
+        parts.append(f"{grant['usesLeft']} runs left")
+    if grant["session"] is not None:
+        parts.append(f"session {grant['session']}")
+    return "".join(f"{part}, " for part in parts)
+
+
+def revoke(args: argparse.Namespace) -> int:
+    """End a grant; exit 3 if none of this name holds."""
+    with Client(socket_path()) as client:
+        answer = client.call("grants.revoke", {"id": args.id})
+    if args.json:
+        sys.stdout.write(json.dumps(answer, indent=2) + "\n")
+    else:
+        sys.stdout.write(f"{answer['sentence']}\n")
+    return 0 if answer["done"] else _REFUSED

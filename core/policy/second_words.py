@@ -1,0 +1,98 @@
+"""Take one word of the second reader apart, character by character (POSIX XCU 2.2 and 2.6)."""
+
+from core.model.command import OpenWord, PartKind, Word, WordPart
+
+_OPENING = frozenset("$*?[~")
+
+
+def word_of(token: str) -> Word:
+    """Return what a word means that the second reader has cut out and accepted."""
+    if not _OPENING.isdisjoint(token):
+        return _opened(token)
+    plain = "'" not in token and '"' not in token and "\\" not in token
+    return token if plain else _literal(token)
+
+
+def _opened(token: str) -> Word:
+    """Remove the quotes of one word and keep apart what is to be expanded (XCU 2.6)."""
+    parts: list[WordPart] = []
+    at, quoted = 0, False
+    while at < len(token):
+        if token[at] == '"':
+            quoted = not quoted
+            at += 1
+            continue
+        kind, piece, at = _inside(token, at) if quoted else _outside(token, at)
+        if kind is PartKind.LITERAL and parts and parts[-1].kind is kind:
+            parts[-1] = WordPart(kind, parts[-1].text + piece)
+        elif piece:
+            parts.append(WordPart(kind, piece))
+    if all(part.kind is PartKind.LITERAL for part in parts):
+        return "".join(part.text for part in parts)
+    return OpenWord(tuple(parts))
+
+
+def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
+    """Return the part that begins at ``at``, outside double quotes, and where the next one does."""
+    mark = token[at]
+    end = at + 1
+    if mark == "'":
+        end = token.index("'", end)
+        return PartKind.LITERAL, token[at + 1 : end], end + 1
+    if mark == "\\":
+        return PartKind.LITERAL, token[end], end + 1
+    if mark == "$":
+        name = "HOME" if token.startswith("HOME", end) else "PWD"
+        return PartKind.VALUE, name, end + len(name)
+    if mark == "[":
+        end = token.index("]", end) + 1
+    if mark in "*?[":
+        return PartKind.GLOB, token[at:end], end
+    return PartKind.TILDE if mark == "~" and at == 0 else PartKind.LITERAL, mark, end
+
+
+def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
+    """Do as ``_outside`` within double quotes, where globs and tildes are plain text."""
+    mark = token[at]
+    if mark == "$":
+        name = "HOME" if token.startswith("HOME", at + 1) else "PWD"
+        return PartKind.QUOTED_VALUE, name, at + 1 + len(name)
+    if mark == "\\" and token[at + 1] in '$`"\\':
+        at += 1
+    return PartKind.LITERAL, token[at], at + 1
+
+
+def _literal(token: str) -> str:
+    """Remove the quotes of one word (XCU 2.6.7), left to right."""
+    mark = token[0]
+    if mark in "'\"" and token.find(mark, 1) == len(token) - 1 and "\\" not in token:
+        return token[1:-1]
+    pieces: list[str] = []
+    at = 0
+    while at < len(token):
+        mark = token[at]
+        if mark == "'":
+            end = token.index("'", at + 1)
+            pieces.append(token[at + 1 : end])
+        elif mark == '"':
+            body, end = _double_quoted(token, at + 1)
+            pieces.append(body)
+        elif mark == "\\":
+            end = at + 1
+            pieces.append(token[end])
+        else:
+            end = at
+            pieces.append(mark)
+        at = end + 1
+    return "".join(pieces)
+
+
+def _double_quoted(token: str, at: int) -> tuple[str, int]:
+    """Return the text from ``at`` to the closing quote, and where that quote stands (XCU 2.2.3)."""
+    pieces: list[str] = []
+    while (mark := token[at]) != '"':
+        if mark == "\\" and token[at + 1] in '$`"\\':
+            at += 1
+        pieces.append(token[at])
+        at += 1
+    return "".join(pieces), at

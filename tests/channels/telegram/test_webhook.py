@@ -1,0 +1,272 @@
+"""Updates that Telegram delivers: the contract once more, and what a webhook adds."""
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+
+from channels.cards import build_prompt
+from channels.commands import Approve
+from channels.telegram.channel import TelegramChannel
+from core.model.approval import ApprovalReply
+from core.model.identity import Target
+from tests.channels.telegram.world import (
+    ANA,
+    CHAT,
+    GROUP,
+    SECRET,
+    TelegramWorld,
+    channel_for,
+    free_port,
+    webhook_channel_for,
+)
+from tests.contracts.channel import ChannelContract
+from tests.contracts.channel_examples import ID, approval
+from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.emulators.faults import Fault, FaultKind
+from tests.emulators.telegram import TelegramServer
+from tests.emulators.telegram_delivery import SECRET_HEADER
+
+
+@pytest.fixture
+def world(server: TelegramServer) -> TelegramWorld:
+    """Return a bot behind a webhook and Ana's private chat with it."""
+    return TelegramWorld(server, webhook_channel_for(server))
+
+
+class TestWebhook(ChannelContract):
+    """The contract, with updates delivered to us."""
+
+    def thread_parent(self, world: TelegramWorld) -> Target:
+        """Return a group with topics."""
+        world.server.state.forums[GROUP] = {}
+        return Target("telegram", str(GROUP))
+
+
+async def test_the_webhook_is_set_with_its_secret_and_drops_nothing(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Only what we take is asked for, and what waits is kept."""
+    await world.channel.start(inbox)
+    await world.channel.stop()
+
+    (call,) = [one for one in world.server.calls if one.method == "setWebhook"]
+    assert SECRET == call.parameters["secret_token"]
+    assert ["message", "callback_query"] == json.loads(call.parameters["allowed_updates"])
+    assert "true" != call.parameters.get("drop_pending_updates")
+
+
+async def test_stop_leaves_the_webhook_so_that_updates_wait(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Telegram tries on while nobody listens, and the next start gets it at once."""
+    await world.channel.start(inbox)
+    await world.channel.stop()
+    await world.type("/pending")
+    await world.server.until(lambda: len(world.server.delivery.attempts) == 1)
+    await world.server.until(lambda: bool(world.server.state.webhook.error))
+
+    assert world.server.state.webhook.url.endswith("/telegram/updates")
+    assert 0 == world.server.count("deleteWebhook")
+    await world.channel.start(inbox)
+    await inbox.take()
+    await world.server.until(lambda: world.server.state.updates == [])
+    await world.channel.stop()
+
+
+@pytest.mark.parametrize("given", [None, "", "wrong", SECRET[:-1], SECRET + "x", "ä"])
+async def test_a_request_without_the_secret_is_refused(
+    world: TelegramWorld, inbox: RecordingInbox, given: str | None
+) -> None:
+    """Whoever knows the URL alone can answer nothing."""
+    await world.channel.start(inbox)
+    url = world.server.state.webhook.url
+    headers = {} if given is None else {SECRET_HEADER: given}
+    forged = {"update_id": 1, "message": world.server.state.say(CHAT, ANA, "/pending")}
+    async with aiohttp.ClientSession() as session:
+        for body in (forged, {}):
+            async with session.post(url, json=body, headers=headers) as answer:
+                assert 403 == answer.status
+    await world.channel.stop()
+
+    assert not [one for one in inbox.got if one.key.endswith(":1")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{", b"\xff", b'{"update_id": null}', b'"x"', b'{"update_id": 1, "message": 7}'],
+)
+async def test_a_body_that_is_no_update_is_refused(
+    world: TelegramWorld, inbox: RecordingInbox, body: bytes
+) -> None:
+    """It is answered with 400 and stops nothing."""
+    await world.channel.start(inbox)
+    async with aiohttp.ClientSession() as session:
+        headers = {SECRET_HEADER: SECRET, "Content-Type": "application/json"}
+        url = world.server.state.webhook.url
+        async with session.post(url, data=body, headers=headers) as answer:
+            assert 400 == answer.status
+    await world.type("/pending")
+    await inbox.take()
+    await world.channel.stop()
+
+
+async def test_a_press_is_confirmed_only_after_the_commit(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """While the inbox works, the press is still at Telegram."""
+    inbox.delay = 0.4
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.DENY)
+    await asyncio.sleep(0.2)
+    assert ([], 1) == (inbox.got, len(world.server.state.updates))
+
+    (inbound,) = await inbox.take()
+    await world.server.until(lambda: world.server.state.updates == [])
+    await world.channel.stop()
+    assert Approve(ID, ApprovalReply.DENY) == inbound.command
+
+
+async def test_a_failing_store_lets_telegram_send_again(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """As often as the store fails the delivery is refused; then the answer counts once."""
+    inbox.failures = [BROKEN_STORE] * 3
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.ALLOW_ONCE)
+
+    await inbox.take()
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.server.until(lambda: world.server.state.updates == [])
+    await world.channel.stop()
+
+    assert [4] == list(world.server.delivery.attempts.values())
+    assert 1 == len(inbox.got)
+
+
+async def test_an_update_that_is_sent_twice_is_handled_once(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Telegram sends again what it thinks was not taken."""
+    await world.channel.start(inbox)
+    await world.type("/pending")
+    (update,) = world.server.state.updates
+    await inbox.take()
+    await world.server.until(lambda: world.server.state.updates == [])
+    async with aiohttp.ClientSession() as session:
+        headers = {SECRET_HEADER: SECRET}
+        url = world.server.state.webhook.url
+        async with session.post(url, json=update, headers=headers) as answer:
+            assert 200 == answer.status
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert 1 == world.server.count("sendMessage")
+
+
+async def test_stop_lets_the_press_in_hand_be_committed(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """What Telegram delivered before the stop is taken and confirmed."""
+    inbox.delay = 0.4
+    await world.channel.start(inbox)
+    await world.type("/pending")
+    await world.server.until(lambda: len(world.server.delivery.attempts) == 1)
+    await asyncio.sleep(0.1)
+    await world.channel.stop()
+
+    assert 1 == len(inbox.got)
+    await world.server.until(lambda: world.server.state.updates == [])
+
+
+async def test_a_webhook_of_somebody_else_shows_in_health(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Two programs on one token hear of each other here, too."""
+    await world.channel.start(inbox)
+    assert (await world.channel.check()).detail == "listening as @sayso_test_bot (mode webhook)"
+    world.server.state.webhook.url = "https://other.example/"
+
+    health = await world.channel.check()
+    await world.channel.stop()
+
+    assert not health.ok
+    assert "another address" in health.detail
+
+
+async def test_deliveries_that_fail_show_in_health(
+    server: TelegramServer, inbox: RecordingInbox
+) -> None:
+    """A proxy that does not reach us is told in Telegram's words."""
+    webhook = {
+        "url": f"http://127.0.0.1:{free_port()}/nobody",
+        "listen": f"127.0.0.1:{free_port()}",
+        "secret": SECRET,
+    }
+    channel = channel_for(server, mode="webhook", webhook=webhook)
+    await channel.start(inbox)
+    assert (await channel.check()).ok
+    await asyncio.sleep(1.1)  # Telegram tells the time of a failure in whole seconds
+    await server.say(CHAT, ANA, "/pending")
+    await server.until(lambda: bool(server.state.webhook.error))
+
+    health = await channel.check()
+    await channel.stop()
+
+    assert not health.ok
+    assert "cannot deliver to webhook.url: Connection refused" in health.detail
+
+
+async def test_a_port_that_is_taken_is_told(server: TelegramServer, inbox: RecordingInbox) -> None:
+    """The address to change is named."""
+    listen = f"127.0.0.1:{server.port}"
+    webhook = {"url": f"http://{listen}/x", "listen": listen, "secret": SECRET}
+    channel = channel_for(server, mode="webhook", webhook=webhook)
+    await channel.start(inbox)
+    health = await channel.check()
+    await channel.stop()
+
+    assert f"channels.telegram.webhook.listen {listen} cannot be used" in health.detail
+
+
+async def test_polling_takes_a_webhook_away_and_loses_nothing(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """The mode can be changed while answers wait."""
+    await world.channel.start(inbox)
+    await world.channel.stop()
+    await world.type("/pending")
+    polling = channel_for(world.server)
+    await polling.start(inbox)
+    await inbox.take()
+    await polling.stop()
+
+    assert "" == world.server.state.webhook.url
+
+
+async def test_an_outage_at_the_start_is_tried_again(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """The webhook is set once Telegram answers; the port is bound once."""
+    world.server.faults.add(Fault(FaultKind.STATUS, "setWebhook", 502), 2)
+    await world.channel.start(inbox)
+    assert not (await world.channel.check()).ok
+    await world.server.until(lambda: world.server.count("setWebhook") == 1)
+    await world.type("/pending")
+
+    await inbox.take()
+    await world.channel.stop()
+
+
+async def test_neither_token_nor_secret_is_in_a_representation(world: TelegramWorld) -> None:
+    """What a log might print of the channel names no secret."""
+    await world.channel.start(RecordingInbox())
+    assert isinstance(world.channel, TelegramChannel)
+    shown = repr([world.channel._line, world.channel._sender, world.channel._settings])
+    await world.channel.stop()
+
+    assert SECRET not in shown
+    assert world.server.state.token.partition(":")[2] not in shown
