@@ -15,19 +15,12 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from bot.chat.answers import Answers
-from bot.chat.circle import Circle
-from bot.chat.knobs import Knobs
-from bot.chat.lists import Lists
-from bot.chat.pairing import Pairing
-from bot.chat.running import ChatRuns
 from bot.clock import Clock
 from bot.delivery import Delivery
 from bot.dispatch import Dispatch
 from bot.health import Health
-from bot.inbox import GateInbox
+from bot.inbox import GateInbox, inbox_of
 from bot.intake.peers import LOCAL_CHANNEL
 from bot.intake.socket import Methods
 from bot.outbox import Outbox
@@ -40,13 +33,11 @@ from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.answering import Answering
 from core.approvals.asking import Asking
 from core.approvals.broker import Broker
-from core.approvals.senders import Senders
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
 from core.gate import Gate
 from core.gate.execution import Execution
 from core.gate.rulebook import Rulebook
-from core.gate.sessions import SessionRules
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.ipc.unix import listen
@@ -99,7 +90,10 @@ async def gateway(
         gate = _gate(settings, store, journal, runner, channels, owner)
         stack.callback(gate.rulebook.usage.flush)
         health = Health(store, channels, settings)
-        await _start_channels(stack, channels, inbox(settings, gate))
+        inbox = inbox_of(
+            gate, approvers(settings), senders(settings), settings.tools.elevated.enabled
+        )
+        await _start_channels(stack, channels, inbox)
         await _start_work(stack, gate, channels, health, settings)
         await _start_socket(stack, settings, Methods(gate, store, health.report))
         yield Gateway(settings, gate, store, channels)
@@ -133,23 +127,6 @@ def _gate(
     execution = Execution(store, journal, hosts, owner, settings.tools.exec.notice_after_ms)
     planner = Planner(settings.tools.exec.search_path)
     return Gate(rulebook, planner, broker, execution, store, journal)
-
-
-def inbox(settings: Settings, gate: Gate) -> GateInbox:
-    """Return the inbox of a gate: all that people may do in a chat."""
-    store = gate.store
-    acting = Senders(store, senders(settings))
-    circle = Circle(store, approvers(settings), acting)
-    rules = SessionRules(store, gate.journal, acting, settings.tools.elevated.enabled)
-    return GateInbox(
-        (
-            Answers(gate, store),
-            Lists(store, circle),
-            ChatRuns(gate, store, circle, Path.home()),
-            Knobs(rules, circle),
-            Pairing(store),
-        )
-    )
 
 
 async def _start_channels(

@@ -1,11 +1,23 @@
 """Hand what a person says or presses to the part that answers it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from bot.chat.answers import Answers
+from bot.chat.circle import Circle
+from bot.chat.knobs import Knobs
+from bot.chat.lists import Lists
+from bot.chat.pairing import Pairing
+from bot.chat.running import ChatRuns
 from channels.base import Inbound, Reply, Tone
 from channels.commands import HELP, Malformed
+from core.approvals.approvers import Approvers
+from core.approvals.listing import Listing
 from core.approvals.rendering import redact
+from core.approvals.senders import Senders
+from core.gate import Gate
+from core.gate.sessions import SessionRules
 
 
 class Part(Protocol):
@@ -34,3 +46,22 @@ class GateInbox:
         if isinstance(inbound.command, Malformed):
             return Reply(redact(inbound.command.usage, multiline=True), Tone.REFUSED)
         return Reply(redact(HELP, multiline=True))
+
+
+def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bool) -> GateInbox:
+    """Return the inbox of a gate, with all that people may do in a chat.
+
+    ``elevated`` is ``tools.elevated.enabled``.
+    """
+    store = gate.store
+    acting = Senders(store, senders)
+    circle = Circle(store, approvers, acting)
+    return GateInbox(
+        (
+            Answers(gate, store),
+            Lists(store, circle),
+            ChatRuns(gate, store, circle, Path.home()),
+            Knobs(SessionRules(store, gate.journal, acting, elevated), circle),
+            Pairing(store),
+        )
+    )

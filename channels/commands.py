@@ -4,10 +4,10 @@
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
+from core.model.policy import Elevation
 
 MOST_LISTED = 50
 """The most lines that a list in a chat may be asked for."""
@@ -104,20 +104,11 @@ class SetExec:
     overrides: ExecOverrides
 
 
-class ElevatedMode(StrEnum):
-    """What ``/elevated`` sets (S0 "Commands"): full access on the gateway for this session."""
-
-    ON = "on"
-    OFF = "off"
-    ASK = "ask"
-    FULL = "full"
-
-
 @dataclass(frozen=True, slots=True)
 class Elevated:
     """``/elevated``: an alias for full access on the gateway host."""
 
-    mode: ElevatedMode
+    mode: Elevation
 
 
 @dataclass(frozen=True, slots=True)

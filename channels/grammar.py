@@ -15,7 +15,6 @@ from channels.commands import (
     BareReply,
     Command,
     Elevated,
-    ElevatedMode,
     Help,
     HistoryList,
     Malformed,
@@ -30,6 +29,7 @@ from channels.commands import (
 from channels.values import exec_overrides, grant_terms
 from core.model.approval import ApprovalReply
 from core.model.identity import CODE_LENGTH
+from core.model.policy import Elevation
 
 _WORDS = {
     **dict.fromkeys(("allow", "once", "allow-once", "allowonce"), ApprovalReply.ALLOW_ONCE),
@@ -183,7 +183,7 @@ def _exec(words: list[str]) -> Command | None:
 
 def _elevated(words: list[str]) -> Command | None:
     known = words[0].lower() if len(words) == 1 else ""
-    return Elevated(ElevatedMode(known)) if known in tuple(ElevatedMode) else None
+    return Elevated(Elevation(known)) if known in tuple(Elevation) else None
 
 
 def _pair(words: list[str]) -> Command | None:

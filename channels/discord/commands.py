@@ -12,9 +12,9 @@ from typing import Any
 
 import discord
 
-from channels.commands import MOST_LISTED, SLASH_COMMANDS, ElevatedMode, SlashCommand
+from channels.commands import MOST_LISTED, SLASH_COMMANDS, SlashCommand
 from channels.discord.errors import FAILURES, translate
-from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity
 
 _log = logging.getLogger(__name__)
 _CHAT_INPUT = 1
@@ -90,7 +90,7 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("ask", "when a person is asked", choices=tuple(ExecAsk), knob=True),
         Option("node", "the node's name", longest=64, knob=True),
     ),
-    "elevated": (Option("mode", "how", required=True, choices=tuple(ElevatedMode)),),
+    "elevated": (Option("mode", "how", required=True, choices=tuple(Elevation)),),
     "pair": (Option("code", "the code that you were given", required=True, longest=64),),
 }
 

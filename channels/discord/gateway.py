@@ -10,18 +10,15 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
-from channels.base import Inbound
 from channels.discord.answers import Answers
 from channels.discord.buttons import ours, under_reply
 from channels.discord.commands import register, typed
-from channels.discord.errors import FAILURES, translate
-from channels.discord.incoming import from_command, from_message, from_press, place_of
+from channels.discord.incoming import from_command, from_message, from_press, placed
 from channels.discord.session import InHand, Session, SessionFile
 from channels.discord.settings import DiscordSettings
 from channels.discord.status import Status
@@ -31,6 +28,8 @@ _OPEN_PATIENCE_S = 60.0
 _CLOSE_PATIENCE_S = 2.0
 _READY_PATIENCE_S = 0.1
 _SAVE_EVERY_S = 5.0
+_SAVE_SOON_S = 0.25
+"""A write may block for milliseconds, so it waits until a press and its edit are through."""
 _IDENTIFY_EVERY_S = 5.0
 _REFUSED_PAUSE_S = 1.0
 _LONGEST_WAIT_S = 30.0
@@ -64,6 +63,7 @@ class GatewayClient(discord.Client):
         self._kept = kept
         self._in_hand = InHand()
         self._saved_at = 0.0
+        self._saving: asyncio.TimerHandle | None = None
         self._waits = 0
 
     async def setup_hook(self) -> None:
@@ -108,6 +108,8 @@ class GatewayClient(discord.Client):
             self._save()
             with suppress(TimeoutError):
                 await asyncio.wait_for(ws.close(_KEEP_SESSION), _CLOSE_PATIENCE_S)
+        if self._saving is not None:
+            self._saving.cancel()  # the next client's session may be in the file by then
         await self.close()
 
     def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
@@ -143,7 +145,7 @@ class GatewayClient(discord.Client):
         us = self.user
         inbound = from_message(message, us, self._settings) if us is not None else None
         if inbound is not None:
-            await self._answers.said(message, await self._placed(message, inbound))
+            await self._answers.said(message, await placed(self, message, inbound))
         self._done(message.id)
 
     async def _take_press(self, interaction: discord.Interaction) -> None:
@@ -159,17 +161,6 @@ class GatewayClient(discord.Client):
         inbound = from_command(interaction, typed(interaction), self._settings)
         if inbound is not None:
             await self._answers.pressed(interaction, inbound)
-
-    async def _placed(self, message: discord.Message, inbound: Inbound) -> Inbound:
-        """Say whose thread it is, where a session that another process began leaves that out."""
-        if not isinstance(message.channel, discord.PartialMessageable):
-            return inbound
-        try:
-            channel = await self.fetch_channel(message.channel.id)
-        except FAILURES as error:
-            _log.warning("A message's channel could not be read: %s", translate(error))
-            return inbound
-        return replace(inbound, place=place_of(channel, message.author))
 
     async def _follow(self, *, initial: bool) -> None:
         session = self._kept.load(self._owner())
@@ -228,9 +219,13 @@ class GatewayClient(discord.Client):
 
     def _done(self, event: int) -> None:
         self._in_hand.end(event)
-        self._save()
+        if self._saving is None and not self.is_closed():
+            self._saving = asyncio.get_running_loop().call_later(_SAVE_SOON_S, self._save)
 
     def _save(self) -> None:
+        if self._saving is not None:
+            self._saving.cancel()
+            self._saving = None
         ws = self._socket()
         if ws is None or ws.session_id is None or ws.sequence is None:
             return

@@ -5,17 +5,21 @@ direct message by its person (``user:<id>``), a thread by its channel and its ow
 Discord says of a person with each event, and only in servers that the settings list.
 """
 
+import logging
 import re
+from dataclasses import replace
 
 import discord
 
 from channels.base import Inbound
 from channels.commands import Command, Malformed
 from channels.discord.buttons import decode, under_reply
+from channels.discord.errors import FAILURES, translate
 from channels.discord.settings import ROLE, DiscordSettings
 from channels.grammar import parse
 from core.model.identity import Actor, Target
 
+_log = logging.getLogger(__name__)
 NAME = "discord"
 DIRECT = "user:"
 """What a ``Target.to`` begins with where it names a person."""
@@ -69,6 +73,18 @@ def from_message(
         f"{NAME}:{us.id}:{message.id}",
         str(prompt.id) if prompt else "",
     )
+
+
+async def placed(client: discord.Client, message: discord.Message, inbound: Inbound) -> Inbound:
+    """Say whose thread it is, where a session that another process began leaves that out."""
+    if not isinstance(message.channel, discord.PartialMessageable):
+        return inbound
+    try:
+        channel = await client.fetch_channel(message.channel.id)
+    except FAILURES as error:
+        _log.warning("A message's channel could not be read: %s", translate(error))
+        return inbound
+    return replace(inbound, place=place_of(channel, message.author))
 
 
 def place_of(channel: object, person: discord.abc.User) -> Target:

@@ -14,6 +14,7 @@ from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
 _STOP_PATIENCE_S = 3.0
+_HEAD_START_S = 0.02
 
 
 @dataclass(slots=True)
@@ -42,6 +43,8 @@ class Notes:
         task.add_done_callback(self._under_way.discard)
 
     async def _tell(self, asker: Asker, reply: Reply) -> None:
+        # The acknowledgement and the prompt's edit are what others wait for; they go first.
+        await asyncio.sleep(_HEAD_START_S)
         try:
             for number, message in enumerate(render_reply(reply)):
                 # Only the first takes the place of what was pressed; the others follow it.
@@ -52,9 +55,9 @@ class Notes:
             _log.warning("A note could not be sent: %s", error)
 
     async def _send(self, asker: Asker, message: Message) -> None:
-        if asker.response_url:
-            await self.calls.respond(asker.response_url, message, replace=asker.replaces)
-        elif asker.channel.startswith("D"):
+        if asker.response_url and await self._responded(asker, message):
+            return
+        if asker.channel.startswith("D"):
             # Nobody else reads a direct message, and an ephemeral one would not last.
             target = Target(NAME, asker.channel, thread=asker.thread)
             await self.calls.post(body(message, target), patient=True)
@@ -62,3 +65,11 @@ class Notes:
             thread = {"thread_ts": asker.thread} if asker.thread else {}
             whisper = {"channel": asker.channel, "user": asker.user, "text": message.text}
             await self.calls.whisper({**whisper, "blocks": message.blocks, **thread})
+
+    async def _responded(self, asker: Asker, message: Message) -> bool:
+        try:
+            await self.calls.respond(asker.response_url, message, replace=asker.replaces)
+        except ChannelError as error:
+            _log.info("An answer goes as a message of its own: %s", error)
+            return False
+        return True

@@ -34,10 +34,11 @@ class Rate:
     burst: int
 
 
-# burst + window / seconds is the most that any window sees: 5 + 25 a second, 5 + 15 a minute.
-_OVERALL = Rate(1 / 25, 5)
+# burst + window / seconds is the most that leaves in any window: 25 a second, 19 a minute. The
+# rest is room for what the network bunches.
+_OVERALL = Rate(1 / 20, 5)
 _CHAT = Rate(1.0, 3)
-_GROUP = Rate(4.0, 5)
+_GROUP = Rate(5.4, 8)
 
 
 class ChatPacing(BaseRateLimiter[int]):

@@ -6,13 +6,12 @@ agents reaches the latter: an agent never sets its session's policy (docs/decisi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from core.approvals.rendering import redact
 from core.approvals.senders import Senders
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
-from core.model.policy import ExecAsk, ExecHost, ExecSecurity, PolicyLayer
+from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.ports import Journal
 from core.store import Store, session_overrides
 from core.store.notes import RESYNC
@@ -20,19 +19,6 @@ from core.store.session_overrides import CHANGED, SessionKnobs
 
 SOURCE = "session"
 """The source of the layer that people set for one session."""
-
-
-class Elevation(StrEnum):
-    """What ``/elevated`` sets (S0 "Alias"): full access on the gateway for this session.
-
-    ``on`` leaves ``ask`` as configured, ``ask`` asks about every command, ``full`` asks about
-    none, ``off`` forgets what was set. The approvals file may still be stricter.
-    """
-
-    ON = "on"
-    OFF = "off"
-    ASK = "ask"
-    FULL = "full"
 
 
 _ASK = {Elevation.ON: None, Elevation.ASK: ExecAsk.ALWAYS, Elevation.FULL: ExecAsk.OFF}

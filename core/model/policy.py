@@ -44,6 +44,19 @@ class Trust(StrEnum):
     CLASSICAL = "classical"
 
 
+class Elevation(StrEnum):
+    """What ``/elevated`` sets (S0 "Alias"): full access on the gateway for this session.
+
+    ``on`` leaves ``ask`` as configured, ``ask`` asks about every command, ``full`` asks about
+    none, ``off`` forgets what was set. The approvals file may still be stricter.
+    """
+
+    ON = "on"
+    OFF = "off"
+    ASK = "ask"
+    FULL = "full"
+
+
 _SECURITY_ORDER = (ExecSecurity.DENY, ExecSecurity.ALLOWLIST, ExecSecurity.FULL)
 _ASK_ORDER = (ExecAsk.ALWAYS, ExecAsk.ON_MISS, ExecAsk.OFF)
 _FALLBACK_ORDER = (AskFallback.DENY, AskFallback.ALLOWLIST, AskFallback.FULL)

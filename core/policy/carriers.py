@@ -159,7 +159,9 @@ def is_plain(path: str) -> bool:
 def is_known(path: str) -> bool:
     """Tell whether the tables say anything about the program at this path."""
     names = names_of(path)
-    return not names.isdisjoint(_plain() | _effects().keys() | _home_of().keys() | _aliases().keys())
+    return not names.isdisjoint(
+        _plain() | _effects().keys() | _home_of().keys() | _aliases().keys()
+    )
 
 
 def in_system_directory(path: str) -> bool:

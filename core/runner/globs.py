@@ -89,7 +89,7 @@ def _segments(parts: list[WordPart]) -> list[list[_Token]]:
 
 def _within(path: str, segment: list[_Token], folder: str, *, last: bool) -> Iterator[str]:
     """Yield the entries of one folder that a segment names, as paths."""
-    if _fits(".", segment) or _fits("..", segment):
+    if segment[0] == "." and (_fits(".", segment) or _fits("..", segment)):
         raise UncertainGlob("a glob that may match . and ..")
     at = os.path.join(folder, path)
     names = _names_in(at)

@@ -8,6 +8,7 @@ from core.store.answering import answer, cancel, find_for, mark_remembered
 from core.store.asking import create, settle_unrouted
 from core.store.deadlines import expire_due, next_wake, remind_due
 from core.store.drafts import Answer, ApprovalDraft, CodeTaken, Created, HistoryRow, PromptDraft
+from core.store.followers import ended_with
 from core.store.history import history
 from core.store.lookup import find, get, pending, unremembered
 
@@ -21,6 +22,7 @@ __all__ = [
     "answer",
     "cancel",
     "create",
+    "ended_with",
     "expire_due",
     "find",
     "find_for",

@@ -55,13 +55,13 @@ _NEXT_REMINDER = select(func.min(approvals.c.remind_at_ms)).where(IS_PENDING)
 
 
 def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
-    """End at most ``limit`` approvals whose deadline has come; return their ids.
+    """End at most ``limit`` approvals whose deadline has come; return the ids of all that ended.
 
-    As many as ``limit`` means that more may be due: call again.
+    Those that wait behind them end too. As many as ``limit`` means that more may be due: call
+    again.
     """
     rows = conn.execute(_EXPIRE, {"p_now": now_ms(conn), "p_limit": limit}).mappings().all()
-    conclude(conn, [timed_out(row) for row in rows])
-    return tuple(ApprovalId(row["id"]) for row in rows)
+    return tuple(ApprovalId(ended) for ended in conclude(conn, [timed_out(row) for row in rows]))
 
 
 def remind_due(conn: Connection, limit: int = 500) -> int:

@@ -76,13 +76,14 @@ class Ending:
     shared: bool = False
 
 
-def conclude(conn: Connection, endings: Sequence[Ending]) -> None:
+def conclude(conn: Connection, endings: Sequence[Ending]) -> tuple[str, ...]:
     """Record decisions, queue allowed runs, tell the sessions, mend every shown prompt.
 
-    Call it only for rows that this transaction's guarded statement has just ended.
+    Call it only for rows that this transaction's guarded statement has just ended. Returns the ids
+    of all that ended, those that shared the end of another behind them.
     """
     if not endings:
-        return
+        return ()
     now = max(ending.at_ms for ending in endings)
     # Before any session's row is locked: whoever answers a follower locks in that order as well.
     endings = [*endings, *_share(conn, endings, now)]
@@ -95,6 +96,7 @@ def conclude(conn: Connection, endings: Sequence[Ending]) -> None:
     events.append(conn, [_denied(end) for end in endings if end.reason is not None], now)
     surfaces.settle(conn, [ending.id for ending in endings], now)
     note(conn, DEADLINE)
+    return tuple(ending.id for ending in endings)
 
 
 def _share(conn: Connection, endings: Sequence[Ending], now: int) -> list[Ending]:

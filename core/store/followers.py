@@ -25,7 +25,7 @@ from core.store.delivery import Clock, clock_of
 from core.store.drafts import ApprovalDraft, PromptDraft
 from core.store.notes import DEADLINE, note, note_approval
 from core.store.queue import enqueue_prompts
-from core.store.tables import HAS_LEADER, IS_PENDING, approvals, questions
+from core.store.tables import HAS_LEADER, IS_PENDING, approvals, decisions, questions
 
 _MS = approvals.c.deadline_ms.type
 _LEADER = (
@@ -94,6 +94,19 @@ _REJOIN = (
         delivered_ms=bindparam("p_delivered", type_=_MS),
     )
 )
+_leading, _own = decisions.alias("leading"), decisions.alias("own")
+_ENDED_WITH = (
+    select(approvals.c.id)
+    .join(_leading, _leading.c.approval_id == approvals.c.behind)
+    .join(_own, _own.c.approval_id == approvals.c.id)
+    .where(
+        HAS_LEADER,
+        approvals.c.behind == bindparam("p_id"),
+        _own.c.at_ms == _leading.c.at_ms,
+        _own.c.state == _leading.c.state,
+    )
+    .order_by(approvals.c.created_ms, approvals.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,11 @@ def leader_of(conn: Connection, draft: ApprovalDraft, now: int) -> Leader | None
     if row is None:
         return None
     return Leader(ApprovalId(row.id), _waiting(row.deadline_ms, row.delivered_ms, row.timeout_ms))
+
+
+def ended_with(conn: Connection, approval_id: ApprovalId) -> tuple[ApprovalId, ...]:
+    """Return the identical questions that ended by the same decision as this one."""
+    return tuple(map(ApprovalId, conn.execute(_ENDED_WITH, {"p_id": approval_id}).scalars()))
 
 
 def waiting_behind(conn: Connection, ids: Sequence[str]) -> Sequence[RowMapping]:

@@ -296,8 +296,8 @@ Index(
 Index(
     "approvals_behind",
     approvals.c.behind,
-    sqlite_where=text("state = 'pending' AND behind IS NOT NULL"),
-    postgresql_where=text("state = 'pending' AND behind IS NOT NULL"),
+    sqlite_where=text("behind IS NOT NULL"),
+    postgresql_where=text("behind IS NOT NULL"),
 )
 _partial("decisions_owed", decisions.c.at_ms, "owed = 1")
 _partial("runs_open", runs.c.created_ms, "state IN ('queued', 'started')")

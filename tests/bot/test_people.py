@@ -6,12 +6,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.inbox import GateInbox
+from bot.delivery import Delivery
+from bot.inbox import GateInbox, inbox_of
 from bot.outbox import Outbox
 from channels.base import Inbound, Reply, Tone
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, BareReply, Help, Malformed, PendingList
 from channels.memory import MemoryChannel
+from core.approvals.approvers import Approvers
+from core.approvals.listing import Listing
 from core.errors import ChannelError
 from core.gate import Gate
 from core.model.approval import ApprovalReply, ApprovalState
@@ -42,11 +45,16 @@ class Flaky(MemoryChannel):
 
 
 @asynccontextmanager
-async def sending(gate: Gate, channel: MemoryChannel) -> AsyncIterator[GateInbox]:
+async def sending(
+    gate: Gate, channel: MemoryChannel, *, threaded: bool = False
+) -> AsyncIterator[GateInbox]:
     """Run the outbox over one channel."""
-    inbox = GateInbox(gate, gate.store)
+    people = Approvers({"memory": frozenset({"ana"})})
+    inbox = inbox_of(gate, people, Listing({"memory": frozenset({"ana"})}), elevated=True)
     await channel.start(inbox)
-    task = asyncio.create_task(Outbox(gate.store, {"memory": channel}).run())
+    channels = {"memory": channel}
+    outbox_ = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
+    task = asyncio.create_task(outbox_.run())
     try:
         yield inbox
     finally:

@@ -12,7 +12,6 @@ from channels.commands import (
     BareReply,
     Command,
     Elevated,
-    ElevatedMode,
     Help,
     HistoryList,
     Malformed,
@@ -27,7 +26,7 @@ from channels.commands import (
 from channels.grammar import parse
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
-from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity
 
 ONCE, ALWAYS, DENY = ApprovalReply
 CODE = "7k3f9q"
@@ -250,8 +249,8 @@ def test_values_that_are_no_values_are_told(text: str) -> None:
             SetExec(ExecOverrides(ExecHost.GATEWAY, ExecSecurity.ALLOWLIST, ExecAsk.ALWAYS)),
         ),
         ("/exec node=build-1", SetExec(ExecOverrides(node="build-1"))),
-        ("/elevated on", Elevated(ElevatedMode.ON)),
-        ("/elev off", Elevated(ElevatedMode.OFF)),
+        ("/elevated on", Elevated(Elevation.ON)),
+        ("/elev off", Elevated(Elevation.OFF)),
         ("/pair 7K3F9QAB", Pair("7k3f9qab")),
     ],
 )

@@ -140,7 +140,9 @@ class SlackServer:
 
     async def _respond(self, request: web.Request) -> web.Response:
         token, body = request.match_info["token"], await request.json()
+        fault = self.faults.strike("respond")
         try:
+            await _refuse_or_delay(fault)
             self.state.answers.take(token, body, self.state.new_ts())
         except Refusal as refusal:
             status = refusal.status if refusal.status != _OK else _BAD

@@ -30,7 +30,8 @@ def call(state: SlackState, name: str, token: str, arguments: Json, *, as_json: 
         raise Refusal("invalid_auth" if token else "not_authed")
     if method.scope and method.scope not in state.scopes:
         raise Refusal("missing_scope", needed=method.scope, provided=",".join(sorted(state.scopes)))
-    if unknown := arguments.keys() - method.arguments:
+    # The library adds the team to each call of a listener's client.
+    if unknown := arguments.keys() - method.arguments - {"team_id"}:
         raise Refusal("invalid_arguments", unknown=sorted(unknown))
     if method.as_json and not as_json:
         raise Refusal("invalid_post_type")
@@ -155,7 +156,7 @@ _KEPT = ("text", "blocks", "metadata", "thread_ts", "mrkdwn", "parse", "link_nam
 _POSTED = _LAYOUT | {"channel", "thread_ts", "mrkdwn", "metadata", "unfurl_links", "unfurl_media"}
 
 METHODS: dict[str, Method] = {
-    "auth.test": Method(_auth_test, "", frozenset({"team_id"})),
+    "auth.test": Method(_auth_test, "", frozenset()),
     "apps.connections.open": Method(lambda *_: {}, "", frozenset({"token"})),
     "chat.postMessage": Method(_post, "chat:write", frozenset(_POSTED), as_json=True),
     "chat.update": Method(
@@ -179,7 +180,7 @@ METHODS: dict[str, Method] = {
     "usergroups.users.list": Method(
         _group,
         "usergroups:read",
-        frozenset({"usergroup", "include_disabled", "team_id"}),
+        frozenset({"usergroup", "include_disabled"}),
         per_minute=_TIER_2,
     ),
 }

@@ -41,7 +41,8 @@ class TelegramState:
     """One bot's world; ids grow over its whole life.
 
     ``local`` is a Bot API server of one's own, which delivers to any address. ``forums`` are the
-    groups with topics: chat to topic to title.
+    groups with topics: chat to topic to title. ``kinds`` are chats of a type that their id does
+    not tell.
     """
 
     token: str = "123456789:AAtest-token-of-the-local-bot-api-01"
@@ -55,6 +56,7 @@ class TelegramState:
     presses: dict[str, Press] = field(default_factory=dict)
     allowed: list[str] = field(default_factory=lambda: ["message", "callback_query"])
     commands: list[Json] = field(default_factory=list)
+    kinds: dict[int, str] = field(default_factory=dict)
     forums: dict[int, dict[int, str]] = field(default_factory=dict)
     webhook: Webhook = field(default_factory=Webhook)
     rates: Rates = field(default_factory=Rates)
@@ -87,6 +89,8 @@ class TelegramState:
 
     def chat(self, chat_id: int) -> Json:
         """Return a chat as messages carry it."""
+        if chat_id in self.kinds:
+            return {"id": chat_id, "type": self.kinds[chat_id], "title": "Operations"}
         if chat_id < 0:
             forum = {"is_forum": True} if chat_id in self.forums else {}
             return {"id": chat_id, "type": "supergroup", "title": "Operations", **forum}

@@ -10,8 +10,14 @@ from aiohttp import ClientSession, ClientWebSocketResponse
 
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_gateway import GUILD_MESSAGES, MESSAGE_CONTENT
-from tests.emulators.discord_rules import Refusal, check_message, inside_code, markup
-from tests.emulators.discord_state import BOT, CHANNEL, Json
+from tests.emulators.discord_objects import BOT, CHANNEL, GUILD, THREAD, Json
+from tests.emulators.discord_rules import (
+    Refusal,
+    check_commands,
+    check_message,
+    inside_code,
+    markup,
+)
 from tests.emulators.faults import Fault, FaultKind
 
 _POST = f"/channels/{CHANNEL}/messages"
@@ -119,6 +125,87 @@ async def test_an_interaction_is_answered_once_in_time_and_only_with_its_token()
     assert late.late
 
 
+async def test_only_a_press_can_change_the_message_that_was_pressed() -> None:
+    """Type 7 edits the pressed message, a private one too; a slash command has none to edit."""
+    button: Json = {"type": 2, "style": 2, "label": "Go", "custom_id": "a"}
+    shown = {"content": "x", "components": [{"type": 1, "components": [button]}], "flags": 64}
+    async with DiscordServer() as server:
+        typed = await server.interact(CHANNEL, 42, 2, {"data": {}})
+        path = f"/interactions/{typed.id}/{typed.token}/callback"
+        _, refused, _ = await _call(server, "POST", path, {"type": 7, "data": {"content": "y"}})
+        await _call(server, "POST", path, {"type": 4, "data": shown})
+        with pytest.raises(LookupError):
+            await server.choose(66, "Go")
+        pressed = await server.choose(42, "Go")
+        path = f"/interactions/{pressed.id}/{pressed.token}/callback"
+        done = {"type": 7, "data": {"content": "y", "components": []}}
+        status, _, _ = await _call(server, "POST", path, done)
+
+    assert (refused["code"], status) == (50035, 200)
+    assert pressed.payload["message"]["flags"] == 64
+    assert typed.notes == ["y"]
+    assert typed.replies[0]["components"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({}, 200, None),
+        ({"name": ""}, 400, 50035),
+        ({"name": "n" * 101}, 400, 50035),
+        ({"type": 0}, 400, 50035),
+        ({"auto_archive_duration": 61}, 400, 50035),
+    ],
+)
+async def test_threads_that_discord_refuses(change: Json, status: int, code: int | None) -> None:
+    """Names of 1 to 100 units, known types and durations."""
+    body = {"name": "session", "type": 11, "auto_archive_duration": 60, **change}
+    async with DiscordServer() as server:
+        got, answer, _ = await _call(server, "POST", f"/channels/{CHANNEL}/threads", body)
+        inside = await _call(server, "POST", f"/channels/{THREAD}/threads", body | {"name": "n"})
+
+    assert (got, answer.get("code")) == (status, code)
+    assert inside[1]["code"] in (50024, 50035)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"type": 3, "name": "Big", "description": "x"},
+        {"type": 3, "name": "a", "description": "x" * 101},
+        {"type": 3, "name": "a", "description": "x", "max_value": 5},
+        {"type": 4, "name": "a", "description": "x", "max_length": 5},
+        {"type": 3, "name": "a", "description": "x", "max_length": 6001},
+        {"type": 3, "name": "a", "description": "x", "choices": [{"name": "", "value": "v"}]},
+        {"type": 3, "name": "a", "description": "x", "hint": "y"},
+        {"type": 99, "name": "a", "description": "x"},
+    ],
+)
+def test_commands_that_discord_refuses(option: Json) -> None:
+    """Names, descriptions, bounds of the right type, choices with names, known fields."""
+    command = {"name": "run", "description": "x", "type": 1}
+    good = {"type": 3, "name": "a", "description": "x", "max_length": 6000}
+    check_commands([{**command, "options": [good]}])
+
+    with pytest.raises(Refusal):
+        check_commands([{**command, "options": [option]}])
+    with pytest.raises(Refusal):
+        check_commands([command, command])
+
+
+async def test_people_and_servers_are_looked_up() -> None:
+    """A user, a server with its roles, and the refusals for those that are not there."""
+    async with DiscordServer() as server:
+        server.state.nobody.add(404)
+        _, ana, _ = await _call(server, "GET", "/users/42")
+        _, nobody, _ = await _call(server, "GET", "/users/404")
+        _, guild, _ = await _call(server, "GET", f"/guilds/{GUILD}")
+        _, other, _ = await _call(server, "GET", "/guilds/5")
+
+    assert (ana["id"], nobody["code"], other["code"]) == ("42", 10013, 10004)
+    assert [role["name"] for role in guild["roles"]] == ["@everyone", "deployers"]
+
+
 async def _hello(session: ClientSession, server: DiscordServer) -> ClientWebSocketResponse:
     socket = await session.ws_connect(server.gateway.url)
     assert (await socket.receive_json())["op"] == 10
@@ -203,6 +290,9 @@ async def test_it_runs_as_a_process_of_its_own() -> None:
             assert answer.status == 200
         async with session.post(base + "messages", json={"channel": CHANNEL}) as answer:
             assert [one["content"] for one in await answer.json()] == ["hello"]
+        choice = {"user": 42, "label": "Always"}
+        async with session.post(base + "choose", json=choice) as answer:
+            assert answer.status == 500  # nothing that was said offers it
         async with session.post(base + "sessions", json={}) as answer:
             assert await answer.json() == {"live": 0, "identifies": 0, "resumes": 0}
         async with session.post(base + "nothing", json={}) as answer:

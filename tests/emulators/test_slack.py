@@ -241,6 +241,69 @@ async def test_an_answer_address_is_good_for_five_uses(server: SlackServer, bot:
     assert statuses == [200] * 5 + [404]
 
 
+async def test_a_press_on_a_private_reply_is_known_by_its_container(
+    server: SlackServer, bot: Bot
+) -> None:
+    """It is not sent along; its answer takes its place, and may delete it."""
+    alone = {"channel": CHANNEL, "user": ANA, "text": "x"}
+    await bot.call("chat.postEphemeral", **alone, blocks=[actions()])
+    press = await server.people.press_choice(ANA, "x")
+    (note,) = server.state.whispers
+    assert "message" not in press.payload
+    assert press.payload["container"]["is_ephemeral"]
+    assert press.payload["container"]["message_ts"] == note["message_ts"]
+    with pytest.raises(LookupError):
+        await server.people.press_choice("U0BOB0001", "x")
+
+    async def respond(**body: object) -> int:
+        async with bot.session.post(press.payload["response_url"], json=body) as answer:
+            return answer.status
+
+    assert await respond(replace_original=True, colour="red") == 400
+    assert await respond(replace_original=True, text="y", blocks=[section("x" * 3001)]) == 400
+    assert await respond(replace_original=True, text="y", blocks=[section("y")]) == 200
+    assert server.state.whispers == [note]
+    assert note["blocks"] == [section("y")]
+    assert await respond(delete_original=True) == 200
+    assert server.state.whispers == []
+
+
+async def test_a_command_has_no_message_to_replace(server: SlackServer, bot: Bot) -> None:
+    """Only what was pressed can be replaced."""
+    command = await server.people.slash(CHANNEL, ANA, "/pending")
+    body = {"replace_original": True, "text": "x"}
+    async with bot.session.post(command.payload["response_url"], json=body) as answer:
+        assert answer.status == 404
+
+
+async def test_members_and_user_groups_can_be_looked_up(server: SlackServer, bot: Bot) -> None:
+    """With their scopes, and only those that there are; each answer names the scopes."""
+    server.state.deactivated.add("U0BOB0001")
+    assert not (await bot.call("users.info", user=ANA))["user"]["deleted"]
+    assert (await bot.call("users.info", user="U0BOB0001"))["user"]["deleted"]
+    assert (await bot.call("users.info", user="U0NOBODY1"))["error"] == "user_not_found"
+    group = await bot.call("usergroups.users.list", usergroup="S0LEADS01")
+    assert group["users"] == ["U0BOB0001"]
+    unknown = await bot.call("usergroups.users.list", usergroup="S0GONE001")
+    assert unknown["error"] == "no_such_subteam"
+    server.state.scopes -= {"users:read", "usergroups:read"}
+    for method in ("users.info", "usergroups.users.list"):
+        assert (await bot.call(method))["error"] == "missing_scope"
+
+
+async def test_a_methods_tier_is_kept(bot: Bot) -> None:
+    """Twenty lookups a minute over the whole workspace; the next is told how long to wait."""
+    answers = [await bot.call("usergroups.users.list", usergroup="S0LEADS01") for _ in range(21)]
+    assert [answer["ok"] for answer in answers] == [True] * 20 + [False]
+    assert (answers[-1]["error"], answers[-1]["status"]) == ("ratelimited", 429)
+
+
+async def test_a_typed_address_comes_as_a_link(server: SlackServer) -> None:
+    """Slack makes a link of it, with its ampersands as entities."""
+    kept = server.state.typed(CHANNEL, ANA, "see http://a.example/?x=1&y <b>")["text"]
+    assert kept == "see <http://a.example/?x=1&amp;y> &lt;b&gt;"
+
+
 async def test_faults_strike_in_order(server: SlackServer, bot: Bot) -> None:
     """A status, a wait, and a message that is taken while its answer is lost."""
     server.faults.add(Fault(FaultKind.STATUS, "auth.test", 503))
@@ -271,17 +334,22 @@ async def test_it_runs_as_a_process_and_is_played_from_outside() -> None:
                     return await answer.json()
 
             slash = await control("slash", channel=CHANNEL, user=ANA, line="/pending")
+            bearer = {"Authorization": f"Bearer {told['botToken']}"}
+            alone = {"channel": CHANNEL, "user": ANA, "text": "x", "blocks": [actions()]}
+            await session.post(f"{base}/api/chat.postEphemeral", json=alone, headers=bearer)
+            chosen = await control("press_choice", user=ANA, label="x")
+            await control("group", group="S0LEADS01", members=[ANA])
             await control("say", channel=CHANNEL, user=ANA, text="hello")
             await control("fault", kind="status", method="auth.test", status=500)
             (message,) = await control("messages", channel=CHANNEL)
-            headers = {"Authorization": f"Bearer {told['botToken']}"}
-            async with session.post(f"{base}/api/auth.test", headers=headers) as answer:
+            async with session.post(f"{base}/api/auth.test", headers=bearer) as answer:
                 assert answer.status == 500
-            ((method, _, error),) = await control("calls")
+            method, _, error = (await control("calls"))[-1]
     finally:
         process.terminate()
         await process.wait()
 
     assert slash["failed"]
+    assert (chosen["kind"], chosen["failed"]) == ("interactive", True)
     assert message["text"] == "hello"
     assert (method, error) == ("auth.test", "internal_error")

@@ -17,7 +17,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
-from core.model.command import Connector, ErrorTo, OpenWord, PartKind, Reading, Routing, Unreadable
+from core.model.command import (
+    Connector,
+    ErrorTo,
+    OpenWord,
+    PartKind,
+    Reading,
+    Routing,
+    Unreadable,
+    WordPart,
+)
 from core.policy import second_reader, shell, syntax
 from core.runner.expand import ExpandedCommand, ExpandedLine, NoFolder, expand
 from tests.faults.shell_lines import draw_line
@@ -218,8 +227,23 @@ def line_breaks_as_blanks(line: str) -> Reading | Unreadable:
 
 def globs_quoted_too(line: str) -> Reading | Unreadable:
     """Read soundly, but glob what was in quotes as well."""
-    reading = shell.read(line.replace("'*'", "*"))
-    return reading if "'*'" in line else Unreadable("R5", "nothing quoted")
+    reading = shell.read(line)
+    if isinstance(reading, Unreadable):
+        return reading
+    argvs = tuple((words[0], *map(_globbed, words[1:])) for words in reading.argvs)
+    return replace(reading, argvs=argvs)
+
+
+def _globbed(word: str | OpenWord) -> str | OpenWord:
+    if isinstance(word, OpenWord) or "*" not in word:
+        return word
+    before, _, after = word.partition("*")
+    parts = (
+        WordPart(PartKind.LITERAL, before),
+        WordPart(PartKind.GLOB, "*"),
+        WordPart(PartKind.LITERAL, after),
+    )
+    return OpenWord(tuple(part for part in parts if part.text))
 
 
 def expand_forgetting_the_dash(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
@@ -333,13 +357,13 @@ def test_the_recorder_sees_what_a_shell_executes(runs: ShellRuns) -> None:
     assert isinstance(expanded, ExpandedLine)
     assert runs.runnable(expanded)
     for path in ("bash", "dash"):
-        line = "ls 'a' || cd sub && rg \"\" 2>&1 </dev/null | x"
+        line = "ls 'a' || cd sub && rg \"\" 2>&1 </dev/null | ls x"
         ran = sorted(runs.execute([f"/bin/{path}", "-c", line]))
         inside = str(runs.cwd / "sub")
         assert ran == [
             Ran(("ls", "a"), str(runs.cwd), ("input", "output", "error")),
+            Ran(("ls", "x"), inside, ("pipe", "output", "error")),
             Ran(("rg", ""), inside, ("null", "pipe", "pipe")),
-            Ran(("x",), inside, ("pipe", "output", "error")),
         ]
     assert not list(runs.check("ls a || rg", reading, expanded))
     assert list(runs.check("ls a; rg", reading, replace(expanded, connectors=(Connector.AND,))))

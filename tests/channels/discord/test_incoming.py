@@ -11,7 +11,6 @@ from channels.commands import (
     BareReply,
     Command,
     Elevated,
-    ElevatedMode,
     Help,
     HistoryList,
     Malformed,
@@ -25,7 +24,7 @@ from channels.commands import (
 from core.model.approval import HALF_HOUR, ApprovalReply
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, Target
-from core.model.policy import ExecAsk, ExecHost
+from core.model.policy import Elevation, ExecAsk, ExecHost
 from tests.channels.discord.world import ANA, EVE, DiscordWorld, channel_for
 from tests.contracts.channel_examples import approval
 from tests.contracts.channel_world import RecordingInbox
@@ -81,7 +80,7 @@ class TestSlash:
                 {"node": "build-1", "host": "node", "ask": "always"},
                 SetExec(ExecOverrides(host=ExecHost.NODE, ask=ExecAsk.ALWAYS, node="build-1")),
             ),
-            ("elevated", {"mode": "off"}, Elevated(ElevatedMode.OFF)),
+            ("elevated", {"mode": "off"}, Elevated(Elevation.OFF)),
             ("pair", {"code": "7k3f9q01"}, Pair("7k3f9q01")),
             ("help", {}, Help()),
         ],

@@ -100,6 +100,38 @@ async def test_a_burst_never_breaks_slacks_rate(world: SlackWorld, inbox: Record
     assert [one.error for one in world.server.calls if one.error] == []
 
 
+async def test_an_edit_never_waits_behind_prompts(world: SlackWorld, inbox: RecordingInbox) -> None:
+    """While a channel's messages queue for seconds, a decision is shown at once."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    notice = NoticeCard(redact("Half time passed"))
+    queue = [asyncio.create_task(world.channel.notify(world.target, notice)) for _ in range(5)]
+    await asyncio.sleep(0)
+    started = time.monotonic()
+    final = build_outcome(approval(resolution=resolved()))
+    await world.channel.update(world.target, message, final)
+    took = time.monotonic() - started
+    await asyncio.gather(*queue)
+    await world.channel.stop()
+
+    assert took < 0.5
+
+
+async def test_edits_keep_to_slacks_rate(world: SlackWorld, inbox: RecordingInbox) -> None:
+    """Ten at once, then 40 a minute: what is far away is the outbox's, and none is refused."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    final = build_outcome(approval(resolution=resolved()))
+    edits = (world.channel.update(world.target, message, final) for _ in range(15))
+    ended = await asyncio.gather(*edits, return_exceptions=True)
+    await world.channel.stop()
+
+    late = [one for one in ended if isinstance(one, ChannelError)]
+    assert (world.server.count("chat.update"), len(late)) == (13, 2)
+    assert all((one.retry_after_ms or 0) > 5_000 for one in late)
+    assert [one.error for one in world.server.calls if one.error] == []
+
+
 @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.LOSE])
 async def test_an_edit_that_was_not_confirmed_is_for_later(
     world: SlackWorld, inbox: RecordingInbox, kind: FaultKind

@@ -23,6 +23,7 @@ from tests.channels.slack.world import (
 )
 from tests.contracts.channel_examples import ID, approval
 from tests.contracts.channel_world import BROKEN_STORE
+from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import seen
 
 ALWAYS = ApprovalReply.ALLOW_ALWAYS
@@ -164,6 +165,20 @@ async def test_a_choice_that_cannot_be_stored_yet_is_kept(world: SlackWorld) -> 
 
     assert len(world.server.state.whispers) == 1
     assert inbox.got[-1].command == CHOICES["Always"]
+
+
+async def test_an_answer_that_cannot_replace_the_choices_comes_beside_them(
+    world: SlackWorld,
+) -> None:
+    """Slack no longer takes the address: the member is told all the same."""
+    await world.channel.start(ChoosingInbox())
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    world.server.faults.add(Fault(FaultKind.STATUS, "respond", 404))
+    await world.choose(message, "Always")
+    await world.told("Allowed always: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert [bool(found) for found in world.offered()] == [True, False]
 
 
 async def test_a_slash_command_can_be_answered_with_choices(world: SlackWorld) -> None:

@@ -3,6 +3,7 @@
 import re
 import shlex
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from core.approvals.rendering import (
     show_argv,
     show_command,
 )
-from core.model.command import Connector
+from core.model.command import Connector, ErrorTo, PinnedDirectory, Routing
 from tests.contracts.channel_examples import plan
 
 _ANY = st.text(st.characters(exclude_categories=()), max_size=60)
@@ -175,3 +176,21 @@ def test_values_with_braces_are_safe_in_phrases() -> None:
     """A value is never read as a format."""
     assert phrase("by {}", redact("{0.text}")).text == "by {0.text}"
     assert join(", ", (redact("a"), redact("b"))).text == "a, b"
+
+
+def test_what_was_expanded_stands_beside_what_was_asked() -> None:
+    """Folders and redirections are shown, and an argument cannot pass for either."""
+    of = replace(plan(("ls", "a b", "(in /x)", "2>&1")), text="cd src && ls * 2>&1\n")
+    moved = replace(
+        of.commands[0],
+        cwd=PinnedDirectory("/w/src", 1, 1),
+        routing=Routing(error=ErrorTo.OUTPUT),
+    )
+
+    lines = command_text(replace(of, commands=(moved,))).text.split("\n")
+
+    assert lines == [
+        "1. ls 'a b' '(in /x)' '2>&1' 2>&1   (in /w/src)",
+        "asked as: cd src && ls * 2>&1\u23ce",
+        "   \u2506 ",
+    ]

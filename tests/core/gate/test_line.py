@@ -239,7 +239,7 @@ async def test_expiry_denies_and_a_late_answer_learns_it(tmp_path: Path) -> None
     assert late.outcome is AnswerOutcome.ALREADY_ENDED
     assert "expired" in late.sentence
     assert isinstance(result, Denied)
-    assert DenialReason.APPROVAL_TIMEOUT is result.reason
+    assert DenialReason.UNDELIVERED is result.reason  # no outbox runs here
 
 
 async def test_withdrawn_question_ends(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ HOSTILE = """-o out --output=out --output out -exec id ; -delete -fprint -i --in
 -x --exec --to-command=id -I --use-compress-program=id --compress-program=id -w -W -f x -s now
 --ext-diff --textconv -O -Oid --paginate -p -c core.pager=id -C . -r -k -d -z -R -- - input sub
 a.tar repo branch tag new config a.b c stash drop reflog expire --all remote add""".split()  # noqa: SIM905 - a word list is easier to read than a column
-STUB = "#!/bin/sh\n: > \"$CANARY\"\n"
+STUB = '#!/bin/sh\n: > "$CANARY"\n'
 
 
 def programs() -> list[str]:
@@ -100,7 +100,7 @@ def trace(folder: Path, name: str, arguments: list[str]) -> str | None:
 
 
 def set_up(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Make a repository with a commit, a branch and an archive, and programs that betray a start."""
+    """Make a repository with a commit and an archive, and programs that betray their start."""
     work, stubs = folder / "work", folder / "bin"
     stubs.mkdir(parents=True)
     for stub in ("id", "x", "touch", "pager", "vi", "editor"):

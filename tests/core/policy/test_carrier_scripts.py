@@ -134,9 +134,58 @@ PIECES = st.sampled_from(
     [*"epPwWrRdDgGhHnNlq;{}!$,/|#\n 1~:bty=sMI\\[]", "s/a/b/", "canary", "touch canary", "/a/"]
 )
 TOKENS = st.sampled_from(
-    """{ } ( ) [ ] ; , / | || > >> < ~ ! = == + - $ 1 x print printf getline system( "canary"
-    "touch canary" "sh" BEGIN END if( else for in /a/ " ' # length NR close( |& && \\ regex""".split()  # noqa: SIM905 - a word list is easier to read than a column
-    + ["\n", " ", 'system("touch canary")', 'print > "canary"', '| "sh"']
+    [
+        *[
+            "{",
+            "}",
+            "(",
+            ")",
+            "[",
+            "]",
+            ";",
+            ",",
+            "/",
+            "|",
+            "||",
+            ">",
+            ">>",
+            "<",
+            "~",
+            "!",
+            "=",
+            "==",
+            "+",
+            "-",
+            "$",
+            "1",
+            "x",
+            "print",
+            "printf",
+            "getline",
+            "system(",
+            '"canary"',
+            '"touch',
+            'canary"',
+            '"sh"',
+            "BEGIN",
+            "END",
+            "if(",
+            "else",
+            "for",
+            "in",
+            "/a/",
+            '"',
+            "'",
+            "#",
+            "length",
+            "NR",
+            "close(",
+            "|&",
+            "&&",
+            "\\",
+        ],
+        *("\n", " ", 'system("touch canary")', 'print > "canary"', '| "sh"'),
+    ]
 )
 AWKS = [path for name in ("mawk", "gawk", "original-awk") if (path := shutil.which(name))]
 

@@ -176,7 +176,8 @@ def test_unknown_effects_are_none(line: str) -> None:
 def test_what_passes_only_reads() -> None:
     """No profile calls anything harmless that writes or runs others."""
     reading = {name: carrier_profile(name).reading for name in profiled()}
-    assert {name for name, found in reading.items() if found & {Effect.WRITES, Effect.RUNS}} == set()
+    harm = {Effect.WRITES, Effect.RUNS}
+    assert {name for name, found in reading.items() if found & harm} == set()
     reaching = {name for name, found in reading.items() if Effect.NETWORK in found}
     assert reaching == {"gh", "helm", "kubectl"}
 

@@ -7,14 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.command import Connector, Reading, Unreadable
+from core.model.command import (
+    UNROUTED,
+    Connector,
+    ErrorTo,
+    OpenWord,
+    PartKind,
+    Reading,
+    Routing,
+    Unreadable,
+    Word,
+    WordPart,
+)
 from core.policy import shell
 from core.policy.shell import read
 
 PIPE, AND, OR, THEN = Connector.PIPE, Connector.AND, Connector.OR, Connector.THEN
 
 
-def words(line: str) -> tuple[str, ...]:
+def words(line: str) -> tuple[Word, ...]:
     """Read a line of one command and return its vector."""
     reading = read(line)
     assert isinstance(reading, Reading), reading
@@ -56,6 +67,94 @@ def test_plain_words_are_read(line: str, argv: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("a\nb", "a; b"),
+        ("\n a\n\n b\n", "a; b"),
+        ("a;\nb;\n", "a; b"),
+        ("a &&\n b |\n c ||\n\td", "a && b | c || d"),
+        ("# c\na # d\n# it's; rm\nb", "a; b"),
+        ("a;# c\nb", "a; b"),
+        ("a && # c\nb", "a && b"),
+        ("a 'x\ny'\nb", "a 'x\ny'; b"),
+    ],
+)
+def test_line_breaks_and_comments_are_read(line: str, same: str) -> None:
+    """A line break ends a command, is a blank after a connector, and ends a comment."""
+    assert isinstance(read(line), Reading)
+    assert read(line) == read(same)
+
+
+@pytest.mark.parametrize(
+    ("redirections", "routing"),
+    [
+        ("2>&1", Routing(error=ErrorTo.OUTPUT)),
+        (">/dev/null", Routing(null_output=True)),
+        ("2> /dev/null", Routing(error=ErrorTo.NULL)),
+        ("&>/dev/null", Routing(null_output=True, error=ErrorTo.NULL)),
+        (">/dev/null 2>&1", Routing(null_output=True, error=ErrorTo.NULL)),
+        ("2>&1 >/dev/null", Routing(null_output=True, error=ErrorTo.OUTPUT)),
+        ("</dev/null", Routing(null_input=True)),
+        ("2>/dev/null 2>&1 </dev/null", Routing(null_input=True, error=ErrorTo.OUTPUT)),
+    ],
+)
+def test_redirections_are_followed_in_their_order(redirections: str, routing: Routing) -> None:
+    """Each is taken from left to right, and belongs to the command before it."""
+    assert read(f"a | b {redirections} && c") == Reading(
+        (("a",), ("b",), ("c",)), (PIPE, AND), (UNROUTED, routing, UNROUTED)
+    )
+    assert read(f"a {redirections}\n") == Reading((("a",),), (), (routing,))
+
+
+def part(kind: PartKind, text: str) -> WordPart:
+    """Return one part of a word."""
+    return WordPart(kind, text)
+
+
+LITERAL, GLOB, TILDE = PartKind.LITERAL, PartKind.GLOB, PartKind.TILDE
+VALUE, QUOTED = PartKind.VALUE, PartKind.QUOTED_VALUE
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("~", [part(TILDE, "~")]),
+        ("~/'a b'", [part(TILDE, "~"), part(LITERAL, "/a b")]),
+        ("$HOME/x", [part(VALUE, "HOME"), part(LITERAL, "/x")]),
+        ('"a $PWD"b', [part(LITERAL, "a "), part(QUOTED, "PWD"), part(LITERAL, "b")]),
+        (r'"\$HOME$HOME"', [part(LITERAL, "$HOME"), part(QUOTED, "HOME")]),
+        ("a''*[b_1]?", [part(LITERAL, "a"), *(part(GLOB, glob) for glob in ("*", "[b_1]", "?"))]),
+        ("'*'*", [part(LITERAL, "*"), part(GLOB, "*")]),
+    ],
+)
+def test_expansions_are_kept_apart_from_text(word: str, parts: list[WordPart]) -> None:
+    """What is to be expanded is told from the same characters in quotes."""
+    assert words(f"ls {word}") == ("ls", OpenWord(tuple(parts)))
+
+
+@pytest.mark.parametrize(
+    "line", ["ls '*' \\* \"?\" '[a]'", "ls '~' \"~\" a~ \\~", "ls '$HOME' \\$HOME"]
+)
+def test_quotes_keep_expansions_from_happening(line: str) -> None:
+    """A quoted or escaped character stands for itself."""
+    assert all(isinstance(word, str) for word in words(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("cd a && ls", "cd a; ls", "cd a\nls", "x; cd a && ls; y", "x && cd a && y | z"),
+        *("cd ~/x && ls", 'cd "$HOME/a b" && ls', "cd a && cd b && ls", "cd a && x || y"),
+    ],
+)
+def test_cd_is_read_where_it_is_certain(line: str) -> None:
+    """A step stays in the reading, so that people are shown it as it was written."""
+    reading = read(line)
+    assert isinstance(reading, Reading)
+    assert "cd" in {argv[0] for argv in reading.argvs}
+
+
+@pytest.mark.parametrize(
     ("line", "connectors"),
     [
         ("a | b", [PIPE]),
@@ -85,8 +184,9 @@ def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) ->
         ("ls | ;", "R2", "connector"),
         ("ls 'a", "R2", "single quote"),
         ('ls "a', "R2", "double quote"),
-        ("ls\nrm", "R1", "line break"),
-        ("ls\n", "R1", "line break"),
+        ("ls\n&& rm", "R2", "connector"),
+        ("ls\n;rm", "R2", "connector"),
+        ("ls\n\r\nrm", "R1", "U+000D"),
         ("ls a\rb", "R1", "U+000D"),
         ("ls 'a\0b'", "R1", "U+0000"),
         ("ls 'a\x1b[2J'", "R1", "U+001B"),
@@ -104,7 +204,15 @@ def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) ->
         ("ls $x", "R4", "$ expansion"),
         ("ls `x`", "R4", "backquote"),
         ("ls > x", "R4", "redirection"),
-        ("ls 2>/dev/null", "R4", "redirection"),
+        ("ls 2>/dev/zero", "R4", "redirection"),
+        ("ls >/dev/null x", "R4", "last of its command"),
+        (">/dev/null ls", "R4", "redirection"),
+        ("ls | >/dev/null", "R4", "before the program's name"),
+        ("ls >/dev/null/../x", "R4", "redirection"),
+        ("ls >&2", "R4", "redirection"),
+        ("ls 2>&1x", "R4", "redirection"),
+        ("ls x2>/dev/null", "R4", "redirection"),
+        ("ls &>/dev/null &", "R4", "background"),
         ("cat <<E\nx\nE", "R4", "redirection"),
         ("ls &", "R4", "background"),
         ("ls |& rg", "R4", "background"),
@@ -112,18 +220,29 @@ def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) ->
         ("! ls", "R4", "exclamation"),
         ("ls é", "R5", "non-ASCII"),
         ("l\u0455 -la", "R5", "non-ASCII"),
-        ("ls *.py", "R5", "glob"),
-        ("ls a?", "R5", "glob"),
-        ("ls [ab]", "R5", "glob"),
+        ("*.py", "R8", "not certain"),
+        ("a* x", "R8", "not certain"),
+        ("x=$HOME ls", "R8", "not certain"),
+        ("x$HOME", "R8", "not certain"),
+        ("ls [a-b]", "R5", "bracket"),
+        ("ls [!b]", "R5", "bracket"),
+        ("ls a]", "R5", "bracket"),
         ("ls {a,b}", "R5", "brace"),
         ("ls @{a,b}", "R5", "brace"),
         ("ls @{1..3}", "R5", "brace"),
         ("ls a{b}", "R5", "brace"),
-        ("ls ~", "R5", "tilde"),
+        ("ls ~x", "R5", "tilde"),
+        ("ls ~'/x'", "R5", "tilde"),
+        ("ls 'a'~", "R5", "tilde"),
+        ("ls ${HOME}", "R4", "$ expansion"),
+        ("ls $HOMEx", "R4", "$ expansion"),
+        ("ls $OLDPWD", "R4", "$ expansion"),
+        ('ls "$HOMEx"', "R7", "$ expansion"),
         ("ls x=~", "R5", "tilde"),
         ("ls a:~b", "R5", "tilde"),
-        ("ls # x", "R5", "comment"),
-        ("ls #x", "R5", "comment"),
+        ("ls 'a'#x", "R5", "comment"),
+        ("ls # x\\\nrm", "R5", "comment"),
+        ("# x", "R2", "empty"),
         ("ls =curl", "R5", "begins with ="),
         ("ls \\ b", "R3", "backslash"),
         ("ls \\\nb", "R3", "backslash"),
@@ -144,11 +263,27 @@ def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) ->
         ("ls | eval 'x'", "R9", "eval"),
         ("'if' x", "R9", "if"),
         ("cd /tmp", "R9", "cd"),
+        ("cd && ls", "R9", "cd"),
+        ("cd - && ls", "R9", "cd"),
+        ("cd -P x && ls", "R9", "cd"),
+        ("cd a b && ls", "R9", "cd"),
+        ("cd '' && ls", "R9", "cd"),
+        ("cd //x && ls", "R9", "cd"),
+        ("cd a* && ls", "R9", "cd"),
+        ("cd a | ls", "R9", "pipeline"),
+        ("ls | cd a && x", "R9", "pipeline"),
+        ("cd a || ls", "R9", "||"),
+        ("ls || cd a && x", "R9", "||"),
+        ("x && cd a; ls", "R9", "may not be taken"),
+        ("x && cd a && y || z", "R9", "may not be taken"),
+        ("ls; cd a", "R9", "no command after"),
         (". ./x", "R9", "own word ."),
         ("test -v 'a[$(x)]'", "R9", "test"),
         ("test x -a -R y", "R9", "test"),
         ("printf -va x", "R9", "printf"),
         ("kill %1", "R9", "kill"),
+        ("kill *", "R9", "kill"),
+        ("test -v$HOME", "R9", "test"),
     ],
 )
 def test_the_broken_rule_is_named(line: str, rule: str, detail: str) -> None:
@@ -207,7 +342,7 @@ def test_any_text_is_answered(text: str) -> None:
     assert isinstance(answer, Reading | Unreadable)
 
 
-@given(st.text("ls \t\n'\"\\|&;#~^{}@=a0.$é", max_size=14))
+@given(st.text("ls \t\n'\"\\|&;#~^{}@=a0.$é*?[]<>", max_size=14))
 def test_any_syntax_is_answered_alike_twice(text: str) -> None:
     """The reader is a function of its text alone, and a reading is never hollow."""
     answer = read(text)

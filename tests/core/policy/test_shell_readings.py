@@ -7,6 +7,7 @@ import pytest
 
 from core.model.command import Connector, Reading, Unreadable
 from core.policy.shell import read
+from core.runner.expand import ExpandedLine, expand
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 READINGS = json.loads((CORPUS / "shell_readings.json").read_text())
@@ -23,17 +24,31 @@ NEVER_READ = frozenset(
         "redirection",
     ]
 )
+READ_AND_JUDGED = frozenset(
+    [
+        *("ls\ntouch /tmp/gate_canary", "ls -la\n\n\ntouch /tmp/gate_canary"),
+        *("ls # harmless listing\ntouch /tmp/gate_canary # done", "\n\ntouch /tmp/gate_canary"),
+        *("head *", "head .e?v", "head $HOME/.ssh/id_rsa", "chown user *"),
+    ]
+)
+"""Lines that are read, and then asked about for what they run (``test_corpus.py``)."""
 
 
-def ran_when_all_succeed(reading: Reading) -> list[list[str]]:
+def ran_when_all_succeed(line: str) -> list[list[str]] | None:
     """List the vectors that run when each program exits 0, as the corpus was recorded."""
-    ran = [list(reading.argvs[0])]
+    reading = read(line)
+    if isinstance(reading, Unreadable):
+        return None
+    expanded = expand(reading, "/", "/home/u")
+    if not isinstance(expanded, ExpandedLine):
+        return None
+    ran = [list(expanded.commands[0].argv)]
     skipping = False
-    for connector, argv in zip(reading.connectors, reading.argvs[1:], strict=True):
+    for connector, command in zip(expanded.connectors, expanded.commands[1:], strict=True):
         if connector is not Connector.PIPE:
             skipping = connector is Connector.OR
         if not skipping:
-            ran.append(list(argv))
+            ran.append(list(command.argv))
     return ran
 
 
@@ -42,18 +57,17 @@ def test_a_recorded_disagreement_is_refused_or_read_as_both_shells_do(
     entry: dict[str, object],
 ) -> None:
     """A reading must hold what bash and what dash ran; else the line must be unreadable."""
-    answer = read(str(entry["input"]))
-    if isinstance(answer, Reading):
-        ran = ran_when_all_succeed(answer)
+    ran = ran_when_all_succeed(str(entry["input"]))
+    if ran is not None:
         assert ran == entry["bash_argv_lists"]
         assert ran == entry["dash_argv_lists"]
 
 
 def test_the_recorded_disagreements_are_all_here() -> None:
     """The corpus was not emptied, and nearly all of it is refused."""
-    answers = [read(entry["input"]) for entry in READINGS]
+    answers = [ran_when_all_succeed(entry["input"]) for entry in READINGS]
     assert len(answers) >= 70
-    assert sum(isinstance(answer, Unreadable) for answer in answers) >= len(answers) - 4
+    assert answers.count(None) >= len(answers) - 8
 
 
 @pytest.mark.parametrize(
@@ -66,9 +80,20 @@ def test_benign_lines_are_read(line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [e["command"] for e in COMMANDS if e["class"] in NEVER_READ and "command" in e],
+    [
+        e["command"]
+        for e in COMMANDS
+        if e["class"] in NEVER_READ and e.get("command") not in {None, *READ_AND_JUDGED}
+    ],
     ids=repr,
 )
 def test_lines_that_need_a_shell_are_never_read(line: str) -> None:
     """Substitutions, redirections, assignments, builtins and trick bytes stay unreadable."""
     assert isinstance(read(line), Unreadable)
+
+
+@pytest.mark.parametrize("line", sorted(READ_AND_JUDGED), ids=repr)
+def test_lines_that_hide_nothing_are_read(line: str) -> None:
+    """Line breaks, comments and plain expansions show what runs, so policy judges just that."""
+    assert isinstance(read(line), Reading)
+    assert line in {entry.get("command") for entry in COMMANDS}

@@ -32,7 +32,9 @@ class StoreMachine(SendingStore):
     @initialize(target=ids)
     def begin(self) -> Any:
         """Begin with questions, so that every step has something to do."""
-        return multiple(self.ask("s1", 3, True, (GROUP, PAGE)), self.ask("s1", 1, False, (GROUP,)))
+        return multiple(
+            self.ask("s1", 3, True, (GROUP, PAGE), None), self.ask("s1", 1, False, (GROUP,), "same")
+        )
 
     # ---- time
 
@@ -81,20 +83,31 @@ class StoreMachine(SendingStore):
         tens=st.integers(1, 5),
         remind=st.booleans(),
         places=st.sampled_from([(), (GROUP,), (GROUP, PAGE)]),
+        digest=st.sampled_from([None, "same", "same"]),
     )
-    def ask(self, session: str, tens: int, remind: bool, places: tuple[Any, ...]) -> ApprovalId:
+    def ask(
+        self, session: str, tens: int, remind: bool, places: tuple[Any, ...], digest: str | None
+    ) -> ApprovalId:
         """Ask; off the ten-second grid where the clock runs, so that no deadline is a tie."""
-        timeout = tens * 10_000 + (0 if self.exact else 5_000)
+        timeout = tens * 10_000 + (0 if self.exact else 4_000)
         question = draft(
             timeout_ms=timeout,
-            remind_ms=timeout // 2 if remind else None,
+            reminders=(timeout // 2,) if remind else (),
             targets=places,
             session=session,
+            digest=f"{digest}-{session}" if digest else None,
         )
         made = self.db.run(self.approvals.create, question)
         assert made.fresh
-        remind_at = self.world.now + timeout // 2 if remind else None
-        asked = Asked(question.id, session, self.world.now + timeout, remind_at)
+        same = question.plan.digest
+        asked = Asked(question.id, session, timeout, remind, bool(places), same)
+        # Two questions of one moment of a clock that stands still are told apart by their ids.
+        asked.created = (self.world.now, question.id if self.exact else str(self.world.now))
+        leader = self.leader_for(same)
+        if leader is None:
+            self.begin_clock(asked)
+        else:
+            self.follow(asked, leader)
         self.world.asked[question.id] = asked
         return question.id
 
@@ -113,6 +126,7 @@ class StoreMachine(SendingStore):
                 asked,
                 ApprovalState.DENIED if reply is DENY else ApprovalState.ALLOWED,
                 by=key or "z",
+                always=reply is ALWAYS,
             )
             assert (got.repeated, got.won) == (False, won)
             asked.owed |= won and reply is ALWAYS
@@ -134,10 +148,12 @@ class StoreMachine(SendingStore):
     def sweep(self) -> None:
         """Expire what is due: all of it, nothing else."""
         due = [one for one in self.pending() if one.deadline <= self.world.now]
+        behind = [one for leader in due for one in self.behind(leader)]
         ended = self.db.run(self.approvals.expire_due, 100)
-        assert set(ended) == {one.id for one in due}
+        assert set(ended) == {one.id for one in (*due, *behind)}
         for one in ended:
-            self.end(self.world.asked[one], ApprovalState.EXPIRED)
+            if self.world.asked[one].state is ApprovalState.PENDING:
+                self.finish_one(self.world.asked[one], ApprovalState.EXPIRED, None)
 
     @rule()
     def remind(self) -> None:

@@ -41,6 +41,7 @@ class SendingStore(ModelledStore):
         message = f"m{self.count}"
         if item.kind == "prompt":
             self.world.shown[message] = "asked"
+            self.deliver(self.world.asked[item.approval_id])
         elif item.kind == "edit":
             self.world.shown[item.message] = "final"
         self.db.run(self.outbox.sent, item.id, message)

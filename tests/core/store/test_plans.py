@@ -30,6 +30,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "queued": (runs.queued, (10,)),
     "recover": (runs.recover, ("boot",)),
     "create": (approvals.create, (_AGAIN,)),
+    "ended_with": (approvals.ended_with, (_QUESTION.id,)),
     "cancel": (approvals.cancel, (_QUESTION.id, "")),
     "claim": (outbox.claim, (10, 1_000, ("telegram",), (GROUP,))),
     "sent": (outbox.sent, (1, "m")),

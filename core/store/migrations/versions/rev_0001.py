@@ -255,7 +255,7 @@ def _indexes() -> None:
     _partial("approvals_due", "approvals", "deadline_ms", "state = 'pending'")
     _partial("approvals_reminds", "approvals", "remind_at_ms", "state = 'pending'")
     _partial("approvals_alike", "approvals", "digest", "state = 'pending'")
-    behind = "state = 'pending' AND behind IS NOT NULL"
+    behind = "behind IS NOT NULL"
     _partial("approvals_behind", "approvals", "behind", behind)
     _partial("grants_live", "grants", "created_ms", "revoked_ms IS NULL")
     op.create_index("accounts_person", "accounts", ["person"])

@@ -1,0 +1,119 @@
+"""No faster than Telegram allows, and final states never behind prompts."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from itertools import pairwise
+
+from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.telegram.pacing import ChatPacing, Rate
+from core.approvals.rendering import redact
+from core.errors import ChannelError
+from core.model.identity import Target
+from tests.channels.telegram.world import CHAT, GROUP, TelegramWorld
+from tests.contracts.channel_examples import approval, plan, resolved
+from tests.contracts.channel_world import RecordingInbox
+
+NOTICE = NoticeCard(redact("Half time passed"))
+OUTCOME = build_outcome(approval(resolution=resolved()))
+
+
+async def test_an_edit_never_waits_behind_prompts(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """While five notices to the chat wait for their turns, the final state is shown at once."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    waiting = [asyncio.create_task(world.channel.notify(world.target, NOTICE)) for _ in range(5)]
+    await asyncio.sleep(0.05)
+    started = time.monotonic()
+    await world.channel.update(world.target, message, OUTCOME)
+    took = time.monotonic() - started
+
+    assert took < 0.5
+    assert not all(task.done() for task in waiting)
+    await asyncio.gather(*waiting)
+    await world.channel.stop()
+    assert 0 == world.server.state.rates.violations
+
+
+async def test_many_chats_at_once_keep_within_thirty_a_second(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Sixty prompts to sixty chats take about three seconds, and Telegram refuses none."""
+    await world.channel.start(inbox)
+    started = time.monotonic()
+    places = [Target("telegram", str(chat)) for chat in range(1, 61)]
+    await asyncio.gather(*(world.channel.post(at, build_prompt(approval())) for at in places))
+    took = time.monotonic() - started
+    await world.channel.stop()
+
+    assert 2.5 < took < 6
+    assert (60, 0) == (world.server.count("sendMessage"), world.server.state.rates.violations)
+
+
+async def test_a_turn_far_off_is_the_outboxs_to_schedule(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """What would wait more than five seconds is refused at once with its wait."""
+    await world.channel.start(inbox)
+    place = Target("telegram", str(GROUP))
+    sent = await asyncio.gather(
+        *(world.channel.notify(place, NOTICE) for _ in range(10)), return_exceptions=True
+    )
+    await world.channel.stop()
+
+    refused = [one for one in sent if isinstance(one, ChannelError)]
+    assert 2 == len(refused)
+    assert all(not one.permanent and (one.retry_after_ms or 0) > 5_000 for one in refused)
+    assert 0 == world.server.state.rates.violations
+
+
+async def test_a_group_gets_nineteen_in_a_minute() -> None:
+    """By the clock of the group: eight at once, then one each 5.4 s."""
+    turns = [turn async for turn in _turns(19)]
+
+    assert [0.0] * 8 == turns[:8]
+    assert all(5.3 < later - earlier < 5.5 for earlier, later in pairwise(turns[7:]))
+    assert 58 < turns[-1] < 61
+
+
+async def _turns(count: int) -> AsyncIterator[float]:
+    """Yield how far off each turn in a group would be, without waiting for it."""
+    pacing, clock = ChatPacing(), f"group {GROUP}"
+    for _ in range(count):
+        now = asyncio.get_running_loop().time()
+        waiting = asyncio.create_task(pacing._turn(clock, Rate(5.4, 8), patient=True))
+        await asyncio.sleep(0)
+        yield max(0.0, pacing._free_at[clock] - 5.4 - now)
+        waiting.cancel()
+
+
+async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """A prompt in five messages is not left half sent, even in a group that was busy."""
+    await world.channel.start(inbox)
+    place = Target("telegram", str(GROUP))
+    await asyncio.gather(*(world.channel.notify(place, NOTICE) for _ in range(3)))
+    await world.channel.post(place, build_prompt(approval(plan(text="x" * 14_000))))
+    await world.channel.stop()
+
+    assert 8 == len(world.server.messages(GROUP))
+    assert "reply_markup" in world.server.messages(GROUP)[-1]
+    assert 0 == world.server.state.rates.violations
+
+
+async def test_edits_are_paced_by_themselves(world: TelegramWorld, inbox: RecordingInbox) -> None:
+    """A burst of three, then one a second to a chat."""
+    await world.channel.start(inbox)
+    messages = [await world.channel.notify(world.target, NOTICE) for _ in range(3)]
+    started = time.monotonic()
+    await asyncio.gather(
+        *(world.channel.update(world.target, messages[number % 3], OUTCOME) for number in range(4))
+    )
+    took = time.monotonic() - started
+    await world.channel.stop()
+
+    assert 0.9 < took < 3
+    assert 3 == len(world.server.messages(CHAT))

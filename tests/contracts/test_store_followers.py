@@ -1,0 +1,224 @@
+"""What every engine must do with identical questions: one is asked, none shares an allow-once."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from core.model.approval import Approval, ApprovalState, GrantTerms, Resolution
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId, Intake, Requester, SessionKey
+from core.store import approvals, events, outbox, runs
+from core.store.drafts import ApprovalDraft
+from core.store.outbox import OutboxItem
+from tests.core.store.bench import Bench
+from tests.core.store.making import (
+    ALICE,
+    ALWAYS,
+    BOB,
+    DENY,
+    GROUP,
+    MINUTE,
+    ONCE,
+    PAGE,
+    SESSION,
+    draft,
+    evaluation,
+)
+
+SAME = "ab" * 32
+
+
+def _alike(timeout_ms: int = MINUTE) -> ApprovalDraft:
+    return draft(digest=SAME, timeout_ms=timeout_ms)
+
+
+async def _three(bench: Bench) -> list[ApprovalId]:
+    """Ask the same three times; the leader comes first."""
+    return [await bench.ask(_alike()) for _ in range(3)]
+
+
+async def _get(bench: Bench, asked: ApprovalId) -> Approval:
+    found = await bench.store.read(approvals.get, asked)
+    assert found is not None
+    return found
+
+
+async def _end_of(bench: Bench, asked: ApprovalId) -> Resolution:
+    ended = (await _get(bench, asked)).resolution
+    assert ended is not None
+    return ended
+
+
+async def _claim(bench: Bench) -> list[OutboxItem]:
+    return list(await bench.store.write(outbox.claim, 10, 5_000, ("telegram", "terminal")))
+
+
+async def test_identical_questions_are_asked_once(bench: Bench) -> None:
+    """One prompt goes out; it knows how many wait, and all have its clock."""
+    leader, second, third = await _three(bench)
+    assert [item.approval_id for item in await bench.send_all()] == [leader]
+    first = await _get(bench, leader)
+    assert (first.behind, first.asked) == (None, 3)
+    for follower in (second, third):
+        waiting = await _get(bench, follower)
+        assert (waiting.behind, waiting.asked) == (leader, 1)
+        assert waiting.delivered_ms == first.delivered_ms
+        assert waiting.deadline_ms == first.deadline_ms
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        draft(digest="cd" * 32),
+        replace(_alike(), requester=Requester(Intake.CHAT, "telegram:42")),
+        replace(_alike(), evaluation=evaluation("/usr/bin/git")),
+        replace(_alike(), quorum=2),
+    ],
+    ids=["plan", "requester", "verdict", "quorum"],
+)
+async def test_what_differs_is_asked_by_itself(bench: Bench, other: ApprovalDraft) -> None:
+    """An answer must not count for another command, asker, promise or number of people."""
+    leader = await bench.ask(_alike())
+    assert await bench.ask(other) == other.id
+    assert {item.approval_id for item in await _claim(bench)} == {leader, other.id}
+    assert (await _get(bench, other.id)).behind is None
+
+
+async def test_a_denial_holds_for_all_who_asked(bench: Bench) -> None:
+    """Same person, same words, each agent told; nothing more is sent."""
+    asked = await _three(bench)
+    await bench.send_all()
+    await bench.store.write(approvals.answer, asked[0], DENY, ALICE, None, "not today")
+    for one in asked:
+        ended = await _end_of(bench, one)
+        assert (ended.state, ended.by, ended.note) == (ApprovalState.DENIED, ALICE, "not today")
+        assert ended.reason is DenialReason.APPROVER_DENIED
+    assert await bench.store.read(approvals.ended_with, asked[0]) == tuple(asked[1:])
+    told = await bench.store.read(events.drain, SESSION)
+    assert {event.run_id for event in told} == set(asked)
+    assert {item.kind for item in await bench.send_all()} == {outbox.OutboxKind.EDIT}
+
+
+async def test_an_allow_once_is_never_shared(bench: Bench) -> None:
+    """One run for one press; the next of them is asked anew, with a clock of its own."""
+    leader, second, third = await _three(bench)
+    await bench.send_all()
+    await bench.advance(50_000)
+    await bench.store.write(approvals.answer, leader, ONCE, ALICE, None)
+    assert [run_id for run_id, _ in await bench.store.read(runs.queued, 9)] == [leader]
+    asked = await _get(bench, second)
+    assert (asked.resolution, asked.behind, asked.asked, asked.delivered_ms) == (None, None, 2, None)
+    assert (await _get(bench, third)).behind == second
+    prompts = [item for item in await _claim(bench) if item.kind is outbox.OutboxKind.PROMPT]
+    assert [(item.approval_id, item.target) for item in prompts] == [(second, GROUP)]
+    await bench.store.write(outbox.sent, prompts[0].id, "again")
+    shown = await _get(bench, second)
+    assert shown.delivered_ms is not None
+    assert shown.deadline_ms == shown.delivered_ms + MINUTE
+    assert (await _get(bench, third)).deadline_ms == shown.deadline_ms
+
+
+async def test_allow_always_lets_all_of_them_run(bench: Bench) -> None:
+    """It would let them run a moment later anyway; the approvals file learns of it once."""
+    asked = await _three(bench)
+    await bench.send_all()
+    await bench.store.write(approvals.answer, asked[0], ALWAYS, ALICE, None)
+    assert {run_id for run_id, _ in await bench.store.read(runs.queued, 9)} == set(asked)
+    owed = await bench.store.read(approvals.unremembered, 9)
+    assert [approval.id for approval in owed] == [asked[0]]
+
+
+@pytest.mark.parametrize(
+    ("terms", "runs_now"), [(GrantTerms(for_ms=MINUTE), 3), (GrantTerms(uses=2), 1)]
+)
+async def test_a_grant_with_uses_is_not_stretched(
+    bench: Bench, terms: GrantTerms, runs_now: int
+) -> None:
+    """A grant for a time holds for all of them; one with a number of uses is used by asking."""
+    leader, *_ = await _three(bench)
+    await bench.send_all()
+    answer = approvals.answer
+    await bench.store.write(answer, leader, ALWAYS, ALICE, None, "", terms=terms)
+    assert len(await bench.store.read(runs.queued, 9)) == runs_now
+
+
+async def test_a_cancelled_leader_leaves_the_question_to_the_next(bench: Bench) -> None:
+    """One agent went away; the other still asks."""
+    leader, second, third = await _three(bench)
+    await bench.send_all()
+    await bench.store.write(approvals.cancel, leader, "gone")
+    assert (await _get(bench, second)).behind is None
+    assert (await _get(bench, third)).behind == second
+    kinds = {(item.kind, item.approval_id) for item in await _claim(bench)}
+    assert kinds == {(outbox.OutboxKind.EDIT, leader), (outbox.OutboxKind.PROMPT, second)}
+
+
+@pytest.mark.parametrize("delivered", [True, False])
+async def test_all_expire_together(bench: Bench, delivered: bool) -> None:
+    """Nobody answered the one prompt, or nobody got it: that holds for all."""
+    asked = await _three(bench)
+    if delivered:
+        await bench.send_all()
+    await bench.advance(MINUTE + 1000)
+    assert set(await bench.store.write(approvals.expire_due)) == set(asked)
+    reason = DenialReason.APPROVAL_TIMEOUT if delivered else DenialReason.UNDELIVERED
+    for one in asked:
+        ended = await _end_of(bench, one)
+        assert (ended.state, ended.reason) == (ApprovalState.EXPIRED, reason)
+    assert await bench.store.read(approvals.next_wake) is None
+
+
+async def test_a_follower_can_be_answered_by_its_code(bench: Bench) -> None:
+    """Only that one ends; its leader is still asked, and decides for the others."""
+    leader, second, third = await _three(bench)
+    answer = await bench.store.write(approvals.answer, second, ONCE, BOB, None)
+    assert answer is not None
+    assert answer.won
+    await bench.store.write(approvals.answer, leader, DENY, ALICE, None)
+    assert await bench.store.read(approvals.ended_with, leader) == (third,)
+
+
+async def test_a_promoted_question_climbs_its_own_ladder(bench: Bench) -> None:
+    """All steps are there for it, counted from when it is asked."""
+    steps = ((GROUP, 0), (PAGE, MINUTE))
+    leader, second = [
+        await bench.ask(draft(digest=SAME, timeout_ms=2 * MINUTE, ladder=steps)) for _ in range(2)
+    ]
+    await bench.send_all()
+    await bench.store.write(approvals.answer, leader, ONCE, ALICE, None)
+    places = []
+    for _ in range(2):
+        sent = await bench.send_all()
+        places += [item.target for item in sent if item.approval_id == second]
+        await bench.advance(MINUTE + 1000)
+    assert places == [GROUP, PAGE]
+
+
+async def test_nothing_is_left_behind_a_question_that_ends(bench: Bench) -> None:
+    """Asked again in the moment of the answer: it is denied with it, or asked by itself."""
+    for round_number in range(12):
+        question = replace(_alike(), plan=replace(_alike().plan, digest=f"{round_number:064d}"))
+        leader = await bench.ask(question)
+        again = replace(question, id=_alike().id)
+        await asyncio.gather(
+            bench.store.write(approvals.create, again),
+            bench.store.write(approvals.answer, leader, DENY, ALICE, None),
+        )
+        late = await _get(bench, again.id)
+        assert late.resolution is not None or late.behind is None
+
+
+async def test_answers_to_leader_and_follower_at_the_same_moment(bench: Bench) -> None:
+    """Whoever is first, each question ends once, and each event is told once."""
+    for round_number in range(8):
+        session = f"s{round_number}"
+        question = draft(digest=f"{round_number:064x}", session=session)
+        leader = await bench.ask(question)
+        follower = await bench.ask(replace(question, id=_alike().id))
+        await asyncio.gather(
+            bench.store.write(approvals.answer, leader, DENY, ALICE, None),
+            bench.store.write(approvals.answer, follower, DENY, BOB, None),
+        )
+        told = await bench.store.read(events.drain, SessionKey(session))
+        assert sorted(event.run_id for event in told) == sorted([leader, follower])

@@ -1,0 +1,151 @@
+"""What every engine must do with allow-always that has a limit."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from core.model.approval import HALF_HOUR, THIS_SESSION, GrantTerms
+from core.model.identity import AgentId, ApprovalId, SessionKey
+from core.store import approvals, grants, people, prune
+from core.store.grants import Grant, GrantSpent
+from tests.core.store.bench import Bench
+from tests.core.store.making import ALICE, ALWAYS, DENY, ONCE, SESSION, draft
+
+MAIN = AgentId("main")
+OTHER = SessionKey("other")
+
+
+async def give(bench: Bench, terms: GrantTerms) -> ApprovalId:
+    """Ask, and let Alice allow it within limits."""
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
+    return asked
+
+
+async def active(bench: Bench, session: SessionKey = SESSION) -> list[Grant]:
+    """Return what holds now."""
+    return list(await bench.store.read(grants.active, MAIN, session))
+
+
+async def test_a_limited_always_is_a_grant_and_owes_the_file_nothing(bench: Bench) -> None:
+    """The decision keeps the limits; the grant carries what the prompt promised."""
+    asked = await give(bench, HALF_HOUR)
+    approval = await bench.store.read(approvals.get, asked)
+    (grant,) = await active(bench)
+
+    assert approval is not None
+    assert approval.resolution is not None
+    assert HALF_HOUR == approval.resolution.terms
+    assert () == await bench.store.read(approvals.unremembered, 10)
+    assert (asked, MAIN, None, ALICE) == (grant.id, grant.agent, grant.session, grant.by)
+    assert approval.evaluation.promise == grant.promise
+    assert approval.resolution.at_ms + 1_800_000 == grant.expires_ms
+    assert () == await bench.store.read(grants.active, AgentId("coder"), SESSION)
+
+
+@pytest.mark.parametrize(
+    ("reply", "terms"),
+    [(ALWAYS, None), (ALWAYS, GrantTerms()), (ONCE, HALF_HOUR), (DENY, HALF_HOUR)],
+)
+async def test_nothing_else_is_a_grant(bench: Bench, reply: object, terms: object) -> None:
+    """An unlimited always goes to the approvals file; limits mean nothing to once and deny."""
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, asked, reply, ALICE, None, "", terms)  # type: ignore[arg-type]
+
+    assert [] == await active(bench)
+    owed = await bench.store.read(approvals.unremembered, 10)
+    assert (reply is ALWAYS) == bool(owed)
+
+
+async def test_time_ends_a_grant(bench: Bench) -> None:
+    """It holds until its last ms on the database's clock."""
+    asked = await give(bench, HALF_HOUR)
+    await bench.advance(1_800_000)
+
+    assert [] == await active(bench)
+    assert () == await bench.store.read(grants.listed)
+    with pytest.raises(GrantSpent):
+        await bench.store.write(grants.use, (asked,))
+
+
+async def test_a_session_grant_stays_in_its_session(bench: Bench) -> None:
+    """Another session of the same agent still asks."""
+    await give(bench, THIS_SESSION)
+
+    assert 1 == len(await active(bench))
+    assert [] == await active(bench, OTHER)
+
+
+async def test_uses_never_go_below_zero(bench: Bench) -> None:
+    """Of ten who want three uses at the same moment, three get one."""
+    asked = await give(bench, GrantTerms(uses=3))
+
+    async def use() -> bool:
+        try:
+            await bench.store.write(grants.use, (asked,))
+        except GrantSpent:
+            return False
+        return True
+
+    got = await asyncio.gather(*(use() for _ in range(10)))
+
+    assert 3 == sum(got)
+    assert [] == await active(bench)
+
+
+async def test_several_grants_are_used_together_or_not_at_all(bench: Bench) -> None:
+    """One that is used up keeps the other's use."""
+    spent, fresh = await give(bench, GrantTerms(uses=1)), await give(bench, GrantTerms(uses=2))
+    await bench.store.write(grants.use, (spent,))
+
+    with pytest.raises(GrantSpent):
+        await bench.store.write(grants.use, (fresh, spent))
+
+    assert [(fresh, 2)] == [(grant.id, grant.uses_left) for grant in await active(bench)]
+
+
+async def test_uncounted_grants_come_first(bench: Bench) -> None:
+    """So that counted uses are kept for what nothing else covers."""
+    counted, timed = await give(bench, GrantTerms(uses=1)), await give(bench, HALF_HOUR)
+
+    assert [timed, counted] == [grant.id for grant in await active(bench)]
+
+
+async def test_revoking_ends_a_grant_at_once(bench: Bench) -> None:
+    """By code or id; a second time, or an unknown or shorter one, finds nothing."""
+    asked = await give(bench, HALF_HOUR)
+
+    assert () == await bench.store.write(grants.revoke, asked[:5])
+    assert () == await bench.store.write(grants.revoke, "%%%%%%")
+    ended = await bench.store.write(grants.revoke, asked[:6].upper())
+    assert [asked] == [grant.id for grant in ended]
+    assert () == await bench.store.write(grants.revoke, asked)
+    assert [] == await active(bench)
+    with pytest.raises(GrantSpent):
+        await bench.store.write(grants.use, (asked,))
+
+
+async def test_a_revoked_givers_grants_let_nothing_run(bench: Bench) -> None:
+    """They hold again when the person is restored."""
+    await give(bench, HALF_HOUR)
+    await bench.store.write(people.revoke, "telegram:42")
+    assert [] == await active(bench)
+    await bench.store.write(people.restore, "telegram:42")
+    assert 1 == len(await active(bench))
+
+
+async def test_pruning_forgets_ended_grants_and_votes_only(bench: Bench) -> None:
+    """What still holds stays, however old its question."""
+    ended, stays = await give(bench, HALF_HOUR), await give(bench, THIS_SESSION)
+    question = replace(draft(), quorum=2)
+    await bench.ask(question)
+    await bench.store.write(approvals.answer, question.id, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, question.id, DENY, ALICE, None)
+    await bench.advance(3_600_000)
+    now = (await active(bench))[0].created_ms + 3_500_000
+
+    assert await bench.store.write(prune, now)
+    assert [stays] == [grant.id for grant in await active(bench)]
+    assert await bench.store.read(approvals.get, question.id) is None
+    assert () == await bench.store.write(grants.revoke, ended)

@@ -1,0 +1,130 @@
+"""Two people answer differently in the same millisecond: one winner, and both are told the truth.
+
+Over two gateways on PostgreSQL, and over the one writer on SQLite, with and without a quorum. With
+the row's lock removed the checker must find that two votes at once are both "one of two".
+"""
+
+import asyncio
+import itertools
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.approvals.answering import Answer, Answered, Answering, AnswerOutcome
+from core.approvals.approvers import Approvers
+from core.approvals.sentences import person
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.store import approvals, open_store
+from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, ONCE, draft
+from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
+from tests.postgres import PostgresServer
+
+ROUNDS = 1_000
+_WHO = Approvers({"telegram": frozenset({"42", "43"})})
+_PAIRS = ((ONCE, DENY), (ALWAYS, DENY), (ONCE, ALWAYS), (DENY, ONCE))
+
+
+def _urls(engine: str, request: pytest.FixtureRequest, folder: Path) -> tuple[str, ...]:
+    if engine == "sqlite":
+        return (f"sqlite:///{folder}/state.db",)
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return (server.create(),) * 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("quorum", [1, 2])
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+async def test_one_winner_and_two_true_answers(
+    engine: str, quorum: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """A thousand rounds; each person's sentence agrees with what the store holds afterwards."""
+    stores = [await open_store(url) for url in _urls(engine, request, tmp_path)]
+    both = [Answering(store, _WHO) for store in (stores[0], stores[-1])]
+    seen: Counter[tuple[str, ...]] = Counter()
+    try:
+        for number, replies in zip(range(ROUNDS), itertools.cycle(_PAIRS), strict=False):
+            question = replace(draft(), quorum=quorum)
+            await stores[0].write(approvals.create, question)
+            answers = [
+                Answer(question.id, reply, actor, f"k{number}-{actor.account}")
+                for reply, actor in zip(replies, (ALICE, BOB), strict=True)
+            ]
+            order = (0, 1) if number % 2 else (1, 0)
+            told = dict(
+                zip(
+                    order,
+                    await asyncio.gather(*(both[i].answer(answers[i]) for i in order)),
+                    strict=True,
+                )
+            )
+            final = await stores[0].read(approvals.get, question.id)
+            assert final is not None
+            _check(answers, [told[0], told[1]], final, quorum)
+            seen[tuple(sorted(one.outcome for one in told.values()))] += 1
+    finally:
+        for store in stores:
+            await store.close()
+    assert ROUNDS == sum(seen.values())
+
+
+def _check(answers: list[Answer], told: list[Answered], final: Approval, quorum: int) -> None:
+    winners = [n for n in (0, 1) if told[n].outcome is AnswerOutcome.ACCEPTED]
+    assert 1 == len(winners), told
+    winner, loser = winners[0], 1 - winners[0]
+    end = final.resolution
+    assert end is not None
+    assert answers[winner].actor == end.by
+    allowed = answers[winner].reply is not ApprovalReply.DENY
+    assert (ApprovalState.ALLOWED if allowed else ApprovalState.DENIED) is end.state
+    assert end.reply is not None
+    assert {"deny": "Denied", "allow-once": "Allowed once"}.get(end.reply, "Always") in (
+        told[winner].sentence
+    )
+    if told[loser].outcome is AnswerOutcome.COUNTED:
+        assert 2 == quorum
+        assert answers[loser].reply is not ApprovalReply.DENY
+        assert "1 of 2" in told[loser].sentence
+        if allowed:
+            assert ApprovalReply.ALLOW_ONCE is end.reply, "the narrower answer of two holds"
+        return
+    assert AnswerOutcome.ALREADY_ENDED is told[loser].outcome
+    assert person(answers[winner].actor) in told[loser].sentence
+    assert "changed nothing" in told[loser].sentence
+    assert quorum == 1 or not allowed, "one allow of two decided"
+
+
+async def _votes_at_once(code: StoreCode, url: str, rounds: int) -> int:
+    """Return how many of the rounds of two allows at once decided nothing, or twice."""
+    stores = [await code.module("url").open_store(url) for _ in range(2)]
+    ops, wrong = code.module("approvals"), 0
+    try:
+        for _ in range(rounds):
+            question: Any = replace(draft(), quorum=2)
+            await stores[0].write(ops.create, question)
+            got = await asyncio.gather(
+                *(
+                    store.write(ops.answer, question.id, ONCE, actor, None)
+                    for store, actor in zip(stores, (ALICE, BOB), strict=True)
+                )
+            )
+            wrong += [True, False] != sorted((one.won for one in got), reverse=True)
+    finally:
+        for store in stores:
+            await store.close()
+    return wrong
+
+
+async def test_the_checker_finds_votes_without_the_lock(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """Without the row's lock, two allows at once each see only themselves."""
+    unlocked = Mutation(
+        "votes without a lock", "votes.py", "IS_PENDING)\n    .with_for_update()", "IS_PENDING)"
+    )
+
+    assert 0 == await _votes_at_once(GENUINE, postgres_server.create(), 100)
+    assert await _votes_at_once(mutated(unlocked, tmp_path), postgres_server.create(), 100)
