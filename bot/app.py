@@ -90,9 +90,8 @@ async def gateway(
         gate = _gate(settings, store, journal, runner, channels, owner)
         stack.callback(gate.rulebook.usage.flush)
         health = Health(store, channels, settings)
-        inbox = inbox_of(
-            gate, approvers(settings), senders(settings), settings.tools.elevated.enabled
-        )
+        elevated = settings.tools.elevated.enabled
+        inbox = inbox_of(gate, approvers(settings), senders(settings), elevated=elevated)
         await _start_channels(stack, channels, inbox)
         await _start_work(stack, gate, channels, health, settings)
         await _start_socket(stack, settings, Methods(gate, store, health.report))

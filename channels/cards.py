@@ -34,7 +34,8 @@ class PromptCard:
     line that policy would not let through by itself, each with its number. ``resolved`` are the
     programs that start. ``promise`` is what allow-always would store; empty means that it is not
     offered. ``shell`` is empty where no shell runs. ``whole`` is false where the command is too
-    long to be shown: then nothing may offer to allow it. Times are epoch ms and ms.
+    long to be shown: then nothing may offer to allow it. ``asked`` counts the identical requests
+    that wait. Times are epoch ms and ms.
     """
 
     id: ApprovalId
@@ -57,6 +58,7 @@ class PromptCard:
     digest: str
     shell: Redacted
     whole: bool
+    asked: int = 1
 
     @property
     def approvable(self) -> bool:
@@ -121,6 +123,7 @@ def build_prompt(approval: Approval) -> PromptCard:
         digest=digest_words(plan.digest),
         shell=shell_statement(plan),
         whole=len(plan.text) <= LONGEST_SHOWN,
+        asked=approval.asked,
     )
 
 
@@ -151,6 +154,7 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Programs" if several else "Program", join("\n", card.resolved)),
         Fact("Sets", join(", ", card.env_names)),
         Fact("Why you are asked", card.why),
+        Fact("Asked", Redacted(f"{card.asked} times" if card.asked > 1 else "")),
         Fact("Allow always stores", join("\n", card.promise)),
         Fact("May run for", Redacted(duration(card.timeout_ms))),
         Fact("Answer by", Redacted(_deadline(card))),

@@ -2,7 +2,7 @@
 
 Each message carries the id of its delivery as metadata. Before a prompt is sent that may have been
 sent before, the channel's history is searched for it (needs a ``…:history`` scope; without one an
-unconfirmed message may appear twice).
+unconfirmed message may appear twice). A prompt is found in the group that it was sent in, too.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from channels.slack.blocks import PROMPT_EVENT, Message, body, metadata, numbere
 from channels.slack.calls import Answer, Calls
 from channels.slack.errors import Unconfirmed
 from channels.slack.events import message_id
-from channels.slack.groups import group_delivery, render_group
+from channels.slack.groups import group_delivery, grouped_in, render_group
 from channels.slack.layout import Json
 from core.approvals.rendering import Redacted
 from core.errors import ChannelError
@@ -84,14 +84,18 @@ class Deliveries:
         place = replace(target, to=channel)
         sent = await self._sent(place, parcel) if self._may_be_there(parcel) else {}
         last, _ = parcel.messages[-1]
-        for number, (delivery, message) in enumerate(parcel.messages if last not in sent else ()):
-            if delivery not in sent:
-                # Whoever shows the beginning of a command goes on to its buttons, however long
-                # that takes.
-                patient = number > 0
-                made = body(message, place) | {"metadata": metadata(delivery)}
-                sent[delivery] = await self._posted(place, parcel, made, patient=patient)
-        return message_id(channel, sent[last])
+        there = sent.get(parcel.key) or sent.get(last)
+        return message_id(channel, there or await self._send_rest(place, parcel, sent))
+
+    async def _send_rest(self, place: Target, parcel: _Parcel, sent: dict[str, str]) -> str:
+        ts = ""
+        for number, (delivery, message) in enumerate(parcel.messages):
+            made = body(message, place) | {"metadata": metadata(delivery)}
+            # Whoever shows the beginning of a command goes on to its buttons, however long that
+            # takes.
+            patient = number > 0
+            ts = sent.get(delivery) or await self._posted(place, parcel, made, patient=patient)
+        return ts
 
     async def _posted(self, place: Target, parcel: _Parcel, made: Json, *, patient: bool) -> str:
         try:
@@ -112,13 +116,18 @@ class Deliveries:
                 raise
             _log.info("Sent prompts cannot be looked up: %s", error)
             return {}
-        return {named: str(one["ts"]) for one in messages if (named := self._named(one))}
+        return {name: str(one["ts"]) for one in messages for name in self._names(one)}
 
-    def _named(self, message: Answer) -> str:
+    def _names(self, message: Answer) -> tuple[str, ...]:
+        """Return what a message delivers: a part of a prompt, or a group and each of its prompts.
+
+        What was edited had been recorded: whoever sends now wants a copy beside it.
+        """
         made = message.get("metadata") or {}
         ours = message.get("user") == self.our_user and made.get("event_type") == PROMPT_EVENT
-        # What was edited had been recorded: whoever sends now wants a copy beside it.
-        return _delivery(message) if ours and "edited" not in message else ""
+        if not ours or "edited" in message:
+            return ()
+        return (_delivery(message), *grouped_in(_delivery(message)))
 
     def _may_be_there(self, parcel: _Parcel) -> bool:
         return parcel.key in self._doubtful or time.time() * 1000 - parcel.made_ms > _FRESH_MS

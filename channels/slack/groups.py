@@ -13,6 +13,7 @@ from channels.slack.layout import Json, cut, weight
 _LEFT_OUT = frozenset(("Id", "Length and check", "May run for", "Allow always stores"))
 """Facts that a grouped prompt does without: what would be stored stands behind the button."""
 
+_GROUP = "group/"
 _ENDING = 360
 _COMMAND = 150
 _BOX = 2_900
@@ -40,7 +41,12 @@ def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
 
 def group_delivery(cards: tuple[PromptCard, ...]) -> str:
     """Return the id of a group's delivery, whatever the order of its prompts."""
-    return "group/" + "+".join(sorted(card.id for card in cards))
+    return _GROUP + "+".join(sorted(card.id for card in cards))
+
+
+def grouped_in(delivery: str) -> tuple[str, ...]:
+    """Return the ids of the prompts in a group's delivery, none where it is no group's."""
+    return tuple(delivery.removeprefix(_GROUP).split("+")) if delivery.startswith(_GROUP) else ()
 
 
 def _groupable(card: PromptCard) -> bool:

@@ -23,7 +23,14 @@ _LONGEST_LABEL = 40
 _PER_ROW = 2
 _DATA = re.compile(r"(?:p|r(?P<asked_by>[1-9][0-9]{0,19}))\|(?P<press>.+)")
 
-_Row = list[InlineKeyboardButton]
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One button of a prompt: its label alone, its label beside a code, and what it means."""
+
+    label: str
+    short: str
+    command: Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +44,14 @@ class Pressed:
 def prompt_keyboard(card: PromptCard) -> InlineKeyboardMarkup:
     """Return the buttons of a prompt; those that allow only where allowing may be offered."""
     return InlineKeyboardMarkup(
-        [[_button(words[0].upper() + words[1:], made) for words, made in _answers(card)]]
+        [[_button(answer.label, answer.command) for answer in _answers(card)]]
     )
 
 
 def group_keyboard(cards: tuple[PromptCard, ...]) -> InlineKeyboardMarkup | None:
     """Return a row of buttons for each prompt, labelled with its code; ``None`` without prompts."""
     rows = [
-        [_button(f"{card.code} {_short(words)}", made) for words, made in _answers(card)]
+        [_button(f"{card.code} {answer.short}", answer.command) for answer in _answers(card)]
         for card in cards
     ]
     return InlineKeyboardMarkup(rows) if rows else None
@@ -73,14 +80,15 @@ def decode(data: str) -> Pressed:
     return Pressed(decode_press(found["press"]), found["asked_by"] or "")
 
 
-def _answers(card: PromptCard) -> list[tuple[str, Command]]:
-    once = [("allow once", Approve(card.id, ApprovalReply.ALLOW_ONCE))] if card.approvable else []
-    always = [("always allow…", Choose(card.id))] if card.offers_always else []
-    return [*once, *always, ("deny", Approve(card.id, ApprovalReply.DENY))]
-
-
-def _short(words: str) -> str:
-    return words.removeprefix("allow ").replace(" allow", "")
+def _answers(card: PromptCard) -> tuple[_Answer, ...]:
+    once = (_Answer("Allow once", "once", Approve(card.id, ApprovalReply.ALLOW_ONCE)),)
+    always = (_Answer("Always allow…", "always…", Choose(card.id)),)
+    deny = _Answer("Deny", "deny", Approve(card.id, ApprovalReply.DENY))
+    return (
+        *(once if card.approvable else ()),
+        *(always if card.offers_always else ()),
+        deny,
+    )
 
 
 def _button(label: str, command: Command) -> InlineKeyboardButton:

@@ -3,7 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from telegram import InputFile, LinkPreviewOptions, ReplyParameters, Update
+from telegram import (
+    InputFile,
+    LinkPreviewOptions,
+    MaybeInaccessibleMessage,
+    ReplyParameters,
+    Update,
+)
 from telegram import Message as SentMessage
 from telegram.constants import ForumTopicLimit
 from telegram.error import TelegramError
@@ -75,7 +81,7 @@ class Sender:
         Raises:
             TelegramError: it could not be sent.
         """
-        message = update.effective_message
+        message = _answered(update)
         if message is None:
             return
         place = place_of(message)
@@ -88,7 +94,7 @@ class Sender:
         Raises:
             TelegramError: it could not be edited.
         """
-        message = update.effective_message
+        message = _answered(update)
         if message is None:
             return
         place = place_of(message)
@@ -136,6 +142,12 @@ class Sender:
             link_preview_options=_NO_PREVIEW,
             rate_limit_args=pace,
         )
+
+
+def _answered(update: Update) -> MaybeInaccessibleMessage | None:
+    # A message that is too old for Telegram to show can be answered and edited all the same.
+    query = update.callback_query
+    return query.message if query is not None else update.effective_message
 
 
 def _parts(update: Update, reply: Reply) -> tuple[Message, ...]:

@@ -4,7 +4,6 @@ A request is answered with 200 only once its update was committed; otherwise Tel
 again. Whoever asks without the secret token is refused.
 """
 
-import asyncio
 import hmac
 import json
 import logging
@@ -105,8 +104,7 @@ class WebhookLine:
 
     async def _status(self, update: Update) -> HTTPStatus:
         if update not in self.handled:
-            # Telegram may close the connection; what was begun is committed all the same.
-            await asyncio.shield(self.app.process_update(update))
+            await self.app.process_update(update)
         return HTTPStatus.OK if update in self.handled else HTTPStatus.SERVICE_UNAVAILABLE
 
 

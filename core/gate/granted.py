@@ -1,18 +1,19 @@
 """Let what people granted for a while run without another question.
 
 A grant adds the patterns that its prompt promised to the agent's allowlist, and the plan is judged
-anew. So it lifts exactly what allow-always would have lifted: never a denial, a wrapper, a carrier,
-an unreadable line or an environment change, and ``ask: always`` keeps asking.
+anew. So it lifts exactly what allow-always would have lifted: never a denial, a hidden program, an
+unreadable line or an environment change, and ``ask: always`` keeps asking.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from core.approvals.sentences import clock_time, person
+from core.approvals.sentences import person
 from core.gate.rulebook import Rulebook
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan
-from core.model.decision import Decision, Evaluation, SegmentVerdict
-from core.model.identity import AgentId, ApprovalId
+from core.model.decision import Decision, Evaluation
 from core.model.policy import ExecPolicy
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
@@ -21,13 +22,23 @@ from core.store import Store, grants
 from core.store.grants import Grant, GrantSpent
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
-    """An agent's allowlist together with granted patterns, as indexed last."""
+class _Widened(Allowlist):
+    """An agent's allowlist, as indexed once, with the patterns of grants beside it."""
 
-    own: tuple[AllowlistEntry, ...]
-    patterns: tuple[str, ...]
-    allowlist: Allowlist
+    __slots__ = ("_own",)
+
+    def __init__(self, own: Allowlist, given: Sequence[Grant], home: str) -> None:
+        promised = (promise for grant in given for promise in grant.promise)
+        super().__init__((AllowlistEntry(p.pattern, argv=p.argv) for p in promised), home)
+        self._own = own
+
+    def exact(self, paths: Sequence[str]) -> AllowlistEntry | None:
+        """Return the entry or grant that names one of the paths without a wildcard."""
+        return self._own.exact(paths) or super().exact(paths)
+
+    def match(self, paths: Sequence[str]) -> AllowlistEntry | None:
+        """Return the entry or grant that covers one of the paths, an exact one first."""
+        return self.exact(paths) or self._own.match(paths) or super().match(paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,6 @@ class Granted:
 
     store: Store
     rulebook: Rulebook
-    _indexed: dict[AgentId, _Index] = field(default_factory=dict)
 
     async def lift(
         self, plan: ExecPlan, policy: ExecPolicy, asked: Evaluation
@@ -49,63 +59,50 @@ class Granted:
         active = await self.store.read(grants.active, plan.agent, plan.session)
         if not active:
             return None
-        by_pattern: dict[str, Grant] = {}
-        for grant in active:
-            for pattern in grant.promise:
-                by_pattern.setdefault(pattern, grant)
-        found = evaluate(plan, policy, self._widened(plan, tuple(by_pattern)))
+        found = self._judged(plan, policy, active)
         if found.decision is not Decision.ALLOW:
             return None
-        lifted = _lifted(asked, found, by_pattern)
-        return _named(found, lifted) if await self._used(lifted) else None
-
-    def _widened(self, plan: ExecPlan, patterns: tuple[str, ...]) -> Allowlist:
-        """Return the agent's allowlist with these patterns, indexed anew only when it changed."""
-        own = self.rulebook.file.entries(plan.agent)
-        known = self._indexed.get(plan.agent)
-        if known is not None and known.own is own and known.patterns == patterns:
-            return known.allowlist
-        granted = tuple(AllowlistEntry(pattern) for pattern in patterns)
-        allowlist = Allowlist((*own, *granted), self.rulebook.home)
-        self._indexed[plan.agent] = _Index(own, patterns, allowlist)
-        return allowlist
-
-    async def _used(self, lifted: dict[int, Grant]) -> bool:
-        ids: tuple[ApprovalId, ...] = tuple(dict.fromkeys(g.id for g in lifted.values()))
+        needed = self._needed(plan, policy, active)
         try:
-            await self.store.write(grants.use, ids)
+            await self.store.write(grants.use, tuple(grant.id for grant in needed))
         except GrantSpent:
-            return False
-        return True
+            return None
+        return _named(asked, found, needed)
+
+    def _needed(
+        self, plan: ExecPlan, policy: ExecPolicy, active: Sequence[Grant]
+    ) -> tuple[Grant, ...]:
+        """Return a smallest set of grants that allows the plan; counted ones are spared first."""
+        needed = list(active)
+        for grant in reversed(active):
+            fewer = [other for other in needed if other is not grant]
+            if self._judged(plan, policy, fewer).decision is Decision.ALLOW:
+                needed = fewer
+        return tuple(needed)
+
+    def _judged(self, plan: ExecPlan, policy: ExecPolicy, given: Sequence[Grant]) -> Evaluation:
+        own = self.rulebook.allowlist(plan.agent)
+        return evaluate(plan, policy, _Widened(own, given, self.rulebook.home))
 
 
-def _lifted(asked: Evaluation, found: Evaluation, by_pattern: dict[str, Grant]) -> dict[int, Grant]:
-    """Return the grant of each segment that was asked about and is allowed now."""
-    pairs = enumerate(zip(asked.segments, found.segments, strict=True))
-    return {
-        place: by_pattern[now.rule]
-        for place, (before, now) in pairs
-        if before.decision is not Decision.ALLOW and now.rule in by_pattern
-    }
-
-
-def _named(found: Evaluation, lifted: dict[int, Grant]) -> Evaluation:
-    """Name the grants as the rules that let the segments through."""
+def _named(asked: Evaluation, found: Evaluation, needed: tuple[Grant, ...]) -> Evaluation:
+    """Name the grants as the rule of each segment that was asked about."""
+    rule = "; ".join(rule_of(grant) for grant in needed)
     segments = tuple(
-        replace(verdict, rule=rule_of(lifted[place])) if place in lifted else verdict
-        for place, verdict in enumerate(found.segments)
+        now if before.decision is Decision.ALLOW else replace(now, rule=rule)
+        for before, now in zip(asked.segments, found.segments, strict=True)
     )
-    first = next((segments[place] for place in lifted), segments[0])
-    return replace(found, why=_why(first), segments=segments)
-
-
-def _why(verdict: SegmentVerdict) -> str:
-    return WHY[verdict.reason].format(rule=verdict.rule)
+    return replace(found, why=WHY[found.reason].format(rule=rule), segments=segments)
 
 
 def rule_of(grant: Grant) -> str:
-    """Word a grant as a rule: ``granted until 12:30:00 UTC by Ana (slack), grant 7K3F9Q``."""
-    until = "" if grant.expires_ms is None else f" until {clock_time(grant.expires_ms)}"
-    count = "" if grant.uses_left is None else f" for {grant.uses_left} more runs"
+    """Word a grant as a rule: ``granted until 12:30 UTC by Ana (slack), grant 7K3F9Q``."""
+    until = "" if grant.expires_ms is None else f" until {_minute(grant.expires_ms)}"
+    runs = "run" if grant.uses_left == 1 else "runs"
+    count = "" if grant.uses_left is None else f" for {grant.uses_left} more {runs}"
     where = "" if grant.session is None else " in this session"
     return f"granted{until}{count}{where} by {person(grant.by)}, grant {grant.code}"
+
+
+def _minute(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M UTC")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.model.command import ExecPlan
-from core.model.decision import DenialReason, Evaluation
+from core.model.decision import DenialReason, Evaluation, Promise
 from core.model.identity import CODE_LENGTH, Actor, ApprovalId, PersonId, Requester, Target
 
 
@@ -103,10 +103,19 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class AllowlistEntry:
-    """A pattern that lets a program run for one agent (S1 "Allowlist (per agent)")."""
+    """A pattern that lets a program run for one agent (S1 "Allowlist (per agent)").
+
+    ``argv`` narrows it to exactly these arguments, templates allowed (DESIGN §6 "Trust").
+    """
 
     pattern: str
     id: str | None = None
+    argv: tuple[str, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        """Return the entry as a promise says it."""
+        return self.pattern if self.argv is None else Promise(self.pattern, self.argv).words
 
 
 @dataclass(frozen=True, slots=True)

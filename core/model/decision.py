@@ -1,5 +1,6 @@
 """Say what was decided, by which rule, and why."""
 
+import shlex
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -17,11 +18,29 @@ class Decision(IntEnum):
         return self.name.lower()
 
 
+class Tier(StrEnum):
+    """How much a question weighs: what a rule says about the people it needs (issue 4, "Rules")."""
+
+    ROUTINE = "routine"
+    ELEVATED = "elevated"
+    CRITICAL = "critical"
+
+    @property
+    def weight(self) -> int:
+        """Return the place in the order from light to heavy, for ``max``."""
+        return _TIERS.index(self)
+
+
+_TIERS = tuple(Tier)
+
+
 class DenialReason(StrEnum):
     """Why nothing ran; a closed list (documented in docs/reference/denials.md)."""
 
     SECURITY_DENY = "security_deny"
     ALLOWLIST_MISS = "allowlist_miss"
+    RULE_DENIED = "rule_denied"
+    CAPABILITY_DENIED = "capability_denied"
     ARGV_NOT_ALLOWED = "argv_not_allowed"
     APPROVAL_TIMEOUT = "approval_timeout"
     APPROVER_DENIED = "approver_denied"
@@ -42,6 +61,11 @@ class Reason(StrEnum):
 
     ALLOWLISTED = "allowlisted"
     SAFE_BIN = "safe_bin"
+    SKILL = "skill"
+    RULE_ALLOWED = "rule_allowed"
+    RULE_ASKED = "rule_asked"
+    RULE_DENIED = "rule_denied"
+    CAPABILITY = "capability"
     ACL = "acl"
     SECURITY_FULL = "security_full"
     SECURITY_DENY = "security_deny"
@@ -57,14 +81,41 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Promise:
+    """What allow-always stores: a program's path, and for a carrier its exact arguments.
+
+    ``argv`` holds what follows the program, ``None`` any arguments. In an entry that a person wrote
+    its elements may be templates (DESIGN §6 "Trust").
+    """
+
+    pattern: str
+    argv: tuple[str, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        """Return it as people read it; quotes show where an argument begins and ends."""
+        if self.argv is None:
+            return self.pattern
+        if not self.argv:
+            return f"{self.pattern} without arguments"
+        return f"{self.pattern} {shlex.join(self.argv)} exactly"
+
+
+@dataclass(frozen=True, slots=True)
 class SegmentVerdict:
-    """The verdict on one command: ``rule`` names what matched or was missed, in words."""
+    """The verdict on one command: ``rule`` names what matched or was missed, in words.
+
+    ``tier`` is that of the rule which decided. ``entries`` are the allowlist's entries that let
+    it pass, in their words: several where it is a wrapper around several commands.
+    """
 
     argv: tuple[str, ...]
     resolved: str | None
     decision: Decision
     reason: Reason
     rule: str
+    tier: Tier = Tier.ROUTINE
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +123,21 @@ class Evaluation:
     """The verdict on a line: the strictest of its segments, and the reason in words.
 
     ``reason`` is the machine-readable reason of the deciding segment; ``why`` is one sentence
-    that a person can read. ``promise`` lists the patterns that allow-always would store; empty
-    means that allow-always is not offered.
+    that a person can read. ``promise`` lists what allow-always would store; empty means that
+    allow-always is not offered.
     """
 
     decision: Decision
     reason: Reason
     why: str
     segments: tuple[SegmentVerdict, ...]
-    promise: tuple[str, ...] = ()
+    promise: tuple[Promise, ...] = ()
+
+    @property
+    def tier(self) -> Tier:
+        """Return the heaviest tier of the segments."""
+        return max((one.tier for one in self.segments), key=_weight, default=Tier.ROUTINE)
+
+
+def _weight(tier: Tier) -> int:
+    return tier.weight

@@ -88,7 +88,11 @@ class CarrierProfile:
 
 
 def _spellings(rest: Sequence[str]) -> tuple[str, ...]:
-    return tuple(" ".join(rest[:length]) for length in range(min(_DEPTH, len(rest)), 0, -1))
+    """Return the longest name of a subcommand first; a word with a blank in it names none."""
+    if any(" " in word for word in rest[:1]):
+        return ()
+    depth = _DEPTH if " " not in "".join(rest[1:_DEPTH]) else 1
+    return tuple(" ".join(rest[:length]) for length in range(min(depth, len(rest)), 0, -1))
 
 
 def carrier_profile_of(name: str, holder: Table) -> CarrierProfile:

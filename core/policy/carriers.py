@@ -114,6 +114,11 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
     return None if problem is None else f"{name}: {problem}"
 
 
+def is_carrier(path: str) -> bool:
+    """Tell whether a path alone says too little about what the program there will do."""
+    return _known(path)[0] is not None
+
+
 def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
     """Return what a command can do at most, ``None`` where that is not known.
 

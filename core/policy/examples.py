@@ -1,4 +1,4 @@
-"""Check the examples that stand in the shipped profiles; ``sayso policy test`` prints the result."""
+"""Check the examples that stand in the shipped profiles, for ``sayso policy test``."""
 
 from collections.abc import Callable, Iterator, Sequence
 

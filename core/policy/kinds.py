@@ -1,13 +1,12 @@
 """Name the kinds of values that profiles know, and tell whether a word is of a kind.
 
-A kind is a pattern that the whole word must fit, or a reader of a small language (sed, awk).
+A kind is a pattern that the whole word must fit, or a reader of a small language (sed).
 """
 
 import re
 from collections.abc import Callable
 from typing import Final
 
-from core.policy.awk_program import awk_problem
 from core.policy.sed_script import sed_problem
 
 _PATTERNS: Final = {
@@ -40,9 +39,6 @@ _PATTERNS: Final = {
     "local": re.compile(r"[^\0:-][^\0:]*"),
     # find: no argument of an action; also the words that group an expression.
     "start": re.compile(r"[^\0-][^\0]*|"),
-    # awk: name=value assigns a variable; gawk opens /inet/… as a connection.
-    "data": re.compile(r"(?!/+inet|[A-Za-z_][A-Za-z0-9_]*=)[^\0]+"),
-    "separator": re.compile(r"[^\0\\]{1,20}|\\[tn|.]"),
     # ip … show FILTER: names and addresses, never the words of another action.
     "address": re.compile(
         r"(?!(?:set|add|del|delete|change|replace|flush|save|restore|exec)$)[a-z0-9][a-z0-9.:/_-]*"
@@ -57,8 +53,6 @@ _PATTERNS: Final = {
     "internet": re.compile(r"(?![-:]*$)[46]?(?:TCP|UDP|tcp|udp)?(?::[0-9,-]+)?"),
     # find: a signed number with a unit, or permission bits.
     "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
-    # awk -v: a variable of one's own or a separator, never a special that names code.
-    "assignment": re.compile(r"(?:[a-z_][A-Za-z0-9_]*|[A-Z]|I?FS|OFS|O?RS)=[^\0]*"),
 }
 _JQ_WORDS = re.compile(
     r"\b(?:env|ENV|input_filename|include|import|modulemeta|get_search_list|__prog_args)\b"
@@ -85,7 +79,6 @@ _READERS: Final[dict[str, Callable[[str], bool]]] = {
     "text": _text,
     "filter": _filter,
     "sed": lambda word: sed_problem(word) is None,
-    "awk": lambda word: awk_problem(word) is None,
 }
 
 

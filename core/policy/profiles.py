@@ -26,7 +26,7 @@ class Profile:
     ``operands_then`` operands are left. ``needs`` are groups of options of which one each must
     be there. ``number`` allows the old ``-5`` spelling; ``single`` programs write whole words
     after one dash (``find -name``); ``bundle`` ones take a first word without one (``tar tf``);
-    ``ordered`` ones read no option after the first operand (awk); ``counts_dash`` ones write
+    ``ordered`` ones read no option after the first operand (xxd); ``counts_dash`` ones write
     to their second operand, so that ``-`` is one of the budget (``uniq - out``);
     ``first`` is the kind of the first operand where it differs (a sed script).
     """

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.model.command import PinnedFile
-from core.policy.carriers import in_system_directory, inline_options, is_known, is_plain
+from core.policy.carriers import (
+    in_system_directory,
+    inline_options,
+    is_carrier,
+    is_known,
+    is_plain,
+)
 from core.policy.wrappers import names_of, wrapper_kind
 
 
@@ -14,8 +20,8 @@ class Program:
 
     ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
     are ``(name, option)`` pairs that carry code; ``paths`` are what patterns may match;
-    ``plain`` programs pass strict trust with any arguments; ``foreign`` ones lie in a system
-    directory and are in no table.
+    ``plain`` programs pass strict trust with any arguments; a ``carrier``'s path is never stored,
+    whatever its arguments; ``foreign`` ones lie in a system directory and are in no table.
     """
 
     bare: str | None
@@ -23,6 +29,7 @@ class Program:
     inline: tuple[tuple[str, str], ...]
     paths: tuple[str, ...]
     plain: bool
+    carrier: bool
     foreign: bool
 
 
@@ -40,5 +47,6 @@ def _program(word: str, path: str, realpath: str) -> Program:
         inline=inline_options(names),
         paths=tuple(dict.fromkeys((path, realpath))),
         plain=is_plain(path) and is_plain(realpath),
+        carrier=is_carrier(path) or is_carrier(realpath),
         foreign=in_system_directory(realpath) and not (is_known(path) or is_known(realpath)),
     )

@@ -46,7 +46,6 @@ _TOKEN = re.compile(
 )
 _LONE_TILDE = re.compile(rf"(?<![^ \t\n;|&])~{_WORD_ENDS}")
 _BARE_LINE = re.compile(rf"(?:[{_NAMED}./:@%+,^ \t;|-]++|&&)*")
-_UNMARKED = re.compile(r"[^\n#<>~$*?\[]*")
 _CONNECTOR = re.compile(r"(\|\|?|&&|;)")
 _CONNECTORS = {
     "|": Connector.PIPE,
@@ -148,8 +147,12 @@ def read(text: str) -> Reading | Unreadable:
     """
     if _BARE_LINE.fullmatch(text):
         return _bare(text)
-    if _UNMARKED.fullmatch(text):
-        return _unmarked(text)
+    unmarked = None if "~" in text else _unmarked(text)
+    return unmarked or _marked(text)
+
+
+def _marked(text: str) -> Reading | Unreadable:
+    """Read a line with line breaks, comments, redirections or tildes, or one to be refused."""
     line = _Line()
     for token in _tokens(text):
         connector = _CONNECTORS.get(token)
@@ -189,8 +192,8 @@ def _bare(text: str) -> Reading | Unreadable:
     return _close([tuple(part.split()) for part in parts[::2]], connectors, None)
 
 
-def _unmarked(text: str) -> Reading | Unreadable:
-    """Read a line in which words, blanks and connectors are all that can stand."""
+def _unmarked(text: str) -> Reading | Unreadable | None:
+    """Read a line of words and connectors; ``None`` where it turns out to hold more."""
     argvs: list[tuple[Word, ...]] = []
     connectors: list[Connector] = []
     words: list[Word] = []
@@ -200,10 +203,10 @@ def _unmarked(text: str) -> Reading | Unreadable:
             argvs.append(tuple(words))
             connectors.append(connector)
             words = []
-        elif len(token) > 1 or token in _LONE_WORDS:
+        elif _is_word(token):
             words.append(word_of(token))
         elif token:
-            return _refusal(text)
+            return None
     argvs.append(tuple(words))
     return _close(argvs, connectors, None)
 

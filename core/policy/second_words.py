@@ -3,10 +3,16 @@
 from core.model.command import OpenWord, PartKind, Word, WordPart
 
 _OPENING = frozenset("$*?[~")
+_INSIDE = frozenset("\\$")
 
 
 def word_of(token: str) -> Word:
     """Return what a word means that the second reader has cut out and accepted."""
+    mark = token[0]
+    if mark in "'\"" and token.find(mark, 1) == len(token) - 1:
+        # One quoted text and nothing else: the commonest word that is not plain.
+        if mark == "'" or _INSIDE.isdisjoint(token):
+            return token[1:-1]
     if not _OPENING.isdisjoint(token):
         return _opened(token)
     plain = "'" not in token and '"' not in token and "\\" not in token
@@ -64,9 +70,6 @@ def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
 
 def _literal(token: str) -> str:
     """Remove the quotes of one word (XCU 2.6.7), left to right."""
-    mark = token[0]
-    if mark in "'\"" and token.find(mark, 1) == len(token) - 1 and "\\" not in token:
-        return token[1:-1]
     pieces: list[str] = []
     at = 0
     while at < len(token):

@@ -49,7 +49,7 @@ class Context:
         if not is_literal(file.realpath) or (open_ended and not _reads_anything(program)):
             return None
         entry = AllowlistEntry(file.realpath)
-        stored = _distrusted(command.argv, file, program, entry) is None
+        stored = not program.carrier and not _distrusted(command.argv, file, program, entry)
         return (file.realpath,) if stored else None
 
     def _inner_patterns(

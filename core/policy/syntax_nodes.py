@@ -1,8 +1,11 @@
 """Accept the nodes of one word in a tree-sitter-bash tree (rules R3, R4, R7)."""
 
+from operator import attrgetter
+
 from tree_sitter import Node
 
 LITERALS = frozenset({"word", "number", "raw_string"})
+_KIND = attrgetter("type")
 _STRING_PARTS = frozenset({'"', "string_content"})
 _VARIABLES = frozenset((b"$HOME", b"$PWD"))
 _SHAPES = {
@@ -27,14 +30,13 @@ def check_parts(node: Node) -> None:
         Refused: something else stands in the word.
     """
     kind = node.type
-    if kind in LITERALS or _is_variable(node):
-        return
-    if kind == "concatenation":
+    if kind == "string":
+        if not _STRING_PARTS.issuperset(map(_KIND, node.children)):
+            _check_string(node)
+    elif kind == "concatenation":
         _check_joined(node)
-    elif kind != "string":
+    elif kind not in LITERALS and not _is_variable(node):
         raise Refused("R4", shape(kind))
-    elif not all(map(_is_string_part, node.children)):
-        raise Refused("R7", "an expansion inside double quotes")
 
 
 def _check_joined(node: Node) -> None:
@@ -49,8 +51,9 @@ def _check_joined(node: Node) -> None:
         raise Refused("R3", "a word with a gap in it")
 
 
-def _is_string_part(node: Node) -> bool:
-    return node.type in _STRING_PARTS or _is_variable(node)
+def _check_string(node: Node) -> None:
+    if not all(part.type in _STRING_PARTS or _is_variable(part) for part in node.children):
+        raise Refused("R7", "an expansion inside double quotes")
 
 
 def _is_variable(node: Node) -> bool:

@@ -125,7 +125,7 @@ class Planner:
             folder = folders[one.folder]
             command = plan_command(one.argv, (folder or cwd).path, self._search)
             if folder is not None or one.routing is not UNROUTED:
-                command = replace(command, cwd=folder, routing=one.routing)
+                command = replace(_moved(command, folder), routing=one.routing)
             commands.append(command)
         return tuple(commands)
 
@@ -171,6 +171,12 @@ class Planner:
             digest="",
         )
         return bind(plan)
+
+
+def _moved(command: PlannedCommand, folder: PinnedDirectory | None) -> PlannedCommand:
+    """Return a command in another folder; what a wrapper starts, it starts in its own."""
+    inner = tuple(_moved(one, folder) for one in command.inner)
+    return replace(command, cwd=folder, inner=inner)
 
 
 def _directory(path: str) -> PinnedDirectory | Refusal:

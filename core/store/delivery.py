@@ -34,7 +34,7 @@ _UNSHOWN = (
 )
 _START = (
     update(approvals)
-    .where(_IS_UNSHOWN, approvals.c.deadline_ms > _NOW)
+    .where(_IS_UNSHOWN)
     .values(
         delivered_ms=_NOW,
         deadline_ms=_NOW + approvals.c.timeout_ms,

@@ -4,7 +4,6 @@ The row is written in the transaction of the decision. What it lets run is what 
 to store. A grant ends by its limits, by ``revoke``, and while its giver is revoked.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +11,10 @@ from sqlalchemy import Connection, RowMapping, Text, and_, bindparam, func, or_,
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.approval import GrantTerms
-from core.model.decision import Evaluation
+from core.model.decision import Evaluation, Promise
 from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, SessionKey
 from core.store import people
-from core.store.codec import load, plain
+from core.store.codec import dump, load, plain
 from core.store.tables import approvals, grants, questions
 
 _ASKED = (
@@ -59,7 +58,7 @@ class Grant:
     id: ApprovalId
     agent: AgentId
     session: SessionKey | None
-    promise: tuple[str, ...]
+    promise: tuple[Promise, ...]
     by: Actor
     created_ms: int
     expires_ms: int | None
@@ -81,7 +80,7 @@ def give(
         "approval_id": approval_id,
         "agent": asked.agent,
         "session": asked.session if terms.session_only else None,
-        "promise": json.dumps(load(Evaluation, asked.evaluation).promise),
+        "promise": dump(load(Evaluation, asked.evaluation).promise),
         "channel": by.channel,
         "account": by.account,
         "name": plain(by.name),
@@ -132,7 +131,7 @@ def _grant(row: RowMapping) -> Grant:
         id=ApprovalId(row["id"]),
         agent=AgentId(row["agent"]),
         session=SessionKey(row["session"]) if row["session"] is not None else None,
-        promise=tuple(json.loads(row["promise"])),
+        promise=load(tuple[Promise, ...], row["promise"]),
         by=Actor(row["channel"], row["account"], row["name"]),
         created_ms=row["created_ms"],
         expires_ms=row["expires_ms"],

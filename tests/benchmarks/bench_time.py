@@ -23,13 +23,15 @@ READY_GOAL_MS, GROWTH_GOAL_MB = 300, 30
 
 _COPIES = """
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-INSERT INTO approvals (id, code, state, agent, session, place, text, created_ms, deadline_ms)
+INSERT INTO approvals (id, code, state, agent, session, place, text, created_ms, deadline_ms,
+                       timeout_ms, delivered_ms, quorum, digest)
 SELECT printf('%06d', i) || substr(a.id, 7), printf('%06d', i), a.state, a.agent, a.session,
-       a.place, a.text, a.created_ms, ? FROM n, approvals a
+       a.place, a.text, a.created_ms, ?, a.timeout_ms, a.delivered_ms, a.quorum,
+       printf('%064d', i) FROM n, approvals a
 """
 _QUESTIONS = """
-INSERT INTO questions (id, plan, evaluation, requester, origin)
-SELECT a.id, q.plan, q.evaluation, q.requester, q.origin
+INSERT INTO questions (id, plan, evaluation, requester, origin, reminders, local)
+SELECT a.id, q.plan, q.evaluation, q.requester, q.origin, q.reminders, q.local
 FROM approvals a, questions q WHERE a.id NOT IN (SELECT id FROM questions)
 """
 _READY = """

@@ -1,29 +1,19 @@
 """The people's side: the outbox shows what was committed, the inbox takes what is said."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.delivery import Delivery
-from bot.inbox import GateInbox, inbox_of
-from bot.outbox import Outbox
 from channels.base import Inbound, Reply, Tone
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, BareReply, Help, Malformed, PendingList
 from channels.memory import MemoryChannel
-from core.approvals.approvers import Approvers
-from core.approvals.listing import Listing
 from core.errors import ChannelError
-from core.gate import Gate
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
-from core.model.result import Pending
 from core.store import approvals, outbox
-from tests.core.gate.line import ANA, PLACE, gate_at, request
-
-BOB = Actor("memory", "bob", "Bob")
+from tests.bot.chat import BOB, ask, said, sending, until
+from tests.core.gate.line import ANA, PLACE, gate_at
 
 
 @dataclass
@@ -42,44 +32,6 @@ class Flaky(MemoryChannel):
             self.lost -= 1
             raise asyncio.CancelledError
         return message
-
-
-@asynccontextmanager
-async def sending(
-    gate: Gate, channel: MemoryChannel, *, threaded: bool = False
-) -> AsyncIterator[GateInbox]:
-    """Run the outbox over one channel."""
-    people = Approvers({"memory": frozenset({"ana"})})
-    inbox = inbox_of(gate, people, Listing({"memory": frozenset({"ana"})}), elevated=True)
-    await channel.start(inbox)
-    channels = {"memory": channel}
-    outbox_ = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
-    task = asyncio.create_task(outbox_.run())
-    try:
-        yield inbox
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(met: object, seconds: float = 10.0) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(seconds):
-        while not met():  # type: ignore[operator]
-            await asyncio.sleep(0.01)
-
-
-async def ask(gate: Gate, cwd: Path) -> Pending:
-    """Ask for something that a person must allow."""
-    asked = await gate.submit(request("touch made", cwd=cwd))
-    assert isinstance(asked, Pending)
-    return asked
-
-
-def said(reply: Reply | None) -> str:
-    """Return the words of a reply."""
-    assert reply is not None
-    return reply.text.text
 
 
 async def test_prompt_is_shown_and_edited(tmp_path: Path) -> None:

@@ -168,9 +168,7 @@ async def test_an_answer_ends_the_ladder(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("given_up", [True, False])
-async def test_the_next_step_takes_over_where_nothing_arrives(
-    bench: Bench, given_up: bool
-) -> None:
+async def test_the_next_step_takes_over_where_nothing_arrives(bench: Bench, given_up: bool) -> None:
     """A refused place is passed over at once, one that keeps failing after 30 s; once a step."""
     ladder = ((GROUP, 0), (CHIEF, 4 * MINUTE), (PAGE, 8 * MINUTE))
     await bench.ask(draft(timeout_ms=12 * MINUTE, ladder=ladder))

@@ -224,7 +224,10 @@ class DiscordServer:
         action = CONTROLS.get(request.match_info["action"])
         if action is None:
             raise web.HTTPNotFound(text=f"no control; there are {sorted(CONTROLS)}")
-        return answer(await action(self, await request.json()))
+        try:
+            return answer(await action(self, await request.json()))
+        except LookupError as error:
+            raise web.HTTPNotFound(text=str(error)) from error
 
 
 def _labels(message: Json) -> list[str]:

@@ -6,6 +6,7 @@ in any minute to a group, 30 in any second in all. Edits and answers to presses 
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -23,6 +24,7 @@ class Rates:
 
     on: bool = True
     violations: int = 0
+    clock: Callable[[], float] = time.monotonic
     _taken: dict[str, deque[float]] = field(default_factory=dict)
 
     def take(self, chat: int) -> None:
@@ -32,7 +34,7 @@ class Rates:
         limits = {"all": _OVERALL, f"chat {chat}": _CHAT}
         if chat < 0:
             limits[f"group {chat}"] = _GROUP
-        now = time.monotonic()
+        now = self.clock()
         waits = [self._wait(name, now, *limit) for name, limit in limits.items()]
         if max(waits) > 0:
             self.violations += 1

@@ -292,7 +292,7 @@ async def test_it_runs_as_a_process_of_its_own() -> None:
             assert [one["content"] for one in await answer.json()] == ["hello"]
         choice = {"user": 42, "label": "Always"}
         async with session.post(base + "choose", json=choice) as answer:
-            assert answer.status == 500  # nothing that was said offers it
+            assert answer.status == 404  # nothing that was said offers it
         async with session.post(base + "sessions", json={}) as answer:
             assert await answer.json() == {"live": 0, "identifies": 0, "resumes": 0}
         async with session.post(base + "nothing", json={}) as answer:

@@ -9,9 +9,14 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
+from tests.emulators.telegram_delivery import SECRET_HEADER
+from tests.emulators.telegram_rates import Rates
+from tests.emulators.telegram_rules import Refusal
 
 
 class Bot:
@@ -95,6 +100,67 @@ _BUTTONS = {"inline_keyboard": [[{"text": "Deny", "callback_data": "a1|d|x"}]]}
         ),
         ("editMessageText", {"chat_id": 1, "message_id": 9, "text": "x"}, 400, "edit not found"),
         ("answerCallbackQuery", {"callback_query_id": "q9"}, 400, "query is too old"),
+        (
+            "sendMessage",
+            {
+                "chat_id": 1,
+                "text": "x",
+                "reply_markup": {"inline_keyboard": [[{"text": "x", "callback_data": "y"}]] * 101},
+            },
+            400,
+            "REPLY_MARKUP_TOO_LONG",
+        ),
+        (
+            "sendMessage",
+            {
+                "chat_id": 1,
+                "text": "x",
+                "reply_markup": {"inline_keyboard": [[{"text": "x", "callback_data": "y"}] * 9]},
+            },
+            400,
+            "REPLY_MARKUP_TOO_LONG",
+        ),
+        (
+            "sendMessage",
+            {"chat_id": -5, "text": "x", "message_thread_id": 7},
+            400,
+            "message thread not found",
+        ),
+        (
+            "sendMessage",
+            {"chat_id": 1, "text": "x", "reply_parameters": {"message_id": 77}},
+            400,
+            "message to be replied not found",
+        ),
+        ("createForumTopic", {"chat_id": -5, "name": "x"}, 400, "the chat is not a forum"),
+        ("createForumTopic", {"chat_id": -6, "name": "x" * 129}, 400, "TOPIC_NAME_INVALID"),
+        ("createForumTopic", {"chat_id": -6, "name": ""}, 400, "TOPIC_NAME_INVALID"),
+        ("getChat", {"chat_id": 404}, 400, "chat not found"),
+        (
+            "setMyCommands",
+            {"commands": [{"command": "Run!", "description": "x"}]},
+            400,
+            "BOT_COMMAND_INVALID",
+        ),
+        (
+            "setMyCommands",
+            {"commands": [{"command": "run", "description": ""}]},
+            400,
+            "BOT_COMMAND_DESCRIPTION_INVALID",
+        ),
+        (
+            "setMyCommands",
+            {"commands": [{"command": "run", "description": "x"}] * 101},
+            400,
+            "BOT_COMMANDS_TOO_MUCH",
+        ),
+        ("setWebhook", {"url": "no-url"}, 400, "An HTTPS URL must be provided"),
+        (
+            "setWebhook",
+            {"url": "https://x.example/", "secret_token": "not allowed"},
+            400,
+            "unallowed characters",
+        ),
     ],
 )
 async def test_what_is_refused(
@@ -108,6 +174,7 @@ async def test_what_is_refused(
     """Each limit answers with the platform's status and words."""
     server.state.missing.add(404)
     server.state.blocked.add(403)
+    server.state.forums[-6] = {}
 
     answer = await bot.call(method, **parameters)
 
@@ -190,6 +257,108 @@ async def test_faults_strike_once_each_in_order(server: TelegramServer, bot: Bot
     assert (await bot.call("sendMessage", chat_id=1, text="y"))["ok"]
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [("http://x.example/", "An HTTPS URL"), ("https://x.example:9000/", "only on ports 80, 88")],
+)
+async def test_the_public_server_delivers_to_https_on_four_ports(
+    server: TelegramServer, bot: Bot, url: str, words: str
+) -> None:
+    """A server of one's own takes what the public one refuses."""
+    assert (await bot.call("setWebhook", url=url))["ok"]
+    server.state.local = False
+
+    answer = await bot.call("setWebhook", url=url)
+
+    assert 400 == answer["error_code"]
+    assert words in answer["description"]
+
+
+class Hook:
+    """A webhook that answers with the given statuses in turn, and with 200 after them."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.got: list[tuple[int, str]] = []
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Note an update and its secret."""
+        secret = request.headers.get(SECRET_HEADER, "")
+        self.got.append(((await request.json())["update_id"], secret))
+        return web.Response(status=self.statuses.pop(0) if self.statuses else 200)
+
+
+async def test_a_webhook_is_asked_until_it_answers_with_2xx(
+    server: TelegramServer, bot: Bot
+) -> None:
+    """Each failure delays one update and not the others; the error is told in getWebhookInfo."""
+    hook = Hook(500, 404)
+    app = web.Application()
+    app.router.add_post("/hook", hook.take)
+    async with TestServer(app) as at:
+        await bot.call("setWebhook", url=str(at.make_url("/hook")), secret_token="s-1")
+        await server.say(1, 42, "one")
+        await server.until(lambda: server.state.updates == [])
+        info = (await bot.call("getWebhookInfo"))["result"]
+        await server.say(1, 42, "two")
+        await server.until(lambda: server.state.updates == [])
+
+    first, second = hook.got[0][0], hook.got[-1][0]
+    assert [(first, "s-1")] * 3 + [(second, "s-1")] == hook.got
+    assert "Wrong response from the webhook: 404" == info["last_error_message"]
+    assert 0 == info["pending_update_count"]
+
+
+async def test_polls_are_refused_while_a_webhook_is_set(server: TelegramServer, bot: Bot) -> None:
+    """One way or the other; what waits is kept unless it is dropped."""
+    await bot.call("setWebhook", url="http://127.0.0.1:9/nobody")
+    await server.say(1, 42, "one")
+    refused = await bot.call("getUpdates")
+    assert (409, True) == (refused["error_code"], "webhook is active" in refused["description"])
+
+    await bot.call("deleteWebhook")
+    assert 1 == len((await bot.call("getUpdates"))["result"])
+    await bot.call("deleteWebhook", drop_pending_updates=True)
+    assert [] == (await bot.call("getUpdates"))["result"]
+
+
+@pytest.mark.parametrize(
+    ("chats", "pause", "refused", "first_wait"),
+    [([1], 0.0, 31, 5), ([1], 1.0, 0, 0), ([-1], 1.5, 20, 30), (list(range(1, 41)), 0.01, 10, 1)],
+    ids=["burst", "slow", "group", "all"],
+)
+def test_what_comes_too_fast_is_refused_and_counted(
+    chats: list[int], pause: float, refused: int, first_wait: int
+) -> None:
+    """So many of forty messages are refused, and the first is told how long to wait in s."""
+    at = [1_000.0]
+    rates = Rates(clock=lambda: at[0])
+    waits: list[int] = []
+    for chat in chats * (40 // len(chats)):
+        try:
+            rates.take(chat)
+        except Refusal as refusal:
+            waits.append(refusal.retry_after)
+        at[0] += pause
+
+    assert refused == len(waits) == rates.violations
+    assert waits[:1] == ([first_wait] if refused else [])
+
+
+async def test_too_many_requests_tell_how_long_to_wait(server: TelegramServer, bot: Bot) -> None:
+    """429 with ``retry_after``, as the platform words it; an edit is not counted."""
+    for _ in range(9):
+        sent = await bot.call("sendMessage", chat_id=1, text="x")
+    refused = await bot.call("sendMessage", chat_id=1, text="x")
+    edited = await bot.call(
+        "editMessageText", chat_id=1, message_id=sent["result"]["message_id"], text="y"
+    )
+
+    assert (429, True) == (refused["error_code"], edited["ok"])
+    assert 1 <= refused["parameters"]["retry_after"] <= 5
+    assert 1 == server.state.rates.violations
+
+
 async def test_it_runs_as_a_process_of_its_own(session: aiohttp.ClientSession) -> None:
     """Other processes drive it over HTTP, and it outlives its clients."""
     process = await asyncio.create_subprocess_exec(
@@ -212,8 +381,15 @@ async def test_it_runs_as_a_process_of_its_own(session: aiohttp.ClientSession) -
     assert len(await control("updates")) == 2
     assert [one["text"] for one in await control("messages", chat=1)] == ["x", "/pending"]
     assert (await control("presses", query=query))["answered"] is False
+    query = await control("press_choice", chat=1, user=42, label="Deny")
+    assert (await control("presses", query=query))["answered"] is False
+    old = await control("press_old", chat=1, message=sent["message_id"], user=42, data="a1|d|x")
+    assert old != query
+    await control("forum", chat=-7)
+    assert (await bot.call("createForumTopic", chat_id=-7, name="main"))["ok"]
+    assert (await control("webhook")) == {"url": "", "error": "", "attempts": {}}
     await control("fault", kind="status", method="getMe", status=500, times=2)
     assert [(await bot.call("getMe"))["ok"] for _ in range(3)] == [False, False, True]
-    assert len(await control("calls")) == 4
+    assert len(await control("calls")) == 5
     process.terminate()
     await process.wait()

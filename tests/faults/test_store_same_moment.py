@@ -38,11 +38,16 @@ def _urls(engine: str, request: pytest.FixtureRequest, folder: Path) -> tuple[st
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("quorum", [1, 2])
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
-async def test_one_winner_and_two_true_answers(
+def test_one_winner_and_two_true_answers(
     engine: str, quorum: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """A thousand rounds; each person's sentence agrees with what the store holds afterwards."""
-    stores = [await open_store(url) for url in _urls(engine, request, tmp_path)]
+    seen = asyncio.run(_rounds(_urls(engine, request, tmp_path), quorum))
+    assert ROUNDS == sum(seen.values())
+
+
+async def _rounds(urls: tuple[str, ...], quorum: int) -> Counter[tuple[str, ...]]:
+    stores = [await open_store(url) for url in urls]
     both = [Answering(store, _WHO) for store in (stores[0], stores[-1])]
     seen: Counter[tuple[str, ...]] = Counter()
     try:
@@ -68,7 +73,7 @@ async def test_one_winner_and_two_true_answers(
     finally:
         for store in stores:
             await store.close()
-    assert ROUNDS == sum(seen.values())
+    return seen
 
 
 def _check(answers: list[Answer], told: list[Answered], final: Approval, quorum: int) -> None:
@@ -118,7 +123,7 @@ async def _votes_at_once(code: StoreCode, url: str, rounds: int) -> int:
     return wrong
 
 
-async def test_the_checker_finds_votes_without_the_lock(
+def test_the_checker_finds_votes_without_the_lock(
     postgres_server: PostgresServer, tmp_path: Path
 ) -> None:
     """Without the row's lock, two allows at once each see only themselves."""
@@ -126,5 +131,8 @@ async def test_the_checker_finds_votes_without_the_lock(
         "votes without a lock", "votes.py", "IS_PENDING)\n    .with_for_update()", "IS_PENDING)"
     )
 
-    assert 0 == await _votes_at_once(GENUINE, postgres_server.create(), 100)
-    assert await _votes_at_once(mutated(unlocked, tmp_path), postgres_server.create(), 100)
+    locked = asyncio.run(_votes_at_once(GENUINE, postgres_server.create(), 100))
+    torn = asyncio.run(_votes_at_once(mutated(unlocked, tmp_path), postgres_server.create(), 100))
+
+    assert 0 == locked
+    assert torn

@@ -11,7 +11,7 @@ from core.model.approval import ApprovalReply
 from tests.channels.discord.world import ANA, EVE, DiscordWorld
 from tests.contracts.channel_examples import ID, approval
 from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
-from tests.emulators.discord_state import CHANNEL
+from tests.emulators.discord_objects import CHANNEL
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from tests.contracts.channel_examples import approval, plan, resolved
 from tests.contracts.channel_world import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_http import Pacing
-from tests.emulators.discord_state import CHANNEL
+from tests.emulators.discord_objects import CHANNEL
 from tests.emulators.faults import Fault, FaultKind
 
 

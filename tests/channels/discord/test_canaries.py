@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from channels.base import Groups, Threads
 from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.approvals.rendering import redact
 from core.model.approval import Approval, ApprovalReply, ApprovalState
@@ -12,7 +13,7 @@ from tests.channels.discord.world import DiscordWorld
 from tests.contracts.channel_examples import approval, plan, resolved
 from tests.contracts.channel_world import RecordingInbox
 from tests.core.approvals.canaries import CANARIES, Canary
-from tests.emulators.discord_state import CHANNEL
+from tests.emulators.discord_objects import CHANNEL
 
 
 def _everywhere(canary: Canary, size: int) -> Approval:
@@ -27,20 +28,30 @@ def _everywhere(canary: Canary, size: int) -> Approval:
 async def test_discord_is_sent_no_secret_and_no_log_has_the_token(
     world: DiscordWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Short prompts, long ones, files, edits and notices; with every logger at its loudest."""
+    """Prompts of each size, files, edits, groups, threads, notices; every logger at its loudest."""
     caplog.set_level(logging.DEBUG)
+    assert isinstance(world.channel, Groups)
+    assert isinstance(world.channel, Threads)
     await world.channel.start(inbox)
+    groups = 0
     for number, canary in enumerate(CANARIES):
         world.server.state.nonces.clear()
         of = _everywhere(canary, (10, 3_000, 9_000)[number % 3])
-        message = await world.channel.post(world.target, build_prompt(of))
+        card = build_prompt(of)
+        message = await world.channel.post(world.target, card)
         await world.channel.update(world.target, message, build_outcome(of))
         await world.channel.notify(Target("discord", str(CHANNEL)), NoticeCard(redact(canary.text)))
+        if world.channel.fits((card,)):
+            groups += 1
+            message = await world.channel.post_group(world.target, (card,))
+            await world.channel.update_group(world.target, message, (build_outcome(of),))
+        await world.channel.open_thread(world.target, redact(canary.text))
     await world.channel.stop()
 
     files = [one["attachments"] for one in world.server.messages(CHANNEL)]
     sent = repr([call.body for call in world.server.calls]) + repr(files)
     assert sum(bool(kept) for kept in files) > 5
+    assert groups > 5
     for canary in CANARIES:
         assert [secret for secret in canary.secrets if secret in sent + caplog.text] == []
     assert world.server.state.token not in caplog.text

@@ -15,7 +15,7 @@ from tests.channels.discord.world import ANA, DiscordWorld, channel_for
 from tests.contracts.channel_examples import approval, plan, resolved
 from tests.contracts.channel_world import RecordingInbox
 from tests.emulators.discord import DiscordServer
-from tests.emulators.discord_state import BOT, CHANNEL, GUILD, OTHER_CHANNEL, THREAD
+from tests.emulators.discord_objects import BOT, CHANNEL, GUILD, OTHER_CHANNEL, THREAD
 
 
 async def test_what_is_sent_is_what_the_renderer_returned(

@@ -22,7 +22,7 @@ _OFFERED = (
     Choice("30 min", Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=HALF_HOUR)),
     Choice("This session", Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=THIS_SESSION)),
 )
-_STORED = "Allow always stores: /usr/bin/rm"
+_STORED = "Would be stored: /usr/bin/rm"
 
 
 @dataclass(slots=True)
@@ -84,10 +84,10 @@ class TestPrivate:
         pressed = list(world.server.state.interactions.values())[-1]
         await world.server.until(lambda: pressed.answered)
         assert pressed.updates
-        assert _STORED in world.seen()
+        assert any(_STORED in text for text in world.seen())
 
         await world.told(inbox.told)
-        assert _STORED not in world.seen()
+        assert not any(_STORED in text for text in world.seen())
         assert not pressed.late
 
     async def test_a_long_outcome_is_told_whole(self, world: DiscordWorld) -> None:
@@ -99,7 +99,7 @@ class TestPrivate:
         pressed = list(world.server.state.interactions.values())[-1]
         await world.server.until(lambda: bool(pressed.replies))
 
-        assert _STORED not in world.seen()
+        assert not any(_STORED in text for text in world.seen())
         assert pressed.replies[0]["flags"] & 64
 
     async def test_choices_outlive_the_gateway(self, server: DiscordServer, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ class TestPrivate:
         await world.channel.stop()
 
         assert [one.command for one in second.got] == [_OFFERED[2].command]
-        assert _STORED not in world.seen()
+        assert not any(_STORED in text for text in world.seen())
 
 
 class TestTyped:

@@ -17,7 +17,7 @@ from tests.contracts.channel_world import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, GUILDS
 from tests.emulators.discord_gateway import Session as EmulatedSession
-from tests.emulators.discord_state import BOT, CHANNEL
+from tests.emulators.discord_objects import BOT, CHANNEL
 
 
 async def _healthy(channel: Channel, *, ok: bool = True) -> None:
@@ -125,6 +125,23 @@ class TestGateway:
 
         assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
         assert hanging.got == []
+
+    async def test_what_is_done_with_is_kept_soon_without_a_stop(
+        self, server: DiscordServer, inbox: RecordingInbox, tmp_path: Path
+    ) -> None:
+        """A process that is killed has its place in the file, a moment after each answer."""
+        path = tmp_path / "discord-session.json"
+        channel = channel_for(server, path)
+        await channel.start(inbox)
+        await server.slash(CHANNEL, ANA, "pending")
+        await inbox.take()
+        (session,) = server.gateway.live
+        async with asyncio.timeout(5):
+            while f'"sequence": {len(session.events)}' not in path.read_text():
+                await asyncio.sleep(0.02)
+        await channel.stop()
+
+        assert session.events[-1]["t"] == "INTERACTION_CREATE"
 
     @pytest.mark.parametrize("known", [False, True], ids=["op 9", "4007"])
     async def test_a_session_that_cannot_be_resumed_is_replaced(

@@ -87,7 +87,8 @@ def test_every_mix_of_open_and_ended_prompts_fits(texts: list[str], name: str, n
     if not fits(cards):
         return
     ends = tuple(_end(number, name, note, text) for number, text in enumerate(texts))
-    for mix in product(*zip(cards, ends, strict=True)):
+    either: list[tuple[PromptCard | OutcomeCard, ...]] = [*zip(cards, ends, strict=True)]
+    for mix in product(*either):
         message = render_group(mix)
         check_message(body(message, "n"), 0)
         assert [kind for kind, _ in markup(message.content) if kind != "timestamp"] == []

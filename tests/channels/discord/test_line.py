@@ -13,7 +13,7 @@ from tests.channels.discord.world import ANA, DiscordWorld, channel_for
 from tests.contracts.channel_examples import approval
 from tests.contracts.channel_world import RecordingInbox
 from tests.emulators.discord import DiscordServer
-from tests.emulators.discord_state import BOT, CHANNEL
+from tests.emulators.discord_objects import BOT, CHANNEL
 
 
 async def _healthy(channel: Channel, *, ok: bool = True) -> None:

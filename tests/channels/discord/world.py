@@ -9,7 +9,7 @@ from channels.discord.settings import DiscordSettings
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.emulators.discord import DiscordServer
-from tests.emulators.discord_state import BOT, CHANNEL, Json
+from tests.emulators.discord_objects import BOT, CHANNEL, Json
 
 ANA = 42
 EVE = 66
@@ -21,7 +21,7 @@ LABELS = {
 
 
 def channel_for(
-    server: DiscordServer, session: Path | None = None, **more: object
+    server: DiscordServer, session: Path | None = None, /, **more: object
 ) -> DiscordChannel:
     """Return a channel that differs from production in its base URL only."""
     settings = {"token": server.state.token, "apiBaseUrl": server.url, **more}

@@ -53,7 +53,7 @@ async def sent(canaries: tuple[Canary, ...], inbox: RecordingInbox) -> str:
 async def test_slack_leaks_nothing(inbox: RecordingInbox) -> None:
     """Short prompts, long ones, groups, threads, notices and edits; five to a workspace's rate."""
     batches = [CANARIES[at : at + _BATCH] for at in range(0, len(CANARIES), _BATCH)]
-    everything = "".join([await sent(tuple(batch), inbox) for batch in batches])
+    everything = "".join(await asyncio.gather(*(sent(tuple(one), inbox) for one in batches)))
 
     assert everything.count("sayso_prompt") > 2 * len(CANARIES)
     assert [s for canary in CANARIES for s in canary.secrets if s in everything] == []

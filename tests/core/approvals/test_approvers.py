@@ -3,7 +3,7 @@
 import pytest
 
 from core.approvals.approvers import Approvers, Standing
-from core.model.identity import Actor, Intake, Requester
+from core.model.identity import Actor, AgentId, Intake, PersonId, Requester
 
 LISTED = Approvers({"telegram": frozenset({"1001"}), "terminal": frozenset({"uid:0"})})
 AGENT = Requester(Intake.SOCKET, "uid:0", (40, 7))
@@ -54,6 +54,41 @@ def test_unknown_session_is_taken_for_the_requester() -> None:
 
 def test_person_who_asked_in_chat_never_approves() -> None:
     """A listed person who asked in a chat cannot answer itself."""
-    asked = Requester(Intake.CHAT, "1001")
+    asked = Requester(Intake.CHAT, "telegram:1001")
 
     assert LISTED.standing(Actor("telegram", "1001"), asked) is Standing.REQUESTER
+
+
+def test_person_who_asked_never_approves_on_another_account() -> None:
+    """The same named person is the requester, whatever account answers."""
+    asked, ana = Requester(Intake.CHAT, "slack:U1"), PersonId("ana")
+    actor = Actor("telegram", "1001")
+
+    assert LISTED.standing(actor, asked, person=ana, asker=ana) is Standing.REQUESTER
+    assert LISTED.standing(actor, asked, person=ana, asker=PersonId("bob")) is Standing.MAY
+
+
+def test_an_agents_own_list_replaces_the_others() -> None:
+    """Also where it is empty; other agents keep the common lists."""
+    people = Approvers(
+        {"telegram": frozenset({"1001"})},
+        frozenset({"slack:U1"}),
+        {AgentId("coder"): frozenset({"slack:U2"}), AgentId("locked"): frozenset()},
+        2,
+        {AgentId("coder"): 1},
+    )
+    ana, slack = Actor("telegram", "1001"), Actor("slack", "U1")
+
+    for agent, actor, expected in (
+        (AgentId("main"), ana, Standing.MAY),
+        (AgentId("main"), slack, Standing.MAY),
+        (AgentId("coder"), ana, Standing.NOT_LISTED),
+        (AgentId("coder"), slack, Standing.NOT_LISTED),
+        (AgentId("coder"), Actor("slack", "U2"), Standing.MAY),
+        (AgentId("locked"), ana, Standing.NOT_LISTED),
+    ):
+        assert expected is people.standing(actor, AGENT, agent=agent)
+    assert people.anybody("slack", AgentId("coder"))
+    assert not people.anybody("telegram", AgentId("coder"))
+    assert not people.anybody("slack", AgentId("locked"))
+    assert (2, 1) == (people.needed(AgentId("main")), people.needed(AgentId("coder")))

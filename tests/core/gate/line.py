@@ -85,19 +85,21 @@ async def gate_at(
     reachable: bool = True,
     timeout_ms: int = 60_000,
     remind_ms: int | None = None,
+    people: Approvers | None = None,
+    forwarding: Forwarding | None = None,
 ) -> AsyncIterator[Gate]:
-    """Run a gate over one home; Ana may answer in the memory channel."""
+    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
     home.chmod(0o700)
     store = await open_store(f"sqlite:///{home / 'state.db'}")
     runner = Runner()
     await runner.start()
     layers = (everyone or layer(),)
     with AuditJournal(home / "audit.jsonl") as journal:
-        people = Approvers({"memory": frozenset({"ana"})})
+        people = people or Approvers({"memory": frozenset({"ana"})})
         asking = Asking(
             store,
             people,
-            Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(PLACE,)),
+            forwarding or Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(PLACE,)),
             Timing(timeout_ms, remind_ms),
             reachable=lambda _: reachable,
             local="terminal",

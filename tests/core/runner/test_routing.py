@@ -127,6 +127,17 @@ def test_each_command_is_bound_in_its_own_folder(work: Path) -> None:
     assert tool.executable.path == str(work / "sub" / "tool")
 
 
+def test_what_a_wrapper_starts_stands_in_its_folder(work: Path) -> None:
+    """A wrapper's inner program is looked up where ``cd`` led, too."""
+    script(work / "sub" / "tool", "#!/bin/sh\n")
+    (wrapper,) = planned(request("cd sub && nice ./tool", cwd=work)).commands
+    (tool,) = wrapper.effective
+    assert wrapper.inner
+    assert tool.cwd == wrapper.cwd
+    assert tool.executable is not None
+    assert tool.executable.path == str(work / "sub" / "tool")
+
+
 def test_a_line_that_begins_in_no_folder_is_refused(work: Path) -> None:
     """Nobody is woken for a folder that is not there."""
     refusal = refused(request("cd none && ls", cwd=work))

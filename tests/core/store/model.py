@@ -31,10 +31,9 @@ class StoreMachine(SendingStore):
 
     @initialize(target=ids)
     def begin(self) -> Any:
-        """Begin with questions, so that every step has something to do."""
-        return multiple(
-            self.ask("s1", 3, True, (GROUP, PAGE), None), self.ask("s1", 1, False, (GROUP,), "same")
-        )
+        """Begin with questions, three of them alike, so that every step has something to do."""
+        alike = [self.ask("s1", tens, False, (GROUP,), "same") for tens in (1, 3, 2)]
+        return multiple(self.ask("s1", 3, True, (GROUP, PAGE), None), *alike)
 
     # ---- time
 

@@ -1,0 +1,73 @@
+"""Tell a person at a terminal from a program that merely has our uid."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bot.intake import peers
+from core.ipc.peer import start_ticks
+from core.ipc.unix import Peer
+from tests.bot.terminals import terminal
+
+
+def peer(pid: int) -> Peer:
+    """Return a process as its socket would name it."""
+    return Peer(pid, os.getuid(), os.getgid(), start_ticks(pid))
+
+
+def until(met: Callable[[], bool]) -> bool:
+    """Wait five seconds for a condition."""
+    end = time.monotonic() + 5
+    while not met() and time.monotonic() < end:
+        time.sleep(0.01)
+    return met()
+
+
+def test_the_foreground_of_a_terminal_counts() -> None:
+    """A command that somebody typed has the terminal's keys."""
+    with terminal("sleep", "30") as (process, _):
+        assert until(lambda: peers.at_terminal(peer(process.pid)))
+
+
+def test_a_background_job_of_a_terminal_does_not() -> None:
+    """Its process group is not the one that the keys go to; neither is a child in its own session."""
+    script = "set -m; sleep 30 & echo $! ; setsid sleep 30 & echo $!; sleep 30"
+    with terminal("bash", "-c", script) as (process, master):
+        assert until(lambda: peers.at_terminal(peer(process.pid)) or _has_child(process.pid))
+        first, second = _numbers(master, 2)
+        assert not peers.at_terminal(peer(first))
+        assert not peers.at_terminal(peer(second))
+        for pid in (first, second):
+            os.kill(pid, 9)
+
+
+def test_no_terminal_no_person() -> None:
+    """A program that an agent starts has none."""
+    with subprocess.Popen(["sleep", "30"], start_new_session=True) as child:
+        assert not peers.at_terminal(peer(child.pid))
+        child.kill()
+
+
+def test_a_reused_pid_is_not_the_peer(tmp_path: Path) -> None:
+    """The process must be the one that connected, by its start time."""
+    fields = ["S", "1", "7", "7", "34816", "7", *(str(field) for field in range(6, 40))]
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "stat").write_text(f"7 (sh) {' '.join(fields)}\n")
+
+    assert peers.at_terminal(Peer(7, 0, 0, 19), tmp_path)
+    assert not peers.at_terminal(Peer(7, 0, 0, 18), tmp_path)
+    assert not peers.at_terminal(Peer(8, 0, 0, 19), tmp_path)
+
+
+def _has_child(pid: int) -> bool:
+    return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text().strip())
+
+
+def _numbers(master: int, count: int) -> list[int]:
+    text = b""
+    end = time.monotonic() + 5
+    while len(text.split()) < count and time.monotonic() < end:
+        text += os.read(master, 4_096)
+    return [int(word) for word in text.split()[:count]]

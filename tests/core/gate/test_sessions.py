@@ -1,0 +1,188 @@
+"""What people set for a session holds for its requests, and nobody else sets it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.approvals.listing import Listing
+from core.approvals.senders import Senders
+from core.audit.journal import AuditJournal
+from core.gate import Gate
+from core.gate.sessions import Elevation, SessionLayers, SessionRules, worded
+from core.model.command import ExecOverrides
+from core.model.identity import Actor, SessionKey
+from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.model.result import Denied, Finished, Pending
+from core.store import open_store, people, session_overrides
+from tests.core.gate.line import ANA, gate_at, list_patterns, request
+
+MAIN = SessionKey("main")
+BOB = Actor("memory", "bob", "Bob")
+FULL = ExecOverrides(security=ExecSecurity.FULL)
+
+
+@asynccontextmanager
+async def ruled(home: Path, *, elevated: bool = True) -> AsyncIterator[tuple[Gate, SessionRules]]:
+    """Run a gate whose sessions Ana may set."""
+    async with gate_at(home) as gate:
+        gate.rulebook.elevated = elevated
+        senders = Senders(gate.store, Listing({"memory": frozenset({"ana"})}))
+        yield gate, SessionRules(gate.store, gate.journal, senders, elevated)
+
+
+async def test_knobs_hold_for_their_session_only(tmp_path: Path) -> None:
+    """Asking about everything here leaves another session as it was."""
+    list_patterns(tmp_path, "/usr/bin/echo")
+    async with ruled(tmp_path) as (gate, rules):
+        before = await gate.submit(request("echo a", cwd=tmp_path))
+        done = await rules.set(MAIN, ExecOverrides(ask=ExecAsk.ALWAYS), ANA)
+        here = await gate.submit(request("echo a", cwd=tmp_path))
+        there = replace(request("echo a", cwd=tmp_path), session=SessionKey("other"))
+        elsewhere = await gate.submit(there)
+        cleared = await rules.elevate(MAIN, Elevation.OFF, ANA)
+        after = await gate.submit(request("echo a", cwd=tmp_path))
+
+    assert done.done
+    assert "ask=always" in done.sentence
+    assert cleared.done
+    assert [Finished, Pending, Finished, Finished] == [
+        type(result) for result in (before, here, elsewhere, after)
+    ]
+
+
+async def test_knobs_add_up_and_tell_who_set_them(tmp_path: Path) -> None:
+    """What is not named stays; the last person is named, and each change is in the journal."""
+    async with ruled(tmp_path) as (_, rules):
+        await rules.set(MAIN, ExecOverrides(host=ExecHost.GATEWAY), ANA)
+        await rules.set(MAIN, ExecOverrides(ask=ExecAsk.ALWAYS), ANA)
+        shown = await rules.shown(MAIN)
+
+    assert shown is not None
+    assert ANA == shown.by
+    assert "host=gateway ask=always" == worded(shown.overrides)
+    lines = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert ["host=gateway", "host=gateway ask=always"] == [
+        line["set"] for line in lines if line["kind"] == "session"
+    ]
+    assert {"memory:ana"} == {line["by"] for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcome", "expected"),
+    [
+        (Elevation.ON, Finished, ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL)),
+        (
+            Elevation.ASK,
+            Pending,
+            ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, ExecAsk.ALWAYS),
+        ),
+        (
+            Elevation.FULL,
+            Finished,
+            ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, ExecAsk.OFF),
+        ),
+    ],
+)
+async def test_elevated(
+    tmp_path: Path, mode: Elevation, outcome: type[object], expected: ExecOverrides
+) -> None:
+    """Full access on the gateway host, asked about or not; off forgets it (S0)."""
+    async with ruled(tmp_path) as (gate, rules):
+        assert (await rules.elevate(MAIN, mode, ANA)).done
+        shown = await rules.shown(MAIN)
+        result = await gate.submit(request("uname", cwd=tmp_path))
+        assert (await rules.elevate(MAIN, Elevation.OFF, ANA)).done
+        after = await gate.submit(request("uname -r", cwd=tmp_path))
+
+    assert shown is not None
+    assert expected == shown.overrides
+    assert isinstance(result, outcome)
+    assert isinstance(after, Pending)
+
+
+async def test_the_approvals_file_is_stricter_than_elevated(tmp_path: Path) -> None:
+    """A floor of the file holds for an elevated session as for any other."""
+    floor = {"version": 1, "defaults": {"security": "deny"}, "agents": {}}
+    (tmp_path / "exec-approvals.json").write_text(json.dumps(floor))
+    (tmp_path / "exec-approvals.json").chmod(0o600)
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        result = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert isinstance(result, Denied)
+
+
+async def test_full_security_needs_the_setting(tmp_path: Path) -> None:
+    """Neither /elevated nor /exec gives it, and what was set before holds no more."""
+    async with ruled(tmp_path) as (_, rules):
+        assert (await rules.elevate(MAIN, Elevation.FULL, ANA)).done
+    async with ruled(tmp_path, elevated=False) as (gate, rules):
+        refused = [await rules.elevate(MAIN, mode, ANA) for mode in (Elevation.ON, Elevation.ASK)]
+        refused.append(await rules.set(MAIN, FULL, ANA))
+        stale = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert [False] * 3 == [change.done for change in refused]
+    assert all("tools.elevated.enabled" in change.sentence for change in refused)
+    assert isinstance(stale, Denied), "ask=off of the stale setting turns the miss into a denial"
+
+
+async def test_only_senders_set_anything(tmp_path: Path) -> None:
+    """Not somebody who is unlisted, and not a revoked sender, not even to clear."""
+    async with ruled(tmp_path) as (gate, rules):
+        refused = [
+            await rules.set(MAIN, ExecOverrides(ask=ExecAsk.OFF), BOB),
+            await rules.elevate(MAIN, Elevation.ON, BOB),
+            await rules.elevate(MAIN, Elevation.OFF, BOB),
+        ]
+        await gate.store.write(people.revoke, "memory:ana")
+        refused.append(await rules.set(MAIN, ExecOverrides(ask=ExecAsk.OFF), ANA))
+        shown = await rules.shown(MAIN)
+
+    assert [False] * 4 == [change.done for change in refused]
+    assert "channels.memory.senders" in refused[0].sentence
+    assert shown is None
+
+
+async def test_a_change_is_never_hidden_by_a_read_that_began_before(tmp_path: Path) -> None:
+    """Readers race with changes; after the last change every reader sees it."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    layers = SessionLayers(store)
+    try:
+        for number in range(200):
+            ask = (ExecAsk.ALWAYS, ExecAsk.OFF)[number % 2]
+            await asyncio.gather(
+                layers.layer(MAIN),
+                store.write(session_overrides.put, MAIN, ExecOverrides(ask=ask), ANA),
+                layers.layer(MAIN),
+            )
+            found = await layers.layer(MAIN)
+            assert found is not None
+            assert ask is found.ask
+    finally:
+        await store.close()
+
+
+async def test_replicas_see_each_others_changes(postgres_url: str, tmp_path: Path) -> None:
+    """Where another gateway may write, each request reads the store."""
+    first, second = await open_store(postgres_url), await open_store(postgres_url)
+    layers = SessionLayers(second)
+    tmp_path.chmod(0o700)
+    try:
+        assert await layers.layer(MAIN) is None
+        with AuditJournal(tmp_path / "audit.jsonl") as journal:
+            senders = Senders(first, Listing({"memory": frozenset({"ana"})}))
+            await SessionRules(first, journal, senders).set(
+                MAIN, ExecOverrides(ask=ExecAsk.ALWAYS), ANA
+            )
+        found = await layers.layer(MAIN)
+    finally:
+        await first.close()
+        await second.close()
+
+    assert found is not None
+    assert ExecAsk.ALWAYS is found.ask

@@ -1,0 +1,59 @@
+"""Ladder, quiet hours, filters and threads of ``approvals.exec``."""
+
+import pytest
+from pydantic import ValidationError
+
+from core.settings import ApprovalsExecSection, ThreadMode
+
+STEP = {"to": [{"channel": "slack", "to": "C1"}], "for": 300}
+
+
+def _read(**keys: object) -> ApprovalsExecSection:
+    return ApprovalsExecSection.model_validate(keys)
+
+
+def test_a_ladder_is_read_as_it_is_written() -> None:
+    """Places, the session's chat, seconds, reminders, and who may be woken."""
+    section = _read(ask=[STEP, {"session": True, "for": 60.5, "remind": 20, "wake": True}])
+    first, second = section.ask
+
+    assert ("slack", "C1") == (first.to[0].channel, first.to[0].to)
+    assert (False, 300, None, False) == (first.session, first.lasts, first.remind, first.wake)
+    assert ((), True, 60.5) == (second.to, second.session, second.lasts)
+    assert (20, True) == (second.remind, second.wake)
+
+
+def test_quiet_hours_and_threads_are_read() -> None:
+    """HH:MM in a zone, and whether each session gets its thread."""
+    hours = {"from": "21:30", "until": "06:00", "zone": "Europe/Berlin"}
+    section = _read(quietHours=hours, threads="session")
+
+    assert section.quiet_hours is not None
+    assert ("21:30", "06:00") == (section.quiet_hours.since, section.quiet_hours.until)
+    assert ThreadMode.SESSION is section.threads
+    assert ThreadMode.NONE is _read().threads
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"ask": [{"for": 60}]}, "asks nobody"),
+        ({"ask": [{**STEP, "remind": 1}]}, "reminds more than 100 times"),
+        ({"ask": [STEP], "timeout": 60}, "replaces timeout"),
+        ({"ask": [STEP], "mode": "both", "targets": []}, "replaces mode, targets"),
+        ({"ask": [{**STEP, "for": 2_000_000}] * 2}, "more than 30 days"),
+        ({"ask": [{**STEP, "for": 0}]}, "greater than 0"),
+        ({"quietHours": {"zone": "Europe/Atlantis"}}, "no time zone"),
+        ({"quietHours": {"zone": "../etc/passwd"}}, "no time zone"),
+        ({"quietHours": {"from": "24:00"}}, "match pattern"),
+        ({"quietHours": {"until": "7:00"}}, "match pattern"),
+        ({"quietHours": {"from": "07:00", "until": "07:00"}}, "the same time"),
+        ({"sessionFilter": ["ok", "/(a/"]}, "a pattern has"),
+        ({"sessionFilter": [r"/(a)\1/"]}, "a pattern may escape"),
+        ({"threads": "always"}, "none"),
+    ],
+)
+def test_mistakes_are_named_when_the_file_is_read(keys: dict[str, object], words: str) -> None:
+    """Nothing is found out only in the night in which somebody should be asked."""
+    with pytest.raises(ValidationError, match=words):
+        _read(**keys)

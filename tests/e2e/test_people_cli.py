@@ -1,0 +1,105 @@
+"""`sayso people` and `sayso grants` over a real gateway, from terminals and from programs."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bot.terminals import in_terminal
+from tests.e2e.processes import GatewayProcess, write_config
+
+SAYSO = (sys.executable, "-m", "bot")
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Yield a gateway that asks nobody in chat."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    running = GatewayProcess(home)
+    running.start()
+    yield running
+    running.stop()
+
+
+def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
+    """Type one command at a terminal of its own."""
+    return in_terminal(*SAYSO, *words, environ=gateway.environ())
+
+
+def test_a_person_at_a_terminal_keeps_the_directory(quiet: GatewayProcess) -> None:
+    """Added, shown a code, revoked, restored, listed; each step says what it did."""
+    added = typed(quiet, "people", "add", "ana")
+    code, drawn = typed(quiet, "people", "pair", "ana", "--json")
+    unknown = typed(quiet, "people", "pair", "bob")
+    revoked = typed(quiet, "people", "revoke", "telegram:42")
+    listed = quiet.json("people", "list")
+    restored = typed(quiet, "people", "restore", "telegram:42")
+    unlinked = typed(quiet, "people", "unlink", "telegram:42")
+    text = quiet.cli("people", "list").stdout
+
+    assert (0, "ana was added. Next: `sayso people pair ana`.\n") == added
+    assert 0 == code
+    assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{8}", json.loads(drawn)["code"])
+    assert (3, 0, 0, 3) == (unknown[0], revoked[0], restored[0], unlinked[0])
+    assert [("ana", False), ("telegram:42", True)] == [(p["id"], p["revoked"]) for p in listed]
+    assert "ana" in text
+
+
+def test_a_program_takes_rights_away_and_never_gives_any(quiet: GatewayProcess) -> None:
+    """Without a terminal only revoking works; the journal names each change."""
+    typed(quiet, "people", "add", "ana")
+    refused = [
+        quiet.cli("people", *words, own_session=True)
+        for words in (
+            ("add", "bob"),
+            ("pair", "ana"),
+            ("unlink", "telegram:42"),
+            ("restore", "ana"),
+        )
+    ]
+    revoked = quiet.cli("people", "revoke", "ana", own_session=True)
+
+    assert [3] * 4 == [done.returncode for done in refused]
+    assert all("terminal" in done.stdout for done in refused)
+    assert 0 == revoked.returncode
+    assert [("ana", True)] == [(p["id"], p["revoked"]) for p in quiet.json("people", "list")]
+    lines = (quiet.home / "audit.jsonl").read_text().splitlines()
+    records = [record for record in map(json.loads, lines) if record["kind"] == "people"]
+    assert [("add", "ana"), ("revoke", "ana")] == [(r["what"], r["whom"]) for r in records]
+    assert {f"uid:{os.getuid()}"} == {record["by"] for record in records}
+
+
+@pytest.mark.parametrize("command", ["echo listed", "touch /nowhere"])
+def test_a_terminal_that_asked_is_a_requesters(quiet: GatewayProcess, command: str) -> None:
+    """An agent that works in a terminal cannot link accounts there, not even after a restart."""
+    sayso = " ".join(SAYSO)
+    script = f"{sayso} run --no-wait -c '{command}'; {sayso} people add ana"
+    code, told = in_terminal("sh", "-c", script, environ=quiet.environ())
+
+    assert 3 == code
+    assert "asked to run commands" in told
+    assert [] == quiet.json("people", "list")
+
+
+def test_a_bad_name_is_told(quiet: GatewayProcess) -> None:
+    """What looks like an account is no person's name."""
+    code, told = typed(quiet, "people", "add", "telegram:42")
+
+    assert 2 == code
+    assert "no name for a person" in told
+
+
+def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None:
+    """Nothing holds at first, and an unknown grant is told."""
+    listed = quiet.cli("grants", "list")
+    unknown = quiet.cli("grants", "revoke", "ZZZZZZ")
+
+    assert (0, "No grant holds.\n") == (listed.returncode, listed.stdout)
+    assert [] == quiet.json("grants", "list")
+    assert 3 == unknown.returncode
+    assert "No such grant" in unknown.stdout

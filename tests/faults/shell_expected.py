@@ -1,0 +1,79 @@
+"""What a shell has to run if a reading and its expansion are right."""
+
+import os
+from dataclasses import dataclass
+
+from core.model.command import Connector, ErrorTo, PartKind, Reading, Routing, Word
+from core.runner.expand import ExpandedLine
+
+Argv = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ran:
+    """A vector, the folder that it runs in, and what its descriptors 0, 1 and 2 are."""
+
+    argv: Argv
+    folder: str
+    streams: tuple[str, ...]
+
+
+def parity(argv: Argv, flip: int) -> int:
+    """Return the exit status that the recorder gives this vector."""
+    return sum(len(os.fsencode(word)) for word in argv) & 1 ^ flip
+
+
+def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
+    """Walk a line as the runner would; each inner list is one pipeline, in any order."""
+    pipelines: list[list[int]] = [[0]]
+    joins: list[Connector] = [Connector.THEN]
+    for place, connector in enumerate(line.connectors, 1):
+        if connector is Connector.PIPE:
+            pipelines[-1].append(place)
+        else:
+            joins.append(connector)
+            pipelines.append([place])
+    runs = []
+    status = 0
+    for join, pipeline in zip(joins, pipelines, strict=True):
+        if join is Connector.THEN or (status == 0) is (join is Connector.AND):
+            runs.append(sorted(_ran(line, place, pipeline) for place in pipeline))
+            status = parity(line.commands[pipeline[-1]].argv, flip)
+    return runs
+
+
+def _ran(line: ExpandedLine, place: int, pipeline: list[int]) -> Ran:
+    command = line.commands[place]
+    into = "input" if place == pipeline[0] else "pipe"
+    out = "output" if place == pipeline[-1] else "pipe"
+    streams = _routed(command.routing, into, out)
+    return Ran(undashed(command.argv), os.path.realpath(command.folder), streams)
+
+
+def _routed(routing: Routing, into: str, out: str) -> tuple[str, ...]:
+    errors = {ErrorTo.RUN: "error", ErrorTo.OUTPUT: out, ErrorTo.NULL: "null"}
+    return (
+        "null" if routing.null_input else into,
+        "null" if routing.null_output else out,
+        errors[routing.error],
+    )
+
+
+def undashed(argv: Argv) -> Argv:
+    """Take ``./`` from words that begin with a dash then: the one difference on purpose."""
+    return tuple(word[2:] if word.startswith("./-") else word for word in argv)
+
+
+def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
+    """Tell whether more words begin with a dash than were written so: a glob made an option."""
+    written = sum(
+        _begins_with_dash(word) for words in reading.argvs if words[0] != "cd" for word in words
+    )
+    return written < sum(word.startswith("-") for one in line.commands for word in one.argv)
+
+
+def _begins_with_dash(word: Word) -> bool:
+    if isinstance(word, str):
+        return word.startswith("-")
+    globbed = any(part.kind is PartKind.GLOB for part in word.parts)
+    return not globbed and word.parts[0].text.startswith("-")
