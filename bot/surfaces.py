@@ -4,18 +4,22 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import time
-from typing import Protocol, Self, TextIO
+from typing import Protocol, Self, TextIO, TypeVar
 from zoneinfo import ZoneInfo
 
 from bot.settings import Settings
 from channels.base import Channel
+from channels.discord.settings import DiscordSettings
 from channels.registry import load, load_plugin
+from channels.slack.settings import SlackSettings
 from core.approvals.approvers import Approvers
 from core.approvals.asking import Timing
 from core.approvals.forwarding import Forwarding, Step
 from core.approvals.listing import Listing
 from core.approvals.quiet import QuietHours
 from core.settings import AskStep, QuietHoursSection, milliseconds, session_filter
+
+S = TypeVar("S", SlackSettings, DiscordSettings)
 
 
 class _Lists(Protocol):
@@ -121,11 +125,12 @@ def make_channels(settings: Settings, console: Console | None) -> Mapping[str, C
     if settings.channels.telegram is not None:
         made["telegram"] = load("telegram")(settings.channels.telegram)
     if settings.channels.slack is not None:
-        made["slack"] = load("slack")(settings.channels.slack)
+        made["slack"] = load("slack")(_knowing(settings, "slack", settings.channels.slack))
     if settings.channels.discord is not None:
         # The session's place is kept, so that presses made while we were away are replayed.
         session = settings.home / "discord-session.json"
-        made["discord"] = load("discord")(settings.channels.discord, session)
+        knowing = _knowing(settings, "discord", settings.channels.discord)
+        made["discord"] = load("discord")(knowing, session)
     if settings.channels.webhook is not None:
         made["webhook"] = load("webhook")(settings.channels.webhook)
     for plugin in settings.channels.plugins:
@@ -133,3 +138,26 @@ def make_channels(settings: Settings, console: Console | None) -> Mapping[str, C
     if console is not None:
         made["terminal"] = load("terminal")(console.input, console.output)
     return made
+
+
+def _knowing(settings: Settings, name: str, section: S) -> S:
+    """Return a channel's section with the groups and roles that lists outside of it name.
+
+    A platform is asked about the groups that its own section names, and about no others.
+    """
+    head = f"{name}:"
+    outside = {
+        entry.removeprefix(head)
+        for listing in _listings(settings)
+        for entry in listing
+        if entry.startswith((f"{head}group:", f"{head}role:"))
+    }
+    if not outside:
+        return section
+    senders_ = tuple(sorted({*section.senders, *outside}))
+    return section.model_copy(update={"senders": senders_})
+
+
+def _listings(settings: Settings) -> Iterator[tuple[str, ...]]:
+    yield settings.approvals.exec.approvers
+    yield from (entry.approvers or () for entry in settings.agents.entries)

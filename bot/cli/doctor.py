@@ -3,13 +3,22 @@
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from bot.cli.layout import Formatter
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.doctor import Finding
+
 _EXAMPLES = """\
-example:
-  sayso doctor --json     every check with its verdict; exit 1 if one fails
+examples:
+  sayso doctor --json              every check with its verdict; exit 1 if one fails
+  sayso doctor channels            ask the platforms about tokens, scopes and people
+  sayso doctor channels --prompt   send a real test prompt everywhere and wait for an answer
 """
+_SECONDS = 60.0
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,20 +30,53 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         formatter_class=Formatter,
         allow_abbrev=False,
     )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("all", "channels"),
+        default="all",
+        help="channels: prove each chat platform (default: all but that)",
+    )
+    parser.add_argument(
+        "--prompt",
+        action="store_true",
+        help="with channels: also send a test prompt about `true` through the gateway",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=_SECONDS,
+        help="with --prompt: how long to wait for an answer (default: 60)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=doctor)
 
 
 def doctor(args: argparse.Namespace) -> int:
     """Run every check, print each verdict with what to do, and exit 1 if one failed."""
-    import os  # noqa: PLC0415
-
-    from bot.doctor import Verdict, examine  # noqa: PLC0415
-
-    findings = examine(os.environ)
-    for found in findings:
+    failed = False
+    for found in _findings(args):
+        failed = failed or found.verdict == "fail"
         if args.json:
             sys.stdout.write(json.dumps(found.as_json(), ensure_ascii=False) + "\n")
         else:
             sys.stdout.write(f"{found.verdict:<5} {found.subject}: {found.detail}\n")
-    return 1 if any(found.verdict is Verdict.FAIL for found in findings) else 0
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
+    import os  # noqa: PLC0415
+
+    if args.what == "all":
+        from bot.doctor import examine  # noqa: PLC0415
+
+        yield from examine(os.environ)
+        return
+    from bot.proofs import prove_by_prompt, prove_channels  # noqa: PLC0415
+    from bot.settings import load  # noqa: PLC0415
+
+    settings = load(environ=os.environ)
+    yield from prove_channels(settings)
+    if args.prompt:
+        yield from prove_by_prompt(settings, args.seconds)

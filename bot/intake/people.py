@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from bot.intake import peers, results
 from bot.intake.frames import AccountParams, GrantParams, NameParams, NoParams, WhoParams, read
+from core.gate import Gate
 from core.ipc.unix import Peer
 from core.model.identity import Requester
-from core.ports import Journal
 from core.store import Store, grants, pairing, people
 
 Handler = Callable[[dict[str, object], Peer], Awaitable[object]]
@@ -46,8 +46,7 @@ class Askers:
 class PeopleMethods:
     """The methods about people and grants; each change is in the journal."""
 
-    store: Store
-    journal: Journal
+    gate: Gate
     askers: Askers
 
     def table(self) -> dict[str, Handler]:
@@ -66,7 +65,7 @@ class PeopleMethods:
     async def listed(self, params: dict[str, object], _peer: Peer) -> object:
         """List the people with their accounts."""
         read(NoParams, params)
-        found = await self.store.read(people.listed)
+        found = await self.gate.store.read(people.listed)
         return {"people": [results.person(one) for one in found]}
 
     async def add(self, params: dict[str, object], peer: Peer) -> object:
@@ -76,7 +75,7 @@ class PeopleMethods:
         if refusal is not None:
             return refusal
         await self._record(peer, "add", name)
-        if await self.store.write(people.add, name):
+        if await self.gate.store.write(people.add, name):
             return results.change(f"{name} was added. Next: `sayso people pair {name}`.")
         return results.change(f"{name} is there already.")
 
@@ -87,7 +86,7 @@ class PeopleMethods:
         if refusal is not None:
             return refusal
         await self._record(peer, "pair", name)
-        drawn = await self.store.write(pairing.begin, name)
+        drawn = await self.gate.store.write(pairing.begin, name)
         if drawn is None:
             return results.change(f"There is no {name}; add it first.", done=False)
         sentence = (
@@ -108,7 +107,7 @@ class PeopleMethods:
             return refusal
         await self._record(peer, "unlink", wish.account)
         channel, _, account = wish.account.partition(":")
-        person = await self.store.write(people.unlink, channel, account)
+        person = await self.gate.store.write(people.unlink, channel, account)
         if person is None:
             return results.change(f"{wish.account} is linked to nobody.", done=False)
         return results.change(f"{wish.account} is {person}'s no more.")
@@ -117,7 +116,7 @@ class PeopleMethods:
         """Let nobody, or no account, of this name answer any more; anybody may call this."""
         who = read(WhoParams, params).who
         await self._record(peer, "revoke", who)
-        if await self.store.write(people.revoke, who):
+        if await self.gate.store.write(people.revoke, who):
             return results.change(f"{who} is revoked: no answer counts, nor an earlier vote.")
         return results.change(f"There is no {who}; `sayso people list` names them.", done=False)
 
@@ -128,21 +127,21 @@ class PeopleMethods:
         if refusal is not None:
             return refusal
         await self._record(peer, "restore", who)
-        if await self.store.write(people.restore, who):
+        if await self.gate.store.write(people.restore, who):
             return results.change(f"{who} may answer again where listed.")
         return results.change(f"{who} is not revoked.", done=False)
 
     async def grants(self, params: dict[str, object], _peer: Peer) -> object:
         """List what people allowed for a while and what still holds."""
         read(NoParams, params)
-        found = await self.store.read(grants.listed)
+        found = await self.gate.store.read(grants.listed)
         return {"grants": [results.grant(one) for one in found]}
 
     async def revoke_grant(self, params: dict[str, object], peer: Peer) -> object:
         """End a grant; anybody may call this."""
         wish = read(GrantParams, params)
         await self._record(peer, "revoke grant", wish.id)
-        if await self.store.write(grants.revoke, wish.id):
+        if await self.gate.store.write(grants.revoke, wish.id):
             return results.change(
                 f"Grant {wish.id.upper()[:6]} is revoked; people are asked again."
             )
@@ -170,4 +169,4 @@ class PeopleMethods:
             "what": what,
             "whom": results.safe(whom),
         }
-        await self.journal.append("people", record)
+        await self.gate.journal.append("people", record)

@@ -11,6 +11,7 @@ from core.model.result import Denied, Finished, Pending, Running, Submission, Un
 from core.store.approvals import HistoryRow
 from core.store.grants import Grant
 from core.store.people import Person
+from core.store.receipts import Receipt
 
 Json = dict[str, object]
 
@@ -67,6 +68,18 @@ def approval(question: Approval) -> Json:
         "terms": limits(end.terms) if end is not None and end.terms is not None else None,
         "quorum": question.quorum,
         "votes": [vote.by.ref for vote in question.votes],
+    }
+
+
+def copy(one: Receipt) -> Json:
+    """Return where one copy of a prompt stands."""
+    return {
+        "channel": one.target.channel,
+        "to": safe(one.target.to),
+        "thread": safe(one.target.thread),
+        "step": one.step,
+        "state": one.state,
+        "why": safe(one.why),
     }
 
 

@@ -21,6 +21,7 @@ from core.ipc.unix import Peer
 from core.model.identity import AgentId, ApprovalId, SessionKey
 from core.model.result import Pending, Running
 from core.store import Store, approvals, events
+from core.store.receipts import receipts
 
 Handler = Callable[[dict[str, object], Peer], Awaitable[object]]
 
@@ -49,11 +50,12 @@ class Methods:
             "exec.approval.resolve": self.resolve,
             "exec.approval.list": self.pending,
             "exec.approval.get": self.get,
+            "exec.approval.copies": self.copies,
             "events.drain": self.drain,
             "events.ack": self.ack,
             "history.list": self.history,
             "health.get": self.get_health,
-            **PeopleMethods(self.store, self.gate.journal, self._askers).table(),
+            **PeopleMethods(self.gate, self._askers).table(),
         }
 
     async def run(self, params: dict[str, object], peer: Peer) -> object:
@@ -113,6 +115,12 @@ class Methods:
             "sentence": answered.sentence,
             "id": answered.approval.id if answered.approval is not None else None,
         }
+
+    async def copies(self, params: dict[str, object], _peer: Peer) -> object:
+        """Tell where the copies of a prompt stand."""
+        wish = read(IdParams, params)
+        found = await self.store.read(receipts, ApprovalId(wish.id))
+        return {"copies": [results.copy(one) for one in found]}
 
     async def pending(self, params: dict[str, object], _peer: Peer) -> object:
         """List what is waiting, oldest first."""

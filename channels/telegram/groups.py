@@ -14,7 +14,7 @@ from channels.utf16 import cut, units
 
 _LEFT_OUT = frozenset({"Id", "May run for", "Allow always stores"})
 """Facts that a group does not repeat: the last one is shown before anything is stored."""
-_HEADLINE_UNITS = 120
+_HEADLINE_UNITS = 300
 _LEAST_UNITS = 20
 _MARK = "…"
 

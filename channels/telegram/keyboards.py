@@ -1,7 +1,7 @@
 """Make buttons, and read what they send back; nothing about them is kept in memory.
 
 The data of a press is a mark of ours and a press of ``channels.presses``: ``p|o:<id>`` under a
-prompt, ``r42|m30:<id>`` under a reply to user 42. That is 55 bytes of the 64 that Telegram allows.
+prompt, ``r42|m30:<id>`` under a reply to user 42. That is 55 bytes at most; Telegram allows 64.
 """
 
 import re

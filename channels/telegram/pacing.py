@@ -8,7 +8,7 @@ own, so that a final state never waits behind prompts.
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -23,13 +23,11 @@ _SHORT_WAIT_MS = 2_000
 _LONGEST_TURN_S = 5.0
 _MOST_CLOCKS = 1_000
 _EDIT = "editMessageText"
-_BOT = "bot"
-_BOTS_EDITS = "bot's edits"
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """One message each ``seconds``, of which ``burst`` may come at once."""
+    """One message each ``seconds``, of which ``burst`` may leave at once."""
 
     seconds: float
     burst: int
@@ -45,6 +43,53 @@ _EDITS = Rate(1 / 4, 8)
 _ALL_EDITS = Rate(1 / 20, 10)
 
 
+@dataclass(slots=True)
+class Clock:
+    """When the next message may leave, by one rate; times are seconds of the event loop."""
+
+    rate: Rate
+    _free_at: float = 0.0
+    _waiting: int = 0
+    _line: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def turn(self, now: float) -> float:
+        """Return when the next message may leave; a turn in the past is now."""
+        return max(self._free_at, now - self.rate.seconds * (self.rate.burst - 1))
+
+    def leave(self, now: float) -> None:
+        """Note that a message leaves now."""
+        self._free_at = self.turn(now) + self.rate.seconds
+
+    def hold(self, until: float) -> None:
+        """Let nothing leave before a time."""
+        self._free_at = max(self._free_at, until)
+
+    def idle(self, now: float) -> bool:
+        """Say whether the clock tells no more than a new one would."""
+        return not self._waiting and self._free_at < now - self.rate.seconds * self.rate.burst
+
+    async def take(self, *, patient: bool) -> None:
+        """Wait for a turn, in the order of asking.
+
+        Raises:
+            RetryAfter: it is too far off, and the message is not ``patient``.
+        """
+        loop = asyncio.get_running_loop()
+        wait = self.turn(loop.time()) + self._waiting * self.rate.seconds - loop.time()
+        if wait > _LONGEST_TURN_S and not patient:
+            raise RetryAfter(ceil(wait))
+        self._waiting += 1
+        try:
+            async with self._line:
+                # Turns are not given out in advance: a loop that stalled would let all leave in
+                # one bunch.
+                while (turn := self.turn(loop.time())) > loop.time():  # noqa: ASYNC110 - a hold moves it
+                    await asyncio.sleep(turn - loop.time())
+                self.leave(loop.time())
+        finally:
+            self._waiting -= 1
+
+
 class ChatPacing(BaseRateLimiter[int]):
     """Give each message its turn by the clocks of its chat and of the whole bot.
 
@@ -53,7 +98,9 @@ class ChatPacing(BaseRateLimiter[int]):
     """
 
     def __init__(self) -> None:
-        self._free_at: dict[str, float] = {}
+        self._messages = Clock(_OVERALL)
+        self._edits = Clock(_ALL_EDITS)
+        self._chats: dict[str, Clock] = {}
 
     async def initialize(self) -> None:
         """Need nothing."""
@@ -75,46 +122,34 @@ class ChatPacing(BaseRateLimiter[int]):
         Raises:
             RetryAfter: its turn is far off, or Telegram asks for a long wait.
         """
-        clocks = _clocks(endpoint, data)
-        for clock, rate in clocks.items():
-            await self._turn(clock, rate, patient=rate_limit_args == PATIENT)
+        chat = str(data.get("chat_id", ""))
+        if not chat:
+            return await callback(*args, **kwargs)
+        own = self._clocks_of(chat, endpoint)
+        # The bot's clock comes last: what waited for its chat must not pass the bot's limit.
+        for clock in (*own, self._edits if endpoint == _EDIT else self._messages):
+            await clock.take(patient=rate_limit_args == PATIENT)
         try:
             return await callback(*args, **kwargs)
         except RetryAfter as error:
-            self._hold(clocks, wait_ms(error) / 1000)
+            for clock in own:
+                clock.hold(asyncio.get_running_loop().time() + wait_ms(error) / 1000)
             if wait_ms(error) > _SHORT_WAIT_MS:
                 raise
             await asyncio.sleep(wait_ms(error) / 1000)
             return await callback(*args, **kwargs)
 
-    async def _turn(self, clock: str, rate: Rate, *, patient: bool) -> None:
-        now = asyncio.get_running_loop().time()
-        # A clock that runs ahead of now by less than its burst lets the message through at once.
-        turn = max(self._free_at.get(clock, 0.0), now - rate.seconds * (rate.burst - 1))
-        if turn - now > _LONGEST_TURN_S and not patient:
-            raise RetryAfter(ceil(turn - now))
-        self._free_at[clock] = turn + rate.seconds
-        if len(self._free_at) > _MOST_CLOCKS:
-            past = now - _GROUP.seconds * _GROUP.burst
-            self._free_at = {name: at for name, at in self._free_at.items() if at > past}
-        if turn > now:
-            await asyncio.sleep(turn - now)
+    def _clocks_of(self, chat: str, endpoint: str) -> tuple[Clock, ...]:
+        if endpoint == _EDIT:
+            return (self._clock(f"edit {chat}", _EDITS),)
+        own = self._clock(chat, _CHAT)
+        # Only numeric ids above zero are private chats; names are channels and groups.
+        return (own,) if chat.isdecimal() else (own, self._clock(f"group {chat}", _GROUP))
 
-    def _hold(self, clocks: dict[str, Rate], seconds: float) -> None:
-        until = asyncio.get_running_loop().time() + seconds
-        for name in clocks:
-            if name not in (_BOT, _BOTS_EDITS):
-                self._free_at[name] = max(self._free_at.get(name, 0.0), until)
-
-
-def _clocks(endpoint: str, data: dict[str, Any]) -> dict[str, Rate]:
-    """Return the clocks that a request goes by, with the rate of each, in the order of waiting."""
-    chat = str(data.get("chat_id", ""))
-    if not chat:
-        return {}
-    if endpoint == _EDIT:
-        return {f"edit {chat}": _EDITS, _BOTS_EDITS: _ALL_EDITS}
-    # Only numeric ids above zero are private chats; names are channels and groups. The bot's own
-    # clock comes last: what waits for its chat must not pass the bot's limit in a bunch.
-    group = {} if chat.isdecimal() else {f"group {chat}": _GROUP}
-    return {chat: _CHAT, **group, _BOT: _OVERALL}
+    def _clock(self, name: str, rate: Rate) -> Clock:
+        if len(self._chats) > _MOST_CLOCKS:
+            now = asyncio.get_running_loop().time()
+            self._chats = {
+                name: clock for name, clock in self._chats.items() if not clock.idle(now)
+            }
+        return self._chats.setdefault(name, Clock(rate))

@@ -21,6 +21,7 @@ _TAIL_UNITS = 300
 _FACT_UNITS = 120
 _OUTCOME_UNITS = 2000
 _DETAIL_UNITS = 900
+_NOTHING = "(nothing)"
 
 _Lines = tuple[tuple[str, str], ...]
 
@@ -76,11 +77,9 @@ def render_text(text: Redacted, markup: InlineKeyboardMarkup | None = None) -> t
 
     The last one has the buttons of ``markup``.
     """
-    *before, last = chunks(text.text, MAX_UNITS)
-    return (
-        *(_message(Layout().value(part)) for part in before),
-        _message(Layout().value(last), markup),
-    )
+    parts = tuple(chunks(text.text or _NOTHING, MAX_UNITS))
+    before = tuple(_message(Layout().value(part)) for part in parts[:-1])
+    return (*before, _message(Layout().value(parts[-1]), markup))
 
 
 def approve_command(bot_name: str) -> str:

@@ -17,6 +17,7 @@ from core.model.decision import Decision, Evaluation
 from core.model.policy import ExecPolicy
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
+from core.policy.templates import Surroundings
 from core.policy.words import WHY
 from core.store import Store, grants
 from core.store.grants import Grant, GrantSpent
@@ -39,6 +40,13 @@ class _Widened(Allowlist):
     def match(self, paths: Sequence[str]) -> AllowlistEntry | None:
         """Return the entry or grant that covers one of the paths, an exact one first."""
         return self.exact(paths) or self._own.match(paths) or super().match(paths)
+
+    def match_vector(
+        self, paths: Sequence[str], arguments: tuple[str, ...], at: Surroundings
+    ) -> AllowlistEntry | None:
+        """Return the entry or grant that covers one of the paths with exactly these arguments."""
+        own = self._own.match_vector(paths, arguments, at)
+        return own or super().match_vector(paths, arguments, at)
 
 
 @dataclass(frozen=True, slots=True)

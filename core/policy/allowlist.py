@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from core.errors import ConfigError
 from core.model.approval import AllowlistEntry
-from core.policy.path_index import PathIndex, complaint, covers_everything
+from core.policy.path_index import PathIndex, at_home, complaint, covers_everything
 from core.policy.templates import ArgvTemplate, Surroundings
 
 _Paths = PathIndex[AllowlistEntry]
@@ -64,17 +64,18 @@ class Allowlist:
         if why is not None:
             self._lint.append(f"{entry.pattern!r} is ignored: {why}")
             return
+        pattern = at_home(entry.pattern, home)
         if entry.argv is None:
             if covers_everything(entry.pattern):
                 self._lint.append(f"{entry.pattern!r} lets every program run")
-            self._paths.add(entry.pattern, entry, home)
+            self._paths.add(pattern, entry)
             return
         try:
             template = ArgvTemplate.of_rule(entry.argv)
         except ConfigError as error:
             self._lint.append(f"{entry.words!r} is ignored: {error}")
             return
-        self._vectors(template).add(entry.pattern, entry, home)
+        self._vectors(template).add(pattern, entry)
 
     def _vectors(self, template: ArgvTemplate) -> _Paths:
         """Return the index of the programs that are listed with these arguments."""

@@ -6,7 +6,7 @@ one by one: no regular expression, hence no blow-up (exec.md §3 "Policy").
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
 _WILD = re.compile(r"[*?]")
@@ -44,12 +44,17 @@ def covers_everything(pattern: str) -> bool:
     return all(part == "**" for part in pattern[1:].split("/"))
 
 
+def at_home(pattern: str, home: str) -> str:
+    """Return a pattern with its ``~/`` expanded."""
+    return f"{home.rstrip('/')}{pattern[1:]}" if pattern.startswith("~/") else pattern
+
+
 def complaint(pattern: str, home: str) -> str | None:
     """Say why a pattern can never match, ``None`` if it can."""
     if pattern.startswith("~/"):
         if is_glob(home):
             return "the home directory holds a wildcard"
-        pattern = _at_home(pattern, home)
+        pattern = at_home(pattern, home)
     if _is_normal(pattern):
         return None
     if "/" not in pattern:
@@ -57,10 +62,6 @@ def complaint(pattern: str, home: str) -> str | None:
     if not pattern.startswith("/"):
         return "it is not absolute; begin it with `/` or `~/`"
     return "it holds `..`, `//` or a control character"
-
-
-def _at_home(pattern: str, home: str) -> str:
-    return f"{home.rstrip('/')}{pattern[1:]}" if pattern.startswith("~/") else pattern
 
 
 class PathIndex(Generic[T]):
@@ -73,9 +74,9 @@ class PathIndex(Generic[T]):
         self._named: dict[tuple[str, str], list[_Glob[T]]] = {}
         self._any_name: dict[str, list[_Glob[T]]] = {}
 
-    def add(self, pattern: str, found: T, home: str) -> None:
-        """Index a pattern without a ``complaint``; of two alike the first one stays."""
-        parts = tuple(fold(_at_home(pattern, home))[1:].split("/"))
+    def add(self, pattern: str, found: T) -> None:
+        """Index an absolute pattern without a ``complaint``; of two alike the first one stays."""
+        parts = tuple(fold(pattern)[1:].split("/"))
         self._index(parts, found)
         if parts[0] in _ROOT_FOLDERS:
             # Where /bin is a link to /usr/bin, plans name the latter; people list either.
@@ -105,19 +106,34 @@ class PathIndex(Generic[T]):
                 return found
         return None
 
+    def every(self, path: str) -> Iterator[T]:
+        """Yield what each pattern that covers a path stands for, one of them maybe twice."""
+        if not _is_normal(path):
+            return
+        path = fold(path)
+        if path in self._exact:
+            yield self._exact[path]
+        for globs, parts in self._near(path):
+            yield from (found for pattern, found in globs if _match_segments(pattern, parts))
+
     def _glob(self, path: str) -> T | None:
-        """Look at the patterns below each folder that the path lies in, the nearest first."""
+        for globs, parts in self._near(path):
+            found = _first(globs, parts)
+            if found is not None:
+                return found
+        return None
+
+    def _near(self, path: str) -> Iterator[tuple[list[_Glob[T]], list[str]]]:
+        """Yield the patterns below each folder that a path lies in, the nearest folder first."""
         end = path.rindex("/")
         name = path[end + 1 :]
         while True:
             prefix = path[:end]
             for globs in (self._named.get((prefix, name)), self._any_name.get(prefix)):
                 if globs is not None:
-                    found = _first(globs, path[end + 1 :].split("/"))
-                    if found is not None:
-                        return found
+                    yield globs, path[end + 1 :].split("/")
             if end <= 0:
-                return None
+                return
             end = path.rindex("/", 0, end)
 
     def _index(self, parts: tuple[str, ...], found: T) -> None:

@@ -7,6 +7,7 @@ character that could mean anything more ends it.
 """
 
 import re
+from string import ascii_letters, digits
 
 from core.model.command import (
     UNROUTED,
@@ -40,11 +41,12 @@ _WORD = (
 )
 _PLAIN = rf"(?!=)[{_NAMED}./:@%+,=^-]++(?=[ \t\n;|]|\Z)"
 _REDIRECTION = rf"(?<=[ \t])(?:2>&1|(?:2?>|&>|<)[ \t]*/dev/null){_WORD_ENDS}"
-_COMMENT = r"(?<![^ \t\n;|&])#[^\n]++(?<!\\)"
+_COMMENT = r"#(?<![^ \t\n;|&]#)[^\n]++(?<!\\)"
 _TOKEN = re.compile(
-    rf"[ \t]*+({_REDIRECTION}|{_COMMENT}|{_PLAIN}|{_WORD}|\|\|?|&&|;|.|\Z)", re.DOTALL
+    rf"[ \t]*+({_PLAIN}|{_REDIRECTION}|{_COMMENT}|{_WORD}|\|\|?|&&|;|.|\Z)", re.DOTALL
 )
-_LONE_TILDE = re.compile(rf"(?<![^ \t\n;|&])~{_WORD_ENDS}")
+_LEADING_TILDE = re.compile(r"~(?<![^ \t\n;|&]~)")
+_LONE_TILDE = re.compile(_LEADING_TILDE.pattern + _WORD_ENDS)
 _BARE_LINE = re.compile(rf"(?:[{_NAMED}./:@%+,^ \t;|-]++|&&)*")
 _CONNECTOR = re.compile(r"(\|\|?|&&|;)")
 _CONNECTORS = {
@@ -53,9 +55,7 @@ _CONNECTORS = {
     "||": Connector.OR,
     ";": Connector.THEN,
 }
-_LONE_WORDS = frozenset(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,^-*?"
-)
+_LONE_WORDS = frozenset(f"{ascii_letters}{digits}_./:@%+,^-*?")
 
 _OUTSIDE = {
     "$": ("R4", "a $ expansion"),
@@ -76,6 +76,8 @@ _OUTSIDE = {
     "\\": ("R3", "a backslash before a blank, a line break or nothing"),
     "'": ("R2", "a single quote that is not closed"),
 }
+_EMPTY = Unreadable("R2", "an empty line")
+_NOTHING_TO_JOIN = Unreadable("R2", "a connector with nothing to join")
 _INSIDE = {
     "$": ("R7", "a $ expansion inside double quotes"),
     "`": ("R7", "a backquote substitution inside double quotes"),
@@ -142,13 +144,11 @@ def _led(routing: Routing, redirection: str) -> Routing:
 def read(text: str) -> Reading | Unreadable:
     """Read ``text`` into vectors and connectors, or say what it holds that is not known.
 
-    Source: POSIX.1-2024 XCU 2.2 (quoting), 2.3 (token recognition), 2.6 (expansions), 2.7
-    (redirections), 2.9.2 and 2.9.3 (lists).
+    Source: POSIX.1-2024 XCU 2.2 (quoting), 2.3 (tokens), 2.6 (expansions), 2.7, 2.9 (lists).
     """
     if _BARE_LINE.fullmatch(text):
         return _bare(text)
-    unmarked = None if "~" in text else _unmarked(text)
-    return unmarked or _marked(text)
+    return (None if _LEADING_TILDE.search(text) else _unmarked(text)) or _marked(text)
 
 
 def _marked(text: str) -> Reading | Unreadable:
@@ -169,7 +169,7 @@ def _marked(text: str) -> Reading | Unreadable:
 
 def _tokens(text: str) -> list[str]:
     """Cut the line; a tilde that is a word of its own is told from one that is out of place."""
-    if "~" not in text:
+    if not _LEADING_TILDE.search(text):
         return _TOKEN.findall(text)
     return [
         "~''" if found[1] == "~" and _LONE_TILDE.match(text, found.start(1)) else found[1]
@@ -178,9 +178,9 @@ def _tokens(text: str) -> list[str]:
 
 
 def _is_word(token: str) -> bool:
-    if len(token) < 2:  # noqa: PLR2004 - one character
-        return token in _LONE_WORDS
-    return token[0] not in "<>&#" and not token.startswith("2>")
+    if len(token) > 1:
+        return token[0] not in "<>&#" and token[:2] != "2>"
+    return token in _LONE_WORDS
 
 
 def _bare(text: str) -> Reading | Unreadable:
@@ -219,8 +219,7 @@ def _close(
         argvs.pop()
         connectors.pop()
     if not all(argvs):
-        why = "a connector with nothing to join" if connectors else "an empty line"
-        return Unreadable("R2", why)
+        return _NOTHING_TO_JOIN if connectors else _EMPTY
     if routings is None or all(one is UNROUTED for one in routings):
         return Reading(tuple(argvs), tuple(connectors))
     return Reading(tuple(argvs), tuple(connectors), tuple(routings[: len(argvs)]))

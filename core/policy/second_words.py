@@ -9,10 +9,10 @@ _INSIDE = frozenset("\\$")
 def word_of(token: str) -> Word:
     """Return what a word means that the second reader has cut out and accepted."""
     mark = token[0]
-    if mark in "'\"" and token.find(mark, 1) == len(token) - 1:
-        # One quoted text and nothing else: the commonest word that is not plain.
-        if mark == "'" or _INSIDE.isdisjoint(token):
-            return token[1:-1]
+    # One quoted text alone is the commonest word that is not plain.
+    whole = mark in "'\"" and token.find(mark, 1) == len(token) - 1
+    if whole and (mark == "'" or _INSIDE.isdisjoint(token)):
+        return token[1:-1]
     if not _OPENING.isdisjoint(token):
         return _opened(token)
     plain = "'" not in token and '"' not in token and "\\" not in token

@@ -31,7 +31,6 @@ _PLAIN_COMMAND = re.compile(rf"{_PLAIN.pattern}(?: {_PLAIN.pattern})*")
 _REDIRECTION = re.compile(r"2>&1|(?:&|2)?>[ \t]*/dev/null|<[ \t]*/dev/null")
 
 _TAKING_TURNS = (0, 1)
-_NO_BREAK = ("", " ")
 
 
 @cache
@@ -66,10 +65,8 @@ def _line(root: Node, line: str) -> Reading:
     at = 0
     for node, kind, parent in _parts(root):
         start, end = node.byte_range
-        if line[at:start] not in _NO_BREAK and _breaks(
-            line[at:start], len(argvs) - len(connectors)
-        ):
-            connectors.append(Connector.THEN)
+        if start != at and line[at:start] != " ":
+            connectors += _broken(line[at:start], len(argvs) - len(connectors))
         at = end
         if kind == "command":
             argvs.append(_command(node, line))
@@ -84,7 +81,7 @@ def _line(root: Node, line: str) -> Reading:
         if len(argvs) - len(connectors) not in _TAKING_TURNS:
             raise Refused("R4", "commands and connectors that do not take turns")
     if at != len(line):
-        _breaks(line[at:], 0)
+        _broken(line[at:], 0)
     return _closed(argvs, connectors, routings)
 
 
@@ -129,10 +126,10 @@ def _meaning(kind: str, parent: str) -> Connector:
     return connector
 
 
-def _breaks(gap: str, open_commands: int) -> bool:
-    """Tell whether a gap between parts of the line, blanks alone (R3), ends an open command."""
+def _broken(gap: str, open_commands: int) -> tuple[Connector, ...]:
+    """Return what a gap between parts of the line, blanks alone (R3), does to an open command."""
     _check_blanks(gap.replace("\n", " "))
-    return open_commands > 0 and "\n" in gap
+    return (Connector.THEN,) if open_commands > 0 and "\n" in gap else ()
 
 
 def _check_comment(line: str, start: int, end: int) -> None:

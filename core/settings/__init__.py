@@ -30,6 +30,7 @@ from core.settings.execution import (
     ExecSection,
     ToolsSection,
 )
+from core.settings.rules import SkillsSection
 from core.settings.session_filter import session_filter
 from core.settings.storage import AuditSection, StoreSection
 
@@ -52,6 +53,7 @@ __all__ = [
     "QuietHoursSection",
     "Seconds",
     "Section",
+    "SkillsSection",
     "StoreSection",
     "TargetEntry",
     "ThreadMode",
@@ -74,6 +76,9 @@ class CoreSettings(Section):
     )
     approvals: ApprovalsSection = Field(
         default_factory=ApprovalsSection, description="how people are asked"
+    )
+    skills: SkillsSection = Field(
+        default_factory=SkillsSection, description="the programs of agents' skills"
     )
     store: StoreSection = Field(default_factory=StoreSection, description="where state is kept")
     audit: AuditSection = Field(default_factory=AuditSection, description="the journal")

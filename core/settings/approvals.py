@@ -135,6 +135,29 @@ class QuietHoursSection(Section):
         return self
 
 
+class TierSection(Section):
+    """``approvals.exec.tiers.*``: what questions of one tier need."""
+
+    quorum: Quorum | None = Field(
+        default=None,
+        description="how many different people must allow at least; null: as for others",
+    )
+    timeout: Seconds | None = Field(
+        default=None, description="seconds that people have to answer; null: as for others"
+    )
+
+
+class TiersSection(Section):
+    """``approvals.exec.tiers``: questions that weigh more than others."""
+
+    elevated: TierSection = Field(
+        default_factory=TierSection, description="questions by rules of the tier elevated"
+    )
+    critical: TierSection = Field(
+        default_factory=TierSection, description="questions by rules of the tier critical"
+    )
+
+
 class ApprovalsExecSection(Section):
     """``approvals.exec``: how people are asked about commands."""
 
@@ -174,6 +197,9 @@ class ApprovalsExecSection(Section):
         strict=False,
         description="the escalation ladder: who is asked one after the other; it replaces mode, "
         "targets, timeout and remind",
+    )
+    tiers: TiersSection = Field(
+        default_factory=TiersSection, description="questions that weigh more than others"
     )
     quiet_hours: QuietHoursSection | None = Field(
         default=None, description="when only steps with wake are asked; null: at no time"

@@ -1,6 +1,7 @@
 """Shape ``tools.exec`` and what single agents have otherwise (S0 "Config surface")."""
 
 import re
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
@@ -28,6 +29,7 @@ from core.settings.base import (
     Words,
     milliseconds,
 )
+from core.settings.rules import CapabilitiesSection, RootEntry, Rules
 
 DEFAULT_SEARCH_PATH = (
     "/usr/local/sbin",
@@ -62,6 +64,7 @@ class AgentExecSection(Section):
     timeout: Seconds | None = Field(
         default=None, description="wall clock of this agent's runs in seconds"
     )
+    rules: Rules = Field(default=(), description="rules beside those of tools.exec")
 
     def layer(self, source: str) -> PolicyLayer:
         """Return the knobs that the configuration sets, and only those.
@@ -110,6 +113,14 @@ class ExecSection(AgentExecSection):
     timeout: Seconds = Field(
         default=DEFAULT_RUN_SECONDS,
         description="wall clock of one run in seconds; then it is ended",
+    )
+    rules: Rules = Field(
+        default=(),
+        description="what is decided about single commands, whatever is listed; the strictest rule "
+        "that matches counts",
+    )
+    roots: Annotated[tuple[RootEntry, ...], Field(strict=False)] = Field(
+        default=(), description="folders that rules name as <PATH:name>"
     )
     search_path: AbsolutePaths = Field(
         default=DEFAULT_SEARCH_PATH,
@@ -163,6 +174,10 @@ class AgentEntry(Section):
     id: AgentId = Field(description="the agent's name, as requests give it")
     tools: AgentToolsSection = Field(
         default_factory=AgentToolsSection, description="what differs from tools"
+    )
+    capabilities: CapabilitiesSection | None = Field(
+        default=None,
+        description="the only tools and files of this agent; null: no such limits",
     )
     approvers: PersonRefs | None = Field(
         default=None,

@@ -1,6 +1,6 @@
 """Know each shown copy of a prompt, also one whose sending was never confirmed."""
 
-from sqlalchemy import Connection, bindparam, exists, or_, select
+from sqlalchemy import Connection, bindparam, or_, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.identity import ApprovalId, Target
@@ -22,7 +22,9 @@ _BY_MESSAGE = (
     .order_by(outbox.c.id)
 )
 _INSERT = insert(outbox).on_conflict_do_nothing()
-_PENDING = select(exists().where(approvals.c.id == bindparam("p_id"), IS_PENDING))
+_LOCK_PENDING = (
+    select(approvals.c.id).where(approvals.c.id == bindparam("p_id"), IS_PENDING).with_for_update()
+)
 _SHOWN = (OutboxState.SENT.value, OutboxState.STALE.value, OutboxState.CLOSED.value)
 _ASKED_AT = (
     select(outbox.c.target)
@@ -69,12 +71,15 @@ def adopt(conn: Connection, approval_id: ApprovalId, place: Target, message: str
     """
     if approval_id in members(conn, place, message):
         return False
+    # Locked first, so that no decision slips in between and misses this copy.
+    pending = conn.execute(_LOCK_PENDING, {"p_id": approval_id}).first() is not None
     now = now_ms(conn)
     key = f"adopted:{approval_id}:{place.channel}:{place.to}:{message}"
     row = item_row(OutboxKind.PROMPT, approval_id, PromptDraft(place, "{}"), key, now)
     conn.execute(_INSERT, row | {"state": OutboxState.SENT.value, "message": message})
-    delivery.confirm(conn, approval_id, now)
-    if not conn.execute(_PENDING, {"p_id": approval_id}).scalar():
+    if pending:
+        delivery.confirm(conn, approval_id, now)
+    else:
         surfaces.settle(conn, [approval_id], now)
     return True
 

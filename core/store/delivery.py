@@ -30,7 +30,6 @@ _UNSHOWN = (
     select(approvals.c.timeout_ms, questions.c.reminders, questions.c.local)
     .join(questions, questions.c.id == approvals.c.id)
     .where(_IS_UNSHOWN, approvals.c.deadline_ms > _NOW)
-    .with_for_update(of=approvals)
 )
 _START = (
     update(approvals)

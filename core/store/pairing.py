@@ -93,6 +93,7 @@ def begin(conn: Connection, name: str) -> PairingCode | None:
         return None
     now = now_ms(conn)
     conn.execute(_CLOSE, {"p_person": name, "p_now": now})
+    conn.execute(_FORGET_TRIES, {"p_channel": "", "p_account": "", "p_now": now})  # the old ones
     code = "".join(secrets.choice(_CROCKFORD) for _ in range(CODE_LENGTH))
     expires = now + CODE_LIFE_MS
     conn.execute(_OPEN, {"code_hash": _hash(code), "person": name, "expires_ms": expires})

@@ -87,8 +87,9 @@ def sent(conn: Connection, item_id: int, message: str) -> bool:
         if not first:
             _keep_copy(conn, item_id, message)
         now = now_ms(conn)
-        delivery.confirm(conn, item["approval_id"], now)
-        if not _is_pending(conn, item["approval_id"]):
+        if _is_pending(conn, item["approval_id"]):
+            delivery.confirm(conn, item["approval_id"], now)
+        else:
             surfaces.settle(conn, [item["approval_id"]], now)
     return True
 

@@ -9,7 +9,7 @@ from channels.cards import NoticeCard, build_outcome, build_prompt
 from channels.commands import Approve, Choose, Malformed, PendingList
 from core.approvals.rendering import redact
 from core.model.approval import Approval, ApprovalReply, ApprovalState
-from core.model.identity import Target
+from core.model.identity import ApprovalId, Target
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
 from tests.contracts.channel_world import CHOICES, RecordingInbox, World
 
@@ -45,13 +45,14 @@ class ChannelContract:
         """Each button of a prompt arrives as what it says, with the message that was pressed."""
         await world.channel.start(inbox)
         for number, reply in enumerate(ApprovalReply, 1):
-            message = await world.channel.post(world.target, build_prompt(approval()))
+            asked = ApprovalId(f"{number}{ID[1:]}")
+            message = await world.channel.post(world.target, build_prompt(approval(id=asked)))
             await world.press(message, reply)
             inbound = (await inbox.take(number))[-1]
 
             second = self.two_steps and reply is ApprovalReply.ALLOW_ALWAYS
-            assert inbound.command == (Choose(ID) if second else Approve(ID, reply))
-            outcome = build_outcome(approval(resolution=resolved()))
+            assert inbound.command == (Choose(asked) if second else Approve(asked, reply))
+            outcome = build_outcome(approval(id=asked, resolution=resolved()))
             await world.channel.update(world.target, message, outcome)
         await world.channel.stop()
 

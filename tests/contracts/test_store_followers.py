@@ -34,8 +34,12 @@ def _alike(timeout_ms: int = MINUTE) -> ApprovalDraft:
 
 
 async def _three(bench: Bench) -> list[ApprovalId]:
-    """Ask the same three times; the leader comes first."""
-    return [await bench.ask(_alike()) for _ in range(3)]
+    """Ask the same three times, each a moment later; the leader comes first."""
+    asked = []
+    for _ in range(3):
+        asked.append(await bench.ask(_alike()))
+        await bench.advance(5)
+    return asked
 
 
 async def _get(bench: Bench, asked: ApprovalId) -> Approval:

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.base import Groups
@@ -80,6 +80,7 @@ def test_fits_is_exact() -> None:
 _HARD = st.text(st.sampled_from([*"`\\{}u ab\n…*_|", "\U0001f600", "\u200b"]), max_size=200)
 
 
+@settings(max_examples=40)
 @given(texts=st.lists(_HARD.map("x".__add__), min_size=1, max_size=5), name=_HARD, note=_HARD)
 def test_every_mix_of_open_and_ended_prompts_fits(texts: list[str], name: str, note: str) -> None:
     """What was posted can always be brought to what is true, and nothing in it is live."""
@@ -106,6 +107,25 @@ def test_an_ending_keeps_its_words_and_its_command() -> None:
     assert blocks[1].startswith("echo bbb")
     assert blocks[1].endswith("…")
     assert command_text(plan(("ls",))).text in blocks
+
+
+def test_tiny_prompts_have_room_for_their_endings() -> None:
+    """What is reserved lets each say who and why, beside an open prompt that fills the message."""
+
+    def tiny(number: int) -> PromptCard:
+        of = plan(("w",), cwd="/", agent="a", folder="/bin/")
+        return build_prompt(approval(of, id=_IDS[number], why="asked", promise=()))
+
+    few = tuple(tiny(number) for number in range(4))
+    sizes = [size for size in range(2_000) if fits((*few, _card(4, text="#" * size)))]
+    full = _card(4, text="#" * sizes[-1])
+    ends = tuple(_end(number, note="use staging, " * 9, text="w " * 99) for number in range(4))
+    message = render_group((*ends, full))
+
+    assert utf16(message.content) <= 2_000
+    for ending in inside_code(message.content)[:8:2]:
+        assert ending.startswith("Denied by Ana (discord 42) at 10:02 UTC\nReason: use staging, ")
+        assert len(ending) > 120
 
 
 class TestPosted:

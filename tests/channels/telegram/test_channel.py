@@ -177,3 +177,35 @@ async def test_a_long_reply_to_a_press_is_cut_there_and_sent_whole(
     (press,) = world.server.state.presses.values()
     assert press.text is not None
     assert press.text.endswith("…")
+
+
+async def test_a_press_on_a_message_too_old_to_be_shown_is_answered(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Telegram then names the chat and the message alone (Bot API InaccessibleMessage)."""
+    world.server.state.query_seconds = 0
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    old = {"chat": world.server.state.chat(CHAT), "message_id": int(message), "date": 0}
+    world.server.state.press_data(old, ANA, f"p|d:{ID}")
+    await world.server.state.notify()
+
+    (inbound,) = await inbox.take()
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert (Approve(ID, ApprovalReply.DENY), message) == (inbound.command, inbound.replied_to)
+
+
+async def test_a_reply_without_words_says_so(world: TelegramWorld) -> None:
+    """A command that printed nothing has an empty tail; Telegram takes no empty message."""
+
+    @dataclass
+    class Silent:
+        async def receive(self, inbound: object) -> Reply:
+            return Reply(redact(""))
+
+    await world.channel.start(Silent())
+    await world.type("/tail 7K3F9Q")
+    await world.told("(nothing)")
+    await world.channel.stop()

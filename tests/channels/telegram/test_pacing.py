@@ -2,12 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 
 import pytest
 
 from channels.cards import NoticeCard, build_outcome, build_prompt
-from channels.telegram.pacing import _CHAT, _GROUP, _OVERALL, ChatPacing, Rate
+from channels.telegram.pacing import _CHAT, _GROUP, _OVERALL, ChatPacing, Clock, Rate
 from core.approvals.rendering import redact
 from core.errors import ChannelError
 from core.model.identity import Target
@@ -73,26 +72,50 @@ async def test_a_turn_far_off_is_the_outboxs_to_schedule(
 @pytest.mark.parametrize(
     ("rate", "window", "most"), [(_GROUP, 60.0, 20), (_OVERALL, 1.0, 30), (_CHAT, 5.0, 9)]
 )
-async def test_no_window_sees_more_than_telegram_takes(
-    rate: Rate, window: float, most: int
-) -> None:
+def test_no_window_sees_more_than_telegram_takes(rate: Rate, window: float, most: int) -> None:
     """From the first burst on, and with room for what the network bunches."""
-    turns = [turn async for turn in _turns(rate, 100)]
+    clock, now, left = Clock(rate), 1_000.0, list[float]()
+    for _ in range(100):
+        now = max(now, clock.turn(now))
+        clock.leave(now)
+        left.append(now)
 
-    assert [0.0] * rate.burst == turns[: rate.burst]
-    for start in turns:
-        assert sum(start <= turn <= start + window for turn in turns) <= most
+    assert [1_000.0] * rate.burst == left[: rate.burst]
+    for start in left:
+        assert sum(start <= at <= start + window for at in left) <= most
 
 
-async def _turns(rate: Rate, count: int) -> AsyncIterator[float]:
-    """Yield how far off each of many turns at once would be in seconds, without waiting for it."""
+async def test_a_loop_that_stalled_sends_no_bunch() -> None:
+    """Ten messages that became due while nothing ran leave by the rate all the same."""
+    clock, left = Clock(Rate(0.05, 2)), list[float]()
+
+    async def send() -> None:
+        await clock.take(patient=False)
+        left.append(time.monotonic())
+
+    sending = [asyncio.create_task(send()) for _ in range(12)]
+    await asyncio.sleep(0.01)
+    time.sleep(0.5)  # noqa: ASYNC251 - the stall
+    await asyncio.gather(*sending)
+
+    for start in left:
+        assert sum(start <= at < start + 0.045 for at in left) <= 3
+
+
+async def test_clocks_of_idle_chats_are_forgotten() -> None:
+    """A bot that writes to many chats over its life keeps few clocks."""
     pacing = ChatPacing()
-    started = asyncio.get_running_loop().time()
-    for _ in range(count):
-        waiting = asyncio.create_task(pacing._turn("clock", rate, patient=True))
-        await asyncio.sleep(0)
-        yield round(max(0.0, pacing._free_at["clock"] - rate.seconds - started), 3)
-        waiting.cancel()
+
+    async def sent() -> str:
+        return "sent"
+
+    assert "sent" == await pacing.process_request(sent, (), {}, "sendMessage", {"chat_id": 1}, None)
+    busy = pacing._chats["1"]
+    for chat in range(2, 3_000):
+        pacing._clock(str(chat), _CHAT)
+
+    assert len(pacing._chats) <= 1_002
+    assert busy is pacing._clock("1", _CHAT)
 
 
 async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(

@@ -4,7 +4,7 @@ import secrets
 
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
-from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
+from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import (
     Actor,
     AgentId,
@@ -67,7 +67,11 @@ def evaluation(*promise: str) -> Evaluation:
         ("git", "push"), "/usr/bin/git", Decision.ASK, Reason.CARRIER, "git push is not listed"
     )
     return Evaluation(
-        Decision.ASK, Reason.CARRIER, "git may run other programs.", (verdict,), promise
+        Decision.ASK,
+        Reason.CARRIER,
+        "git may run other programs.",
+        (verdict,),
+        tuple(Promise(pattern) for pattern in promise),
     )
 
 

@@ -32,7 +32,7 @@ class StoreMachine(SendingStore):
     @initialize(target=ids)
     def begin(self) -> Any:
         """Begin with questions, three of them alike, so that every step has something to do."""
-        alike = [self.ask("s1", tens, False, (GROUP,), "same") for tens in (1, 3, 2)]
+        alike = [self.ask("s1", tens, True, (GROUP, PAGE), "same") for tens in (2, 3, 1)]
         return multiple(self.ask("s1", 3, True, (GROUP, PAGE), None), *alike)
 
     # ---- time

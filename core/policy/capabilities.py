@@ -1,0 +1,111 @@
+"""Hold an agent to the tools and files that it was granted (S3 "Capability requirements").
+
+Where an agent has capabilities, a command runs only if the tool ``Exec`` is granted, its program,
+its folder and every path that its words may name lie below granted folders; a command that can do
+more than read needs folders granted for writing. What cannot be checked is refused. Paths are taken
+as they are written: a link inside a granted folder is known only where the planner looked it up.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from posixpath import join, normpath
+
+from core.model.command import ExecPlan, PinnedFile, PlannedCommand
+from core.policy.carrier_profiles import Effect
+from core.policy.carriers import effects
+from core.policy.templates import Surroundings, below
+from core.policy.rule_matching import surroundings
+from core.policy.wrappers import names_of, wrapper_kind
+
+TOOL = "Exec"
+"""The tool that S3 calls by this name, for it takes vectors only."""
+
+_ADDRESS = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://[^/\s][^\s,;]*")
+"""A URL of another machine: no file, though it holds slashes."""
+_JOINT = re.compile(r"[=:@,;\s\"'()<>|&]|\A-{1,2}[A-Za-z0-9]+(?=[/~.])")
+"""After these a word may go on with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
+_HARMLESS = frozenset((Effect.READS,))
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What one agent was granted; roots are absolute folders without a last slash."""
+
+    tools: frozenset[str]
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+
+    def problem(self, plan: ExecPlan) -> str | None:
+        """Say what of a plan goes beyond the grants, ``None`` if nothing does."""
+        if TOOL not in self.tools:
+            return f"the tool {TOOL} is not granted"
+        if plan.unreadable is not None:
+            return "a line that only a shell can read cannot be held to the granted folders"
+        found = (self._command(command, plan.cwd.path) for command in plan.commands)
+        return next((one for one in found if one is not None), None)
+
+    def _command(self, command: PlannedCommand, folder: str) -> str | None:
+        file = command.executable
+        if file is None:
+            return None  # it is denied all the same, with a better reason
+        if not all(self._may(path, writes=False) for path in (file.path, file.realpath)):
+            return f"the program {file.realpath} lies outside the folders granted for reading"
+        if command.inner:
+            inner = (self._command(one, folder) for one in command.inner)
+            return next((one for one in inner if one is not None), None)
+        names = names_of(command.argv[0]) | names_of(file.path) | names_of(file.realpath)
+        kind = wrapper_kind(names, len(command.argv) - 1)
+        if kind is not None:
+            return f"{kind}, and what it runs cannot be held to the granted folders"
+        return self._words(command, file, surroundings(command, folder))
+
+    def _words(self, command: PlannedCommand, file: PinnedFile, at: Surroundings) -> str | None:
+        writes = _may_write(command, file)
+        need = "writing" if writes else "reading"
+        if not self._may(at.cwd, writes=writes):
+            return f"the working directory {at.cwd} lies outside the folders granted for {need}"
+        for word in command.argv[1:]:
+            for path in _paths(word, at):
+                if path is None:
+                    return f"the word {word!r} leads up through a folder, which cannot be checked"
+                if not self._may(path, writes=writes):
+                    return f"{path} lies outside the folders granted for {need}"
+        return None
+
+    def _may(self, path: str, *, writes: bool) -> bool:
+        roots = self.write if writes else (*self.read, *self.write)
+        return any(below(root, path) for root in roots)
+
+
+def _may_write(command: PlannedCommand, file: PinnedFile) -> bool:
+    """Tell whether a command may do more than read, as far as its names tell; unknown is yes."""
+    for path in dict.fromkeys((file.path, file.realpath)):
+        can = effects((path, *command.argv[1:]))
+        if can is None or not can <= _HARMLESS | {Effect.NETWORK}:
+            return True
+    return False
+
+
+def _paths(word: str, at: Surroundings) -> Iterator[str | None]:
+    """Yield each absolute path that a word may name, ``None`` for one that cannot be told."""
+    word = _ADDRESS.sub("", word)
+    starts = {0, *(found.end() for found in _JOINT.finditer(word))}
+    for start in sorted(starts):
+        part = word[start:]
+        if start == 0 and part.startswith("-") and len(part) > 1:
+            continue
+        yield from _named(part.removeprefix("//") if part.startswith("//") else part, at)
+
+
+def _named(part: str, at: Surroundings) -> Iterator[str | None]:
+    steps = part.split("/")
+    climbs = [index for index, step in enumerate(steps) if step == ".."]
+    if climbs and climbs != list(range(len(climbs))):
+        # Behind a link, `a/..` is not where it seems to be.
+        yield None
+        return
+    path = normpath(join(at.cwd, part))
+    yield path
+    if path in at.real:
+        yield at.real[path]

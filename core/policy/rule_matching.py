@@ -1,0 +1,118 @@
+"""Tell which commands one rule is about: a vector, a pattern of paths, or an effect.
+
+Each kind reads a rule that allows as narrowly, and a rule that asks or denies as widely, as its
+words can be meant (DESIGN §1 rule 4).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.model.command import PinnedFile, PlannedCommand
+from core.model.decision import Decision
+from core.policy.carrier_profiles import Effect
+from core.policy.carriers import effects, in_system_directory
+from core.policy.path_index import PathIndex
+from core.policy.templates import ArgvTemplate, Surroundings
+from core.policy.wrappers import names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A program: the word that named it, its invoked and its real path."""
+
+    word: str
+    path: str
+    realpath: str
+
+    @classmethod
+    def of(cls, argv: Sequence[str], file: PinnedFile) -> "Called":
+        """Return the program of a vector."""
+        return cls(argv[0], file.path, file.realpath)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return every name that it may be known by."""
+        return names_of(self.word) | names_of(self.path) | names_of(self.realpath)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMatch:
+    """A program, named by its path or as it is typed, with exactly these arguments."""
+
+    template: ArgvTemplate
+    allows: bool
+
+    @property
+    def head(self) -> str:
+        """Return the program as the rule names it."""
+        return self.template.elements[0]
+
+    def names(self, program: Called) -> bool:
+        """Tell whether a program is the one that the rule names.
+
+        A bare name is what the fixed search path finds for it. To forbid, any program counts that
+        may be known by the name: versions, links, copies elsewhere.
+        """
+        head = self.head
+        if "/" in head:
+            paths = {program.path, program.realpath}
+            return head in paths or (head.startswith(("/bin/", "/sbin/")) and f"/usr{head}" in paths)
+        if not self.allows:
+            return head.lower() in program.names
+        place, _, name = program.path.rpartition("/")
+        return head == program.word or (head == name and in_system_directory(f"{place}/"))
+
+    def on(self, argv: Sequence[str], at: Surroundings) -> bool:
+        """Tell whether the arguments are those of the rule."""
+        fits = self.template.fits if self.allows else self.template.may_fit
+        return fits(argv, at, start=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobMatch:
+    """Any command of the programs that a pattern covers, as in an allowlist; ``~`` is expanded."""
+
+    pattern: str
+
+    def names(self, program: Called) -> bool:
+        """Tell whether the pattern covers a program."""
+        index: PathIndex[bool] = PathIndex()
+        index.add(self.pattern, found=True)
+        return index.match((program.path, program.realpath)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectMatch:
+    """Any command that can do something, as far as the shipped tables know."""
+
+    effect: Effect
+
+    def decide(self, argv: Sequence[str], program: Called, decision: Decision) -> Decision | None:
+        """Return what follows for a command, ``None`` if the rule is not about it.
+
+        To allow, nothing beyond reading and this one effect may be possible. To deny, the effect
+        must be known; where it is not, or another program would run, a person is asked.
+        """
+        known, can = _reach(argv, program)
+        if decision is Decision.ALLOW:
+            return decision if known and can <= {Effect.READS, self.effect} else None
+        if self.effect in can:
+            return decision
+        return None if known and Effect.RUNS not in can else Decision.ASK
+
+
+def _reach(argv: Sequence[str], program: Called) -> tuple[bool, frozenset[Effect]]:
+    """Return what a command can do under both its names, and whether that is all.
+
+    The tables speak of the system's programs; another one of the same name may do anything.
+    """
+    paths = dict.fromkeys((program.path, program.realpath))
+    found = [effects((path, *argv[1:])) for path in paths]
+    can = frozenset().union(*(one for one in found if one is not None))
+    return None not in found and all(map(in_system_directory, paths)), can
+
+
+def surroundings(command: PlannedCommand, folder: str) -> Surroundings:
+    """Return where a command of a plan in ``folder`` runs, with the files bound to it."""
+    place = folder if command.cwd is None else command.cwd.path
+    return Surroundings(place, {one.path: one.realpath for one in command.operands})

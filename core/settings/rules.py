@@ -1,0 +1,133 @@
+"""Shape rules, capabilities and skills: what an owner says of single commands and agents."""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from core.model.decision import Tier
+from core.settings.base import Section, Word, Words
+
+_ROOT_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ROOT_PATH = re.compile(r"~|~?(?:/(?!\.{1,2}(?:/|\Z))[^/]+)+|/")
+
+
+def _named(name: str) -> str:
+    if _ROOT_NAME.fullmatch(name) is None:
+        raise ValueError("must be 1 to 64 letters, digits, dashes or underscores")
+    return name
+
+
+def _rooted(path: str) -> str:
+    if _ROOT_PATH.fullmatch(path) is None:
+        raise ValueError("must be an absolute folder or begin with ~/, without .., // or a last /")
+    return path
+
+
+Vectors = Annotated[tuple[Words, ...], Field(strict=False)]
+"""A list of argument vectors."""
+TierWord = Annotated[Tier, Field(strict=False)]
+"""A ``Tier``, written as its word."""
+RootPath = Annotated[Word, AfterValidator(_rooted)]
+"""A folder, absolute or below the gateway user's home."""
+
+
+class RootEntry(Section):
+    """``tools.exec.roots[]``: a folder that rules name as ``<PATH:name>``."""
+
+    name: Annotated[Word, AfterValidator(_named)] = Field(
+        description="the name, as in <PATH:name>"
+    )
+    path: RootPath = Field(description="the folder, absolute or beginning with ~/")
+
+
+class MatchSection(Section):
+    """``tools.exec.rules[].match``: which commands a rule is about; exactly one of its keys."""
+
+    argv: Words | None = Field(
+        default=None,
+        description="the program and its arguments, each a literal or one of <INT>, <URL_PATH>, "
+        "<PATH>, <PATH:root>, <NAME>, <ANY>",
+    )
+    glob: Word | None = Field(default=None, description="a pattern of the program's whole path")
+    effect: Literal["writes", "network", "runs"] | None = Field(
+        default=None, description="what the command can do, as far as the shipped tables know"
+    )
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [self.argv is not None, self.glob is not None, self.effect is not None]
+        if sum(given) != 1:
+            raise ValueError("needs exactly one of argv, glob and effect")
+        if self.argv == ():
+            raise ValueError("has an argv that is empty; name the program at least")
+        return self
+
+
+class ExamplesSection(Section):
+    """``tools.exec.rules[].examples``: vectors that a rule is checked with when it is read."""
+
+    match: Vectors = Field(default=(), description="vectors that the rule is about")
+    miss: Vectors = Field(default=(), description="vectors that it is not about")
+
+    @field_validator("match", "miss")
+    @classmethod
+    def _not_empty(cls, vectors: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        if not all(vectors):
+            raise ValueError("must not hold an empty vector")
+        return vectors
+
+
+class RuleSection(Section):
+    """``tools.exec.rules[]``: what is decided about some commands."""
+
+    match: MatchSection = Field(description="which commands the rule is about")
+    decide: Literal["allow", "ask", "deny"] = Field(
+        description="allow, ask or deny; of all rules that match, the strictest counts"
+    )
+    reason: Word | None = Field(
+        default=None, description="why, as people and the agent read it; null: no reason is given"
+    )
+    tier: TierWord = Field(
+        default=Tier.ROUTINE,
+        description="how much a question weighs: routine, elevated or critical",
+    )
+    examples: ExamplesSection = Field(
+        default_factory=ExamplesSection, description="vectors that must match, and must not"
+    )
+
+
+Rules = Annotated[tuple[RuleSection, ...], Field(strict=False)]
+"""A list of rules, in the order in which they are shown."""
+
+
+class FileGrantsSection(Section):
+    """``agents.list[].capabilities.files``: the folders that an agent's commands may name."""
+
+    read: Annotated[tuple[RootPath, ...], Field(strict=False)] = Field(
+        default=(), description="folders whose files may be named and whose programs may run"
+    )
+    write: Annotated[tuple[RootPath, ...], Field(strict=False)] = Field(
+        default=(), description="folders that commands which may write can name; read as well"
+    )
+
+
+class CapabilitiesSection(Section):
+    """``agents.list[].capabilities``: the only tools and files of an agent (S3)."""
+
+    tools: Words = Field(
+        default=(), description="the tools that are granted; without Exec no command runs"
+    )
+    files: FileGrantsSection = Field(
+        default_factory=FileGrantsSection, description="the folders that commands may name"
+    )
+
+
+class SkillsSection(Section):
+    """``skills``: the programs of the skills that agents know (S1 "Auto-allow skill CLIs")."""
+
+    bins: Words = Field(
+        default=(),
+        description="programs that count as listed for agents with autoAllowSkills in "
+        "exec-approvals.json",
+    )

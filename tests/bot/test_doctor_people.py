@@ -1,0 +1,86 @@
+"""`sayso doctor` finds approvers that cannot suffice."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.doctor import Verdict, examine
+
+
+def found(home: Path, config: dict[str, Any]) -> dict[str, str]:
+    """Return the warnings of the doctor by their subject."""
+    home.chmod(0o700)
+    (home / "config.json5").write_text(json.dumps(config))
+    (home / "config.json5").chmod(0o600)
+    findings = examine({"SAYSO_HOME": str(home)})
+    return {one.subject: one.detail for one in findings if one.verdict is Verdict.WARN}
+
+
+def people(
+    *local: str, needed: int = 1, everywhere: tuple[str, ...] = (), **agent: Any
+) -> dict[str, Any]:
+    """Return a configuration with these approvers, and what one agent has otherwise."""
+    return {
+        "channels": {"terminal": {"approvers": list(local)}},
+        "approvals": {"exec": {"quorum": needed, "approvers": list(everywhere)}},
+        "agents": {"list": [{"id": "coder", **agent}]} if agent else {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "subject", "words"),
+    [
+        (people("uid:1", needed=2), "approvals.exec.quorum", "needs 2 people, but 1"),
+        (people("uid:1", approvers=[]), "agents.list[coder].quorum", "needs 1 people, but 0"),
+        (
+            people("uid:1", approvers=["slack:U1", "person:ana"], quorum=3),
+            "agents.list[coder].quorum",
+            "needs 3 people, but 2",
+        ),
+        (people(), "approvers", "nobody can allow"),
+    ],
+)
+def test_too_few_people_are_told(
+    tmp_path: Path, config: dict[str, Any], subject: str, words: str
+) -> None:
+    """Fewer approvers than the quorum needs can allow nothing."""
+    assert words in found(tmp_path, config)[subject]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        people("uid:1", needed=2, everywhere=("person:ana",)),
+        people("uid:1", needed=5, everywhere=("slack:group:S1",)),
+        people(needed=2, approvers=["slack:U1"], quorum=1, everywhere=("slack:U1", "slack:U2")),
+    ],
+)
+def test_enough_people_are_no_warning(tmp_path: Path, config: dict[str, Any]) -> None:
+    """Named people count, and a group may hold as many as are needed."""
+    assert not [subject for subject in found(tmp_path, config) if "quorum" in subject]
+
+
+@pytest.mark.parametrize(
+    "exec_section",
+    [
+        {"approvers": ["1001"]},
+        {"approvers": ["slack:"]},
+        {"quorum": 0},
+        {"quorum": 21},
+        {"quorum": True},
+    ],
+)
+def test_a_list_that_names_nobody_for_certain_is_refused(
+    tmp_path: Path, exec_section: dict[str, Any]
+) -> None:
+    """An id over all channels needs its channel, and a quorum is at least one person."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "config.json5").write_text(json.dumps({"approvals": {"exec": exec_section}}))
+    (tmp_path / "config.json5").chmod(0o600)
+
+    (finding,) = examine({"SAYSO_HOME": str(tmp_path)})
+
+    assert Verdict.FAIL is finding.verdict
+    assert next(iter(exec_section)) in finding.detail
