@@ -115,7 +115,7 @@ def build_prompt(approval: Approval) -> PromptCard:
         host=_host(plan),
         resolved=tuple(dict.fromkeys(program(command) for command in plan.commands)),
         why=redact(approval.evaluation.why),
-        promise=tuple(redact(pattern) for pattern in approval.evaluation.promise),
+        promise=tuple(redact(one.words) for one in approval.evaluation.promise),
         env_names=tuple(redact(name, strict=True) for name in plan.requested_env),
         expires_at_ms=approval.deadline_ms,
         answer_within_ms=approval.deadline_ms - approval.created_ms,

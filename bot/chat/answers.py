@@ -60,7 +60,7 @@ class Answers:
         if offered.outcome is not AnswerOutcome.OFFERED or offered.approval is None:
             return _told(offered)
         approval = offered.approval
-        stored = join("\n", tuple(redact(pattern) for pattern in approval.evaluation.promise))
+        stored = join("\n", tuple(redact(one.words) for one in approval.evaluation.promise))
         words = phrase(
             "{}: always allowing lets agent {} run this without asking:\n{}\nFor how long?",
             redact(approval.code),

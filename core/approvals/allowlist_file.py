@@ -118,15 +118,19 @@ class ApprovalsFile:
         except FileNotFoundError:
             return {}
 
-    def add(self, agent: str, pattern: str) -> AllowlistEntry:
-        """Add a pattern for an agent and return its entry; the existing one if there is one.
+    def add(
+        self, agent: str, pattern: str, argv: tuple[str, ...] | None = None
+    ) -> AllowlistEntry:
+        """Add an entry for an agent and return it; the existing one if there is one.
+
+        ``argv`` limits it to exactly these arguments, templates allowed; ``None`` to none.
 
         Raises:
-            BadRequest: the pattern could never match, or no single agent is named.
+            BadRequest: the entry could never match, or no single agent is named.
             ApprovalsFileError: the file is corrupt or unsafe; it was left as it is.
             StateError: it could not be written; it was left as it is.
         """
-        return self._change(lambda raw: edit.add_entry(raw, agent, pattern))
+        return self._change(lambda raw: edit.add_entry(raw, agent, pattern, argv))
 
     def remove(self, agent: str, pattern_or_id: str) -> bool:
         """Remove an agent's entry by pattern or id; ``False`` if there was none.

@@ -1,12 +1,14 @@
 """Say what exec-approvals.json means: knobs and allowlists for each agent (S1)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.errors import ConfigError
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
 from core.model.policy import AskFallback, ExecAsk, ExecSecurity, PolicyLayer
+from core.policy.templates import ArgvTemplate
 
 _UNLISTED = AgentId("")
 _USABLE = re.compile(r"~?(?:/(?!\.{1,2}(?:/|\Z))[^/\x00-\x1f\x7f]+)+")
@@ -81,15 +83,23 @@ def _source(agent: AgentId, own: Knobs, shared: Knobs) -> str:
     return f"exec-approvals.json agents.{agent}" if from_own else "exec-approvals.json defaults"
 
 
-def ignored_because(pattern: str) -> str:
-    """Say why a pattern can never match, or return an empty string (S1 "Allowlist").
+def ignored_because(pattern: str, argv: Sequence[str] | None = None) -> str:
+    """Say why an entry can never match, or return an empty string (S1 "Allowlist").
 
-    The rule is that of ``core.policy.allowlist``; a test holds the two together.
+    The rule for patterns is that of ``core.policy.path_index``; a test holds the two together.
     """
     if _USABLE.fullmatch(pattern):
-        return ""
+        return _ill_written(argv)
     if "/" not in pattern:
         return "a name without a path never matches; write the program's full path"
     if not pattern.startswith(("/", "~/")):
         return "a relative path never matches; start it with / or ~/"
     return "a path with .., // or a control character never matches"
+
+
+def _ill_written(argv: Sequence[str] | None) -> str:
+    try:
+        ArgvTemplate.of_rule(argv or ())
+    except ConfigError as error:
+        return str(error).rstrip(".")
+    return ""

@@ -51,25 +51,35 @@ def known_agent(agent: str) -> AgentId:
     return DEFAULT_AGENT if agent == LEGACY_AGENT else AgentId(agent)
 
 
-def add_entry(raw: Raw, agent: str, pattern: str) -> tuple[AllowlistEntry, bool]:
+def add_entry(
+    raw: Raw, agent: str, pattern: str, argv: tuple[str, ...] | None = None
+) -> tuple[AllowlistEntry, bool]:
     """Return the agent's entry for a pattern, and whether it had to be added.
 
+    ``argv`` limits it to exactly these arguments, ``None`` to none.
+
     Raises:
-        BadRequest: the pattern could never match.
+        BadRequest: the entry could never match.
     """
-    _check_pattern(pattern)
+    _check_entry(pattern, argv)
     entries = _allowlist(raw, known_agent(agent))
     for entry in entries:
         # An entry with keys that we do not know is ignored when judging, so it is no duplicate.
-        if entry["pattern"] == pattern and set(entry) <= _PLAIN:
-            return AllowlistEntry(pattern, _text(entry.get("id"))), False
-    added = AllowlistEntry(pattern, str(uuid.uuid4()))
-    entries.append({"id": added.id, "pattern": pattern})
+        if _limits(entry) == (pattern, argv) and set(entry) <= _PLAIN:
+            return AllowlistEntry(pattern, _text(entry.get("id")), argv), False
+    added = AllowlistEntry(pattern, str(uuid.uuid4()), argv)
+    limit = {} if argv is None else {"argv": list(argv)}
+    entries.append({"id": added.id, "pattern": pattern, **limit})
     return added, True
 
 
+def _limits(entry: Raw) -> tuple[object, tuple[object, ...] | None]:
+    argv = entry.get("argv")
+    return entry["pattern"], tuple(argv) if isinstance(argv, list) else None
+
+
 _PLAIN = frozenset(
-    ("id", "pattern", "lastUsedAt", "lastUsedCommand", "lastResolvedPath", "note", "comment")
+    ("id", "pattern", "argv", "lastUsedAt", "lastUsedCommand", "lastResolvedPath", "note", "comment")
 )
 
 
@@ -96,16 +106,19 @@ def keep_socket(raw: Raw, old: Raw | None, socket_path: str) -> None:
     }
 
 
-def _check_pattern(pattern: str) -> None:
+def _check_entry(pattern: str, argv: tuple[str, ...] | None) -> None:
     if not 0 < len(pattern) <= LONGEST_PATTERN:
         raise BadRequest(f"A pattern has 1 to {LONGEST_PATTERN} characters; shorten or name it.")
-    why = ignored_because(pattern)
+    why = ignored_because(pattern, argv)
     if why:
         raise BadRequest(f"{pattern!r} was not added: {why}.")
-    try:
-        pattern.encode()
-    except UnicodeEncodeError:
-        raise BadRequest(f"{pattern!r} is not valid Unicode and was not added.") from None
+    for word in (pattern, *(argv or ())):
+        if len(word) > LONGEST_PATTERN:
+            raise BadRequest(f"An argument of {len(word)} characters is too long to be stored.")
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise BadRequest(f"{word!r} is not valid Unicode and was not added.") from None
 
 
 def _allowlist(raw: Raw, agent: AgentId, *, make: bool = True) -> list[Raw]:

@@ -49,6 +49,7 @@ class _Edge(BaseModel):
 
 class _Entry(_Edge):
     pattern: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)]
+    argv: tuple[Annotated[str, Field(max_length=LONGEST_PATTERN)], ...] | None = None
     id: str | None = None
     last_used_at: int | float | None = None
     last_used_command: str | None = None
@@ -160,11 +161,15 @@ def _migrate(agents: Raw) -> None:
         values = [part[knob] for part in (new, old) if part.get(knob) is not None]
         if values:
             new[knob] = _stricter(knob, values)
-    known = {entry["pattern"] for entry in new.get("allowlist", [])}
-    fresh = [entry for entry in old.get("allowlist", []) if entry["pattern"] not in known]
+    known = [_covered(entry) for entry in new.get("allowlist", [])]
+    fresh = [entry for entry in old.get("allowlist", []) if _covered(entry) not in known]
     new["allowlist"] = [*new.get("allowlist", []), *fresh]
     for key, value in old.items():
         new.setdefault(key, value)
+
+
+def _covered(entry: Raw) -> tuple[object, object]:
+    return entry["pattern"], entry.get("argv")
 
 
 def _stricter(knob: str, values: list[str]) -> object:
@@ -230,7 +235,7 @@ def _lax(model: _Document) -> Iterator[str]:
 
 def _entries(agent: str, part: _Agent, warnings: list[str]) -> Iterator[AllowlistEntry]:
     for number, entry in enumerate(part.allowlist):
-        why = ignored_because(entry.pattern)
+        why = ignored_because(entry.pattern, entry.argv)
         if entry.model_extra:
             # An unknown key may narrow the entry (an argument pattern, an expiry): without
             # understanding it, honouring the rest would allow more than its author meant.
@@ -238,4 +243,4 @@ def _entries(agent: str, part: _Agent, warnings: list[str]) -> Iterator[Allowlis
         if why:
             warnings.append(f"agents.{agent}.allowlist.{number} {entry.pattern!r}: ignored, {why}.")
         else:
-            yield AllowlistEntry(entry.pattern, entry.id)
+            yield AllowlistEntry(entry.pattern, entry.id, entry.argv)

@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel
 from core.approvals.approvals_schema import Raw
 from core.approvals.private_file import read_private, replace_private
 from core.errors import ApprovalsFileError
+from core.model.approval import AllowlistEntry
 
 _LOG = logging.getLogger(__name__)
 _VERSION = 1
@@ -25,7 +26,7 @@ _LONGEST_COMMAND = 500
 DEFAULT_INTERVAL_S = 5.0
 
 Key = tuple[str, str]
-"""An agent and one of its patterns."""
+"""An agent and one of its entries, in its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,12 @@ class UsageFile:
         self._notes: dict[Key, LastUse] = {}
         self._timer: threading.Timer | None = None
 
-    def note(self, agent: str, pattern: str, use: LastUse) -> None:
+    def note(self, agent: str, entry: str, use: LastUse) -> None:
         """Note a use in memory (about 1 us); ``command`` is given with its secrets masked."""
         with self._lock:
-            known = self._notes.get((agent, pattern))
+            known = self._notes.get((agent, entry))
             if known is None or known.at_ms <= use.at_ms:
-                self._notes[agent, pattern] = use
+                self._notes[agent, entry] = use
             if self._timer is None:
                 self._timer = threading.Timer(self._interval_s, self.flush)
                 self._timer.daemon = True
@@ -142,5 +143,10 @@ def with_usage(raw: Raw, uses: Mapping[Key, LastUse]) -> Raw:
     for agent, part in agents.items() if isinstance(agents, dict) else ():
         for entry in part.get("allowlist", []):
             with contextlib.suppress(KeyError):
-                entry.update(_fields(uses[agent, entry["pattern"]]))
+                entry.update(_fields(uses[agent, _words(entry)]))
     return raw
+
+
+def _words(entry: Raw) -> str:
+    argv, pattern = entry.get("argv"), str(entry["pattern"])
+    return AllowlistEntry(pattern, argv=tuple(argv) if isinstance(argv, list) else None).words

@@ -16,7 +16,6 @@ from core.model.command import ExecPlan
 from core.model.decision import Decision, Evaluation
 from core.model.policy import ExecPolicy
 from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
 from core.policy.templates import Surroundings
 from core.policy.words import WHY
 from core.store import Store, grants
@@ -90,7 +89,7 @@ class Granted:
 
     def _judged(self, plan: ExecPlan, policy: ExecPolicy, given: Sequence[Grant]) -> Evaluation:
         own = self.rulebook.allowlist(plan.agent)
-        return evaluate(plan, policy, _Widened(own, given, self.rulebook.home))
+        return self.rulebook.judge(plan, policy, _Widened(own, given, self.rulebook.home))
 
 
 def _named(asked: Evaluation, found: Evaluation, needed: tuple[Grant, ...]) -> Evaluation:

@@ -32,7 +32,7 @@ from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.model.policy import ExecPolicy
 from core.model.result import Denied, ExecResult, LiveOutput, Pending, Running, Submission
-from core.policy.evaluate import denial_reason, evaluate
+from core.policy.evaluate import denial_reason
 from core.ports import Journal
 from core.runner.plan import Planner, Refusal
 from core.store import Store, approvals, runs
@@ -76,7 +76,7 @@ class Gate:
         plan = self.planner.plan(request, policy)
         if isinstance(plan, Refusal):
             return await self._refuse(request, policy, plan)
-        evaluation = evaluate(plan, policy, self.rulebook.allowlist(request.agent))
+        evaluation = self.rulebook.judge(plan, policy)
         match evaluation.decision:
             case Decision.ALLOW:
                 return await self._allow(request, plan, evaluation)
@@ -179,8 +179,10 @@ class Gate:
         if end.reply is not ApprovalReply.ALLOW_ALWAYS or end.terms is not None:
             return
         try:
-            for pattern in approval.evaluation.promise:
-                await asyncio.to_thread(self.rulebook.file.add, approval.plan.agent, pattern)
+            for one in approval.evaluation.promise:
+                await asyncio.to_thread(
+                    self.rulebook.file.add, approval.plan.agent, one.pattern, one.argv
+                )
         except (StateError, BadRequest) as failure:
             # The person allowed this run, so it runs; that it will be asked again must be told.
             words = f"{approval.code} runs, but could not be stored as always allowed: {failure}"

@@ -8,10 +8,12 @@ from core.approvals.rendering import redact
 from core.approvals.usage import LastUse, UsageFile
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import Evaluation, Reason
+from core.model.decision import Evaluation
 from core.model.identity import AgentId
 from core.model.policy import ExecPolicy, ExecSecurity, PolicyLayer
 from core.policy.allowlist import Allowlist
+from core.policy.evaluate import evaluate
+from core.policy.provisions import NO_COMPILED, Compiled, Provisions
 from core.policy.resolve import resolve
 
 
@@ -21,6 +23,7 @@ class Rulebook:
 
     ``configured`` returns an agent's layers of the configuration, its own first. ``elevated`` is
     ``tools.elevated.enabled``: without it no session has full security, whatever was set before.
+    ``compiled`` are the rules, capabilities and skills of the configuration.
     """
 
     configured: Callable[[AgentId], tuple[PolicyLayer, ...]]
@@ -28,6 +31,7 @@ class Rulebook:
     usage: UsageFile
     home: str
     elevated: bool = False
+    compiled: Compiled = NO_COMPILED
     _indexed: dict[AgentId, tuple[tuple[AllowlistEntry, ...], Allowlist]] = field(
         default_factory=dict
     )
@@ -55,17 +59,31 @@ class Rulebook:
         layers = (call, *chosen, *self.configured(request.agent))
         return resolve(layers, self.file.layer(request.agent))
 
+    def provisions(self, agent: AgentId) -> Provisions:
+        """Return an agent's rules, capabilities and, where they count as listed, its skills.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        return self.compiled.of(agent, skilled=self.file.read().auto_allow_skills(agent))
+
+    def judge(
+        self, plan: ExecPlan, policy: ExecPolicy, allowlist: Allowlist | None = None
+    ) -> Evaluation:
+        """Judge a plan by all that is known of its agent; ``allowlist`` replaces the agent's own.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        own = self.allowlist(plan.agent) if allowlist is None else allowlist
+        return evaluate(plan, policy, own, provisions=self.provisions(plan.agent))
+
     def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:
         """Note which entries let a plan run (S1 "last used"); in memory, written by and by."""
-        allowlist = self.allowlist(plan.agent)
-        for command, verdict in zip(plan.commands, evaluation.segments, strict=True):
-            file = command.executable
-            if verdict.reason is not Reason.ALLOWLISTED or file is None:
-                continue
-            entry = allowlist.match((file.path, file.realpath))
-            if entry is not None:
-                use = LastUse(at_ms, redact(plan.text).text, file.realpath)
-                self.usage.note(plan.agent, entry.pattern, use)
+        for verdict in evaluation.segments:
+            for entry in verdict.entries:
+                use = LastUse(at_ms, redact(plan.text).text, verdict.resolved or "")
+                self.usage.note(plan.agent, entry, use)
 
     def allowlist(self, agent: AgentId) -> Allowlist:
         """Return an agent's indexed allowlist, built anew only when its entries changed."""

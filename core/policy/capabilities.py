@@ -21,10 +21,11 @@ from core.policy.wrappers import names_of, wrapper_kind
 TOOL = "Exec"
 """The tool that S3 calls by this name, for it takes vectors only."""
 
-_ADDRESS = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://[^/\s][^\s,;]*")
+_ADDRESS = re.compile(r"(?!(?i:file):)(?!\S*\.\.)[A-Za-z][A-Za-z0-9+.-]*://[^/\s][^\s,;]*")
 """A URL of another machine: no file, though it holds slashes."""
-_JOINT = re.compile(r"[=:@,;\s\"'()<>|&]|\A-{1,2}[A-Za-z0-9]+(?=[/~.])")
+_JOINT = re.compile(r"[^\w.~/+-]|\A\+|\A-{1,2}[A-Za-z0-9]+(?=[/~.])")
 """After these a word may go on with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
+_CLIMBS = re.compile(r"/\.\.(?:/|\Z)")
 _HARMLESS = frozenset((Effect.READS,))
 
 
@@ -90,22 +91,24 @@ def _may_write(command: PlannedCommand, file: PinnedFile) -> bool:
 def _paths(word: str, at: Surroundings) -> Iterator[str | None]:
     """Yield each absolute path that a word may name, ``None`` for one that cannot be told."""
     word = _ADDRESS.sub("", word)
-    starts = {0, *(found.end() for found in _JOINT.finditer(word))}
+    starts = {found.end() for found in _JOINT.finditer(word)}
+    if not word.startswith("-") or word == "-":
+        starts.add(0)
+    elif _CLIMBS.search(word):
+        yield None
     for start in sorted(starts):
-        part = word[start:]
-        if start == 0 and part.startswith("-") and len(part) > 1:
-            continue
-        yield from _named(part.removeprefix("//") if part.startswith("//") else part, at)
+        yield from _named(word[start:], at)
 
 
 def _named(part: str, at: Surroundings) -> Iterator[str | None]:
     steps = part.split("/")
     climbs = [index for index, step in enumerate(steps) if step == ".."]
-    if climbs and climbs != list(range(len(climbs))):
-        # Behind a link, `a/..` is not where it seems to be.
+    # Behind a link, `a/..` is not where it seems to be; some programs expand `~` themselves.
+    if part.startswith("~") or climbs != list(range(len(climbs))):
         yield None
         return
     path = normpath(join(at.cwd, part))
+    path = f"/{path.lstrip('/')}"  # POSIX leaves the meaning of two leading slashes open
     yield path
     if path in at.real:
         yield at.real[path]

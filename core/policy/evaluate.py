@@ -9,11 +9,20 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from core.model.command import ExecPlan
-from core.model.decision import Decision, DenialReason, Evaluation, Reason, SegmentVerdict
+from core.model.command import ExecPlan, PlannedCommand, Unreadable
+from core.model.decision import (
+    Decision,
+    DenialReason,
+    Evaluation,
+    Promise,
+    Reason,
+    SegmentVerdict,
+    Tier,
+)
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
+from core.policy.provisions import NO_PROVISIONS, Provisions
 from core.policy.segments import Context, judge
 from core.policy.templates import ArgvTemplate
 from core.policy.words import WHY
@@ -24,6 +33,8 @@ _DENIAL = {
     Reason.ARGV_NOT_ALLOWED: DenialReason.ARGV_NOT_ALLOWED,
     Reason.EXECUTABLE_NOT_FOUND: DenialReason.EXECUTABLE_NOT_FOUND,
     Reason.ENVIRONMENT: DenialReason.FORBIDDEN_ENVIRONMENT,
+    Reason.RULE_DENIED: DenialReason.RULE_DENIED,
+    Reason.CAPABILITY: DenialReason.CAPABILITY_DENIED,
 }
 
 
@@ -34,6 +45,7 @@ class _Finding(NamedTuple):
     decision: Decision
     reason: Reason
     rule: str
+    tier: Tier = Tier.ROUTINE
 
 
 def denial_reason(evaluation: Evaluation) -> DenialReason:
@@ -46,10 +58,14 @@ def evaluate(
     policy: ExecPolicy,
     allowlist: Allowlist,
     acl: Sequence[ArgvTemplate] | None = None,
+    provisions: Provisions = NO_PROVISIONS,
 ) -> Evaluation:
-    """Judge a plan under a policy, an allowlist and, for S4, an ACL that alone decides."""
-    context = Context(policy, allowlist, acl)
-    whole = _whole_line(plan, policy, acl)
+    """Judge a plan under a policy, an allowlist and, for S4, an ACL that alone decides.
+
+    ``provisions`` are the rules, capabilities and skills of the agent.
+    """
+    context = Context(policy, allowlist, acl, provisions, plan.cwd.path)
+    whole = _whole_line(plan, context)
     if whole is not None and (whole.decision is Decision.DENY or plan.unreadable):
         return _uniform(plan, whole, policy)
     segments = tuple(judge(command, context) for command in plan.commands)
@@ -64,24 +80,40 @@ def evaluate(
     return _concluded(finding, segments, policy, promise)
 
 
-def _whole_line(
-    plan: ExecPlan, policy: ExecPolicy, acl: Sequence[ArgvTemplate] | None
-) -> _Finding | None:
+def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
     """Judge what concerns the line and not one segment; ``None`` leaves it to the segments."""
+    policy, acl = context.policy, context.acl
     if policy.security is ExecSecurity.DENY:
         return _Finding(Decision.DENY, Reason.SECURITY_DENY, "security is deny")
+    beyond = _beyond(plan, context.provisions)
+    if beyond is not None:
+        return beyond
     environment = _environment(plan)
     if environment is not None and environment.decision is Decision.DENY:
         return environment
     if not plan.commands:
         return _Finding(Decision.DENY, Reason.EXECUTABLE_NOT_FOUND, "nothing to run")
-    if plan.unreadable is not None and (
-        acl is not None or policy.security is not ExecSecurity.FULL
-    ):
-        rule = f"{plan.unreadable.rule}: {plan.unreadable.detail}"
-        decision = Decision.ASK if acl is None else Decision.DENY
-        return _Finding(decision, Reason.UNREADABLE, rule)
-    return None if policy.security is ExecSecurity.FULL and acl is None else environment
+    full = policy.security is ExecSecurity.FULL and acl is None
+    if plan.unreadable is not None and (not full or context.provisions.rules.restrict):
+        return _of_shell(plan.commands[0], plan.unreadable, context)
+    return None if full else environment
+
+
+def _of_shell(command: PlannedCommand, unreadable: Unreadable, context: Context) -> _Finding:
+    """Judge the shell that an unreadable line needs; what the line does no rule can see."""
+    shell = judge(command, context)
+    if shell.reason in {Reason.RULE_DENIED, Reason.RULE_ASKED}:
+        return _Finding(shell.decision, shell.reason, shell.rule, shell.tier)
+    decision = Decision.ASK if context.acl is None else Decision.DENY
+    rule = f"{unreadable.rule}: {unreadable.detail}"
+    return _Finding(decision, Reason.UNREADABLE, rule)
+
+
+def _beyond(plan: ExecPlan, provisions: Provisions) -> _Finding | None:
+    """Return a denial of what goes beyond the agent's capabilities (S3)."""
+    granted = provisions.capabilities
+    problem = None if granted is None else granted.problem(plan)
+    return None if problem is None else _Finding(Decision.DENY, Reason.CAPABILITY, problem)
 
 
 def _environment(plan: ExecPlan) -> _Finding | None:
@@ -101,6 +133,7 @@ def _uniform(plan: ExecPlan, finding: _Finding, policy: ExecPolicy) -> Evaluatio
             final,
             finding.reason,
             finding.rule,
+            finding.tier,
         )
         for command in plan.commands
     )
@@ -116,7 +149,7 @@ def _concluded(
     finding: _Finding,
     segments: tuple[SegmentVerdict, ...],
     policy: ExecPolicy,
-    promise: tuple[str, ...],
+    promise: tuple[Promise, ...],
 ) -> Evaluation:
     final = _final(finding.decision, policy)
     why = WHY[finding.reason].format(rule=finding.rule) if segments else _NOTHING
@@ -128,14 +161,14 @@ def _concluded(
 
 def _promise(
     plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context
-) -> tuple[str, ...]:
-    """Return the patterns that would let this very line pass from now on, if such exist."""
-    patterns: list[str] = []
+) -> tuple[Promise, ...]:
+    """Return what would let this very line pass from now on, if it were stored."""
+    promises: list[Promise] = []
     for command, segment in zip(plan.commands, segments, strict=True):
         if segment.decision is Decision.ALLOW:
             continue
         found = context.would_pass_by(command)
         if found is None:
             return ()
-        patterns.extend(found)
-    return tuple(dict.fromkeys(patterns))
+        promises.extend(found)
+    return tuple(dict.fromkeys(promises))

@@ -5,6 +5,11 @@ from core.model.decision import Reason
 WHY = {
     Reason.ALLOWLISTED: "Every command is on the allowlist ({rule}).",
     Reason.SAFE_BIN: "Every command only reads what is piped into it ({rule}).",
+    Reason.SKILL: "Every command is a program of the agent's skills ({rule}).",
+    Reason.RULE_ALLOWED: "A rule allows this: {rule}.",
+    Reason.RULE_ASKED: "A rule asks a person about this: {rule}.",
+    Reason.RULE_DENIED: "A rule forbids this: {rule}.",
+    Reason.CAPABILITY: "The agent was not granted this: {rule}.",
     Reason.ACL: "The vector is on the access list ({rule}).",
     Reason.SECURITY_FULL: "The policy lets every command run ({rule}).",
     Reason.SECURITY_DENY: "The policy lets no command run ({rule}).",

@@ -140,7 +140,7 @@ def unnamed_agent(entry: Entry, shown: Rendered) -> None:
 
 def buttons_are_components(entry: Entry, shown: Rendered) -> None:
     """Buttons exist only as components, bound to the id of the request."""
-    assert shown.labels == ["Allow once", "Allow always", "Deny"]
+    assert shown.labels == ["Allow once", "Always allow…", "Deny"]
     assert shown.last.markup is not None
     for button in shown.last.markup.inline_keyboard[0]:
         assert str(button.callback_data).endswith(shown.card.id)

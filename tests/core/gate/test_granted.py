@@ -12,6 +12,7 @@ from core.gate import Gate
 from core.gate.granted import rule_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
+from core.model.decision import Promise
 from core.model.identity import Actor, AgentId, ApprovalId, SessionKey
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished, Pending
@@ -118,11 +119,11 @@ async def test_only_the_grants_that_are_needed_are_used(tmp_path: Path) -> None:
         await allow(gate, "seq 3", tmp_path, GrantTerms(uses=1))
         await allow(gate, "uname", tmp_path, GrantTerms(uses=2))
         await gate.submit(request("uname -r", cwd=tmp_path))
-        left = {g.promise: g.uses_left for g in await gate.store.read(grants.listed)}
+        left = {g.promise[0].pattern: g.uses_left for g in await gate.store.read(grants.listed)}
         both = await gate.submit(request("seq 1 && uname", cwd=tmp_path))
         spent = await gate.store.read(grants.listed)
 
-    assert {("/usr/bin/seq",): 1, ("/usr/bin/uname",): 1} == left
+    assert {"/usr/bin/seq": 1, "/usr/bin/uname": 1} == left
     assert isinstance(both, Finished)
     assert () == spent
     assert 2 == journal(tmp_path, "decision")[-1]["rules"][0].count("granted for 1 more run")
@@ -162,7 +163,7 @@ def test_a_grant_is_worded_with_all_its_limits() -> None:
         id=ApprovalId("7k3f9q" + "0" * 20),
         agent=AgentId("main"),
         session=SessionKey("main"),
-        promise=("/usr/bin/seq",),
+        promise=(Promise("/usr/bin/seq"),),
         by=Actor("slack", "U1", "Ana"),
         created_ms=1_790_000_000_000,
         expires_ms=1_790_000_000_000,

@@ -1,0 +1,165 @@
+"""Compile what the configuration says of each agent beyond its knobs, once, with every mistake."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.errors import ConfigError
+from core.model.command import PinnedFile
+from core.model.decision import Decision
+from core.model.identity import AgentId
+from core.policy.capabilities import Capabilities
+from core.policy.carrier_profiles import Effect
+from core.policy.path_index import at_home, complaint
+from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
+from core.policy.rules import NO_RULES, Match, Rule, Rules
+from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
+from core.policy.templates import ArgvTemplate, Surroundings
+from core.settings import CoreSettings
+from core.settings.rules import CapabilitiesSection, MatchSection, RuleSection
+
+KeyPath = tuple[str | int, ...]
+EXAMPLE_FOLDER = "/workspace"
+"""Where the vectors of examples are said to run; their programs lie in /usr/bin."""
+
+
+class BadRule(ConfigError):
+    """A rule cannot be used. ``path`` leads to it in the configuration; the text says what to do."""
+
+    def __init__(self, path: KeyPath, message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Provisions:
+    """What one agent's commands are held to besides policy and allowlist."""
+
+    rules: Rules = NO_RULES
+    capabilities: Capabilities | None = None
+    skills: Skills = NO_SKILLS
+
+
+NO_PROVISIONS = Provisions()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The provisions of all agents; those that the configuration does not name share one."""
+
+    everyone: Provisions = NO_PROVISIONS
+    agents: Mapping[AgentId, Provisions] = field(default_factory=dict)
+    skills: Skills = NO_SKILLS
+
+    def of(self, agent: AgentId, *, skilled: bool = False) -> Provisions:
+        """Return an agent's provisions; ``skilled`` where its ``autoAllowSkills`` is on."""
+        found = self.agents.get(agent, self.everyone)
+        return replace(found, skills=self.skills) if skilled else found
+
+
+NO_COMPILED = Compiled()
+
+
+def compiled(settings: CoreSettings, home: str, find: Find | None = None) -> Compiled:
+    """Compile the rules, capabilities and skills of a configuration.
+
+    ``home`` is the folder that ``~`` stands for; ``find`` looks up the programs of skills, without
+    it there are none.
+
+    Raises:
+        BadRule: a rule is ill written, or one of its examples does not behave.
+    """
+    reader = _Reader(settings, home)
+    path: KeyPath = ("tools", "exec", "rules")
+    shared = reader.rules(settings.tools.exec.rules, path, "tools.exec.rules")
+    agents = {}
+    for number, entry in enumerate(settings.agents.entries):
+        path = ("agents", "list", number, "tools", "exec", "rules")
+        label = f"agents.list[{entry.id}].tools.exec.rules"
+        own = reader.rules(entry.tools.exec.rules, path, label)
+        agents[entry.id] = Provisions(_numbered((*own, *shared)), reader.granted(entry.capabilities))
+    skills = NO_SKILLS if find is None else skills_of(settings.skills.bins, find)
+    return Compiled(Provisions(_numbered(shared)), agents, skills)
+
+
+def _numbered(rules: Iterable[Rule]) -> Rules:
+    return Rules([replace(rule, number=number) for number, rule in enumerate(rules)])
+
+
+class _Reader:
+    """Read the sections of one configuration."""
+
+    def __init__(self, settings: CoreSettings, home: str) -> None:
+        self._home = home
+        self._roots = {root.name: self._folder(root.path) for root in settings.tools.exec.roots}
+
+    def granted(self, section: CapabilitiesSection | None) -> Capabilities | None:
+        """Return an agent's capabilities, ``None`` where it is not limited."""
+        if section is None:
+            return None
+        files = section.files
+        return Capabilities(
+            tools=frozenset(section.tools),
+            read=tuple(map(self._folder, files.read)),
+            write=tuple(map(self._folder, files.write)),
+        )
+
+    def rules(self, sections: Sequence[RuleSection], path: KeyPath, label: str) -> tuple[Rule, ...]:
+        """Return the rules of one list, their examples checked.
+
+        Raises:
+            BadRule: see ``compiled``.
+        """
+        return tuple(
+            self._rule(section, (*path, number), f"{label}[{number}]")
+            for number, section in enumerate(sections)
+        )
+
+    def _rule(self, section: RuleSection, path: KeyPath, place: str) -> Rule:
+        decide = Decision[section.decide.upper()]
+        try:
+            match = self._match(section.match, decide)
+        except ConfigError as error:
+            raise BadRule((*path, "match"), str(error)) from error
+        rule = Rule(place, 0, match, decide, section.tier, section.reason)
+        for key, wanted in (("match", True), ("miss", False)):
+            for number, argv in enumerate(getattr(section.examples, key)):
+                if _about(rule, argv) is not wanted:
+                    where = (*path, "examples", key, number)
+                    what = "is not matched by its rule" if wanted else "is matched by its rule"
+                    raise BadRule(where, f"the example {list(argv)} {what}; mend one of both")
+        return rule
+
+    def _match(self, section: MatchSection, decide: Decision) -> Match:
+        if section.argv is not None:
+            template = ArgvTemplate.of_rule(section.argv, self._roots)
+            _check_program(section.argv[0])
+            return VectorMatch(template, allows=decide is Decision.ALLOW)
+        if section.glob is not None:
+            why = complaint(section.glob, self._home)
+            if why is not None:
+                raise ConfigError(f"The pattern {section.glob!r} can never match: {why}.")
+            return GlobMatch(at_home(section.glob, self._home))
+        effect = Effect(str(section.effect))
+        if decide is Decision.ALLOW and effect is Effect.RUNS:
+            raise ConfigError("A rule cannot allow the effect runs: that would allow everything.")
+        return EffectMatch(effect)
+
+    def _folder(self, path: str) -> str:
+        home = self._home.rstrip("/")
+        return (home or "/") if path == "~" else at_home(path, home)
+
+
+def _check_program(word: str) -> None:
+    if "<" in word or ("/" in word and not word.startswith("/")):
+        raise ConfigError(
+            f"The program {word!r} must be named by a bare name or an absolute path, not by a "
+            "template or a relative path."
+        )
+
+
+def _about(rule: Rule, argv: Sequence[str]) -> bool:
+    """Tell whether a rule is about an example."""
+    path = argv[0] if argv[0].startswith("/") else f"/usr/bin/{argv[0]}"
+    file = PinnedFile(path, path, 0, 0, 0, "")
+    (looked,) = Rules([rule]).looked_at(argv, file, Surroundings(EXAMPLE_FOLDER))
+    return looked.decision is not None

@@ -1,0 +1,142 @@
+"""Who may answer, and the truth about what became of it, over a real store."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from core.approvals.answering import Answer, Answered, Answering, AnswerOutcome
+from core.approvals.approvers import Approvers
+from core.model.approval import HALF_HOUR, ApprovalReply
+from core.model.identity import Actor, AgentId, ApprovalId, Intake, Requester
+from core.store import Store, approvals, open_store, pairing, people
+from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, ONCE, draft, evaluation
+
+ANA_SLACK = Actor("slack", "U1", "Ana")
+NAMED = Approvers({}, frozenset({"person:ana"}))
+
+
+@asynccontextmanager
+async def answering(
+    folder: Path, listed: Approvers, *, requester: Requester | None = None, promise: bool = True
+) -> AsyncIterator[tuple[Store, Answering, ApprovalId]]:
+    """Open a store with one question."""
+    store = await open_store(f"sqlite:///{folder}/state.db")
+    question = replace(draft(), quorum=listed.needed(AgentId("main")))
+    if requester is not None:
+        question = replace(question, requester=requester)
+    if not promise:
+        question = replace(question, evaluation=evaluation())
+    await store.write(approvals.create, question)
+    try:
+        yield store, Answering(store, listed), question.id
+    finally:
+        await store.close()
+
+
+async def link(store: Store, name: str, *actors: Actor) -> None:
+    """Link accounts to a person."""
+    await store.write(people.add, name)
+    for actor in actors:
+        drawn = await store.write(pairing.begin, name)
+        assert drawn is not None
+        await store.write(pairing.pair, drawn.code, actor)
+
+
+async def test_a_named_person_answers_from_every_linked_account(tmp_path: Path) -> None:
+    """Before the link the account is a stranger's, after it the person's."""
+    async with answering(tmp_path, NAMED) as (store, people_may, asked):
+        before = await people_may.answer(Answer(asked, ONCE, ANA_SLACK))
+        await link(store, "ana", ALICE, ANA_SLACK)
+        after = await people_may.answer(Answer(asked, ONCE, ANA_SLACK))
+
+    assert AnswerOutcome.NOT_LISTED is before.outcome
+    assert AnswerOutcome.ACCEPTED is after.outcome
+
+
+async def test_a_group_counts_as_the_platform_says_now(tmp_path: Path) -> None:
+    """Only while the press says that the person is in it."""
+    listed = Approvers({"slack": frozenset({"group:S1"})})
+    grouped = replace(ANA_SLACK, groups=frozenset({"group:S1"}))
+    async with answering(tmp_path, listed) as (_, people_may, asked):
+        out = await people_may.answer(Answer(asked, DENY, ANA_SLACK))
+        inside = await people_may.answer(Answer(asked, DENY, grouped))
+
+    assert [AnswerOutcome.NOT_LISTED, AnswerOutcome.ACCEPTED] == [out.outcome, inside.outcome]
+
+
+async def test_two_people_must_allow_and_each_is_told(tmp_path: Path) -> None:
+    """The first is told how many are needed, the second that it is allowed."""
+    listed = Approvers({"telegram": frozenset({"42", "43"})}, quorum=2)
+    async with answering(tmp_path, listed) as (_, people_may, asked):
+        first = await people_may.answer(Answer(asked, ALWAYS, ALICE, "k1"))
+        again = await people_may.answer(Answer(asked, ALWAYS, ALICE, "k1"))
+        second = await people_may.answer(Answer(asked, ALWAYS, BOB, "k2", terms=HALF_HOUR))
+        late = await people_may.answer(Answer(asked, ALWAYS, ALICE, "k1"))
+
+    code = asked[:6].upper()
+    assert AnswerOutcome.COUNTED is first.outcome is again.outcome is late.outcome
+    assert f"Counted: 1 of 2 people have allowed {code}; one more is needed." == first.sentence
+    assert first.sentence == again.sentence
+    assert (AnswerOutcome.ACCEPTED, f"Allowed for 30 minutes: {code}.") == (
+        second.outcome,
+        second.sentence,
+    )
+    assert "was allowed for 30 minutes by Bob (telegram)" in late.sentence
+
+
+async def test_a_redelivered_loser_is_told_that_it_lost(tmp_path: Path) -> None:
+    """The same message again gets the same answer, also for whoever came second."""
+    listed = Approvers({"telegram": frozenset({"42", "43"})})
+    async with answering(tmp_path, listed) as (_, people_may, asked):
+        await people_may.answer(Answer(asked, ONCE, ALICE, "k1"))
+        lost = [await people_may.answer(Answer(asked, DENY, BOB, "k2")) for _ in range(2)]
+
+    assert [AnswerOutcome.ALREADY_ENDED] * 2 == [one.outcome for one in lost]
+    assert lost[0].sentence == lost[1].sentence
+
+
+async def test_the_requester_and_the_revoked_are_refused(tmp_path: Path) -> None:
+    """Who asked in Slack is refused in Telegram too; a revoked person is told what it is."""
+    listed = Approvers({"telegram": frozenset({"42", "43"})})
+    asker = Requester(Intake.CHAT, "slack:U1")
+    async with answering(tmp_path, listed, requester=asker) as (store, people_may, asked):
+        await link(store, "ana", ALICE, ANA_SLACK)
+        own = await people_may.answer(Answer(asked, ONCE, ALICE))
+        await store.write(people.revoke, "telegram:43")
+        revoked = await people_may.answer(Answer(asked, ONCE, BOB))
+        still = await store.read(approvals.get, asked)
+
+    assert [AnswerOutcome.REQUESTER, AnswerOutcome.REVOKED] == [own.outcome, revoked.outcome]
+    assert "people restore" in revoked.sentence
+    assert still is not None
+    assert still.resolution is None
+
+
+async def test_an_offer_changes_nothing(tmp_path: Path) -> None:
+    """Whoever could answer so is told yes; a stranger, and what has ended, are told why not."""
+    listed = Approvers({"telegram": frozenset({"42"})})
+    async with answering(tmp_path, listed) as (store, people_may, asked):
+        wish = Answer(asked, ApprovalReply.ALLOW_ALWAYS, ALICE)
+        offered = await people_may.offer(wish)
+        stranger = await people_may.offer(replace(wish, actor=BOB))
+        unknown = await people_may.offer(replace(wish, ref="zzzzzz"))
+        untouched = await store.read(approvals.get, asked)
+        await people_may.answer(replace(wish, reply=DENY))
+        ended = await people_may.offer(wish)
+
+    assert offered == Answered(AnswerOutcome.OFFERED, "", untouched)
+    assert untouched is not None
+    assert untouched.resolution is None
+    assert [AnswerOutcome.NOT_LISTED, AnswerOutcome.UNKNOWN, AnswerOutcome.ALREADY_ENDED] == [
+        one.outcome for one in (stranger, unknown, ended)
+    ]
+
+
+async def test_limits_do_not_make_an_always_possible(tmp_path: Path) -> None:
+    """Where nothing safe could be stored, no grant is given either."""
+    listed = Approvers({"telegram": frozenset({"42"})})
+    async with answering(tmp_path, listed, promise=False) as (_, people_may, asked):
+        got = await people_may.answer(Answer(asked, ALWAYS, ALICE, terms=HALF_HOUR))
+
+    assert AnswerOutcome.NOT_OFFERED is got.outcome
