@@ -15,6 +15,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from bot.clock import Clock
 from bot.delivery import Delivery
@@ -24,6 +25,7 @@ from bot.inbox import GateInbox, inbox_of
 from bot.intake.peers import LOCAL_CHANNEL
 from bot.intake.socket import Methods
 from bot.outbox import Outbox
+from bot.provisions import provisions_of
 from bot.recovery import recover
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, forwarding, make_channels, senders, timing
@@ -111,6 +113,7 @@ def _gate(
         file=ApprovalsFile(settings.home / "exec-approvals.json"),
         usage=UsageFile(settings.home / "exec-approvals.usage.json"),
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
+        compiled=provisions_of(settings),
     )
     people = approvers(settings)
     asking = Asking(
@@ -144,7 +147,8 @@ async def _start_work(
     settings: Settings,
 ) -> None:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
-    outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
+    zone = ZoneInfo(settings.approvals.exec.zone)
+    outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded, zone))
     for work in (Dispatch(gate, gate.store).run(), outbox.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 
 from channels.base import Channel, Groups, Threads
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
@@ -33,6 +34,7 @@ class Delivery:
     store: Store
     channels: Mapping[str, Channel]
     threaded: bool = False
+    zone: tzinfo = UTC
 
     async def batch(self, waiting: Items) -> Items:
         """Return the rows, from the first one on, that go out as one message.
@@ -58,7 +60,7 @@ class Delivery:
             approval = await self._approval(item)
             if approval is None:
                 break
-            cards.append(build_prompt(approval))
+            cards.append(build_prompt(approval, self.zone))
         while len(cards) > 1 and not channel.fits(tuple(cards)):
             cards.pop()
         return prompts[: max(1, len(cards))]
@@ -105,13 +107,15 @@ class Delivery:
             return
         channel = self.channels[item.target.channel]
         target = await self._thread(channel, item, approval)
-        message = await channel.post(target, build_prompt(approval))
+        message = await channel.post(target, build_prompt(approval, self.zone))
         await self.store.write(outbox.sent, item.id, message)
 
     async def _prompts(self, items: Items) -> None:
         channel, target = self.channels[items[0].target.channel], items[0].target
         asked = [await self._approval(item) for item in items]
-        cards = tuple(build_prompt(approval) for approval in asked if approval is not None)
+        cards = tuple(
+            build_prompt(approval, self.zone) for approval in asked if approval is not None
+        )
         if not isinstance(channel, Groups) or len(cards) < len(items):
             for item in items:
                 await self._prompt(item)
@@ -140,10 +144,11 @@ class Delivery:
         if approval is None:
             return None
         pending = approval.resolution is None
-        return build_prompt(approval) if pending else await self._outcome(approval)
+        return build_prompt(approval, self.zone) if pending else await self._outcome(approval)
 
     async def _outcome(self, approval: Approval) -> OutcomeCard:
-        return build_outcome(approval, await self.store.read(runs.outcome, approval.id))
+        result = await self.store.read(runs.outcome, approval.id)
+        return build_outcome(approval, result, self.zone)
 
     async def _thread(
         self, channel: Channel, item: outbox.OutboxItem, approval: Approval

@@ -146,7 +146,7 @@ def _knowing(settings: Settings, name: str, section: S) -> S:
     A platform is asked about the groups that its own section names, and about no others.
     """
     head = f"{name}:"
-    outside = {
+    outside: set[str] = {
         entry.removeprefix(head)
         for listing in _listings(settings)
         for entry in listing

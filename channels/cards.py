@@ -5,15 +5,24 @@ looks at the plan.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
-from channels.wording import concerns, detail, digest_words, duration, headline, program
+from channels.wording import (
+    agreement,
+    concerns,
+    detail,
+    digest_words,
+    duration,
+    headline,
+    program,
+)
 from core.approvals.rendering import Redacted, command_text, join, phrase, redact, shell_statement
 from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import ExecResult
 
+NOTHING = Redacted("")
 LONGEST_SHOWN = 200_000
 """Characters of a command, beyond which nobody reads: it can only be denied."""
 
@@ -35,7 +44,8 @@ class PromptCard:
     programs that start. ``promise`` is what allow-always would store; empty means that it is not
     offered. ``shell`` is empty where no shell runs. ``whole`` is false where the command is too
     long to be shown: then nothing may offer to allow it. ``asked`` counts the identical requests
-    that wait. Times are epoch ms and ms.
+    that wait. ``people`` says how many must agree, where it takes more than one. Times are epoch ms
+    and ms; ``zone`` is where people read the clock.
     """
 
     id: ApprovalId
@@ -59,6 +69,8 @@ class PromptCard:
     shell: Redacted
     whole: bool
     asked: int = 1
+    people: Redacted = NOTHING
+    zone: tzinfo = UTC
 
     @property
     def approvable(self) -> bool:
@@ -99,8 +111,8 @@ class NoticeCard:
     text: Redacted
 
 
-def build_prompt(approval: Approval) -> PromptCard:
-    """Build the question from the plan that the approval is bound to."""
+def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
+    """Build the question from the plan that the approval is bound to; times are in ``zone``."""
     plan = approval.plan
     return PromptCard(
         id=approval.id,
@@ -124,10 +136,14 @@ def build_prompt(approval: Approval) -> PromptCard:
         shell=shell_statement(plan),
         whole=len(plan.text) <= LONGEST_SHOWN,
         asked=approval.asked,
+        people=agreement(approval),
+        zone=zone,
     )
 
 
-def build_outcome(approval: Approval, result: ExecResult | None = None) -> OutcomeCard:
+def build_outcome(
+    approval: Approval, result: ExecResult | None = None, zone: tzinfo = UTC
+) -> OutcomeCard:
     """Build the final state of a prompt; ``result`` is how the run ended, once it did."""
     resolution = approval.resolution
     return OutcomeCard(
@@ -136,7 +152,7 @@ def build_outcome(approval: Approval, result: ExecResult | None = None) -> Outco
         state=resolution.state if resolution else ApprovalState.PENDING,
         command=_shown(approval.plan),
         agent=_named(approval.plan.agent, "(unnamed agent)"),
-        headline=headline(resolution),
+        headline=headline(resolution, zone),
         detail=detail(resolution, result),
         digest=digest_words(approval.plan.digest),
     )
@@ -155,6 +171,7 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Sets", join(", ", card.env_names)),
         Fact("Why you are asked", card.why),
         Fact("Asked", Redacted(f"{card.asked} times" if card.asked > 1 else "")),
+        Fact("People", card.people),
         Fact("Allow always stores", join("\n", card.promise)),
         Fact("May run for", Redacted(duration(card.timeout_ms))),
         Fact("Answer by", Redacted(_deadline(card))),
@@ -165,8 +182,8 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
 
 
 def _deadline(card: PromptCard) -> str:
-    at = datetime.fromtimestamp(card.expires_at_ms / 1000, UTC)
-    return f"{at:%H:%M:%S} UTC ({duration(card.answer_within_ms)}); no answer is a denial"
+    at = datetime.fromtimestamp(card.expires_at_ms / 1000, card.zone)
+    return f"{at:%H:%M:%S %Z} ({duration(card.answer_within_ms)}); no answer is a denial"
 
 
 def _shown(plan: ExecPlan) -> Redacted:

@@ -1,9 +1,10 @@
 """Word the parts of cards: programs, commands of concern, endings, durations, digests."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
-from core.approvals.rendering import Redacted, phrase, redact, show_argv
-from core.model.approval import ApprovalReply, ApprovalState, Resolution
+from core.approvals.rendering import Redacted, join, phrase, redact, show_argv
+from core.approvals.sentences import limits
+from core.model.approval import Approval, ApprovalReply, ApprovalState, Resolution
 from core.model.command import PlannedCommand
 from core.model.decision import Decision, DenialReason, SegmentVerdict
 from core.model.identity import Actor
@@ -65,16 +66,15 @@ def concerns(segments: tuple[SegmentVerdict, ...]) -> tuple[Redacted, ...]:
     )
 
 
-def headline(resolution: Resolution | None) -> Redacted:
-    """Say what was decided, by whom, and when (HH:MM UTC)."""
+def headline(resolution: Resolution | None, zone: tzinfo = UTC) -> Redacted:
+    """Say what was decided, by whom, and when (HH:MM and the zone's name)."""
     if resolution is None:
         return Redacted("Still waiting for an answer")
-    at = Redacted(f"{datetime.fromtimestamp(resolution.at_ms / 1000, UTC):%H:%M} UTC")
+    at = Redacted(f"{datetime.fromtimestamp(resolution.at_ms / 1000, zone):%H:%M %Z}")
     by = _person(resolution.by)
     match resolution.state:
         case ApprovalState.ALLOWED:
-            always = resolution.reply is ApprovalReply.ALLOW_ALWAYS
-            return phrase(f"Allowed {'always' if always else 'once'} by {{}} at {{}}", by, at)
+            return phrase(f"Allowed {_how_far(resolution)} by {{}} at {{}}", by, at)
         case ApprovalState.DENIED:
             return phrase("Denied by {} at {}", by, at)
         case ApprovalState.EXPIRED:
@@ -84,6 +84,21 @@ def headline(resolution: Resolution | None) -> Redacted:
             return phrase("Withdrawn at {}: nothing ran", at)
         case ApprovalState.PENDING:
             return Redacted("Still waiting for an answer")
+
+
+def _how_far(resolution: Resolution) -> str:
+    if resolution.reply is not ApprovalReply.ALLOW_ALWAYS:
+        return "once"
+    return "always" if resolution.terms is None else limits(resolution.terms)
+
+
+def agreement(approval: Approval) -> Redacted:
+    """Say how many people must allow, and who did; empty where one person is enough."""
+    if approval.quorum == 1:
+        return Redacted("")
+    so_far = tuple(_person(vote.by) for vote in approval.votes)
+    told = phrase("; allowed so far by {}", join(", ", so_far)) if so_far else Redacted("")
+    return phrase("{} people must allow{}", Redacted(str(approval.quorum)), told)
 
 
 def _person(actor: Actor | None) -> Redacted:

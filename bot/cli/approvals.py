@@ -24,8 +24,9 @@ examples:
   sayso approvals get --json | jq '.defaults.ask = "always"' | sayso approvals set --stdin
 """
 _ADD = """\
-example:
+examples:
   sayso approvals allowlist add --agent main /usr/bin/rg
+  sayso approvals allowlist add --agent main /usr/bin/git --argv status --short
 """
 _REMOVE = """\
 example:
@@ -55,6 +56,12 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser = _command(members, "add", "let programs run for an agent", _ADD, add)
     parser.add_argument("pattern", metavar="PATTERN", help="a path; * in one folder, ** in any")
     _agent(parser)
+    parser.add_argument(
+        "--argv",
+        nargs=argparse.REMAINDER,
+        metavar="WORD",
+        help="with exactly these arguments, templates allowed; stands last (default: any arguments)",
+    )
     parser = _command(members, "remove", "take an entry away", _REMOVE, remove)
     parser.add_argument("pattern", metavar="PATTERN", help="the entry's pattern or its id")
     _agent(parser)
@@ -119,11 +126,13 @@ def put(args: argparse.Namespace) -> int:
 
 def add(args: argparse.Namespace) -> int:
     """Add a pattern and print its entry; an entry that is there already stays."""
-    entry = _file().add(args.agent, args.pattern)
+    argv = None if args.argv is None else tuple(args.argv)
+    entry = _file().add(args.agent, args.pattern, argv)
     if args.json:
-        _print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern})
+        limit = {} if argv is None else {"argv": list(argv)}
+        _print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
     else:
-        sys.stdout.write(f"{_plain(entry.pattern)} may run for agent {_plain(args.agent)}\n")
+        sys.stdout.write(f"{_plain(entry.words)} may run for agent {_plain(args.agent)}\n")
     return 0
 
 
@@ -197,10 +206,17 @@ def _knobs(part: Mapping[str, object]) -> str:
 
 
 def _entry(entry: Mapping[str, Any]) -> str:
-    pattern, used = _plain(entry["pattern"]), entry.get("lastUsedAt")
+    words, used = _plain(_words(entry)), entry.get("lastUsedAt")
     if not used:
-        return pattern
-    return f"{pattern}    last used {_when(used)}: {_plain(entry.get('lastUsedCommand') or '')}"
+        return words
+    return f"{words}    last used {_when(used)}: {_plain(entry.get('lastUsedCommand') or '')}"
+
+
+def _words(entry: Mapping[str, Any]) -> str:
+    from core.model.approval import AllowlistEntry  # noqa: PLC0415
+
+    argv = entry.get("argv")
+    return AllowlistEntry(entry["pattern"], argv=None if argv is None else tuple(argv)).words
 
 
 def _when(epoch_ms: float) -> str:

@@ -1,15 +1,20 @@
 """Explain one command under the configuration in effect, as the gateway would judge it."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.explain.batch import evaluated
 from bot.explain.entry import REQUESTER, SESSION
+from bot.explain.rules import Looks, looks_of
+from bot.explain.rules import shown as shown_rules
+from bot.explain.rules import to_json as to_rules
+from bot.provisions import provisions_of
 from bot.settings import home_folder, read
 from core.approvals.allowlist_file import ApprovalsFile
 from core.model.command import ExecRequest
-from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
+from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import AgentId
 from core.model.policy import ExecPolicy
 from core.policy.allowlist import Allowlist
@@ -27,6 +32,7 @@ class Explained:
     policy: ExecPolicy
     verdict: Evaluation | Refusal
     agent: AgentId
+    looks: tuple[Looks, ...] = ()
 
 
 def explain_one(
@@ -49,7 +55,10 @@ def explain_one(
     if isinstance(plan, Refusal):
         return Explained(policy, plan, who)
     allowlist = Allowlist(file.entries(who), str(Path.home()))
-    return Explained(policy, evaluate(plan, policy, allowlist), who)
+    skilled = file.read().auto_allow_skills(who)
+    provisions = provisions_of(settings).of(who, skilled=skilled)
+    verdict = evaluate(plan, policy, allowlist, provisions=provisions)
+    return Explained(policy, verdict, who, looks_of(plan, provisions.rules))
 
 
 def to_json(explained: Explained) -> dict[str, object]:
@@ -62,12 +71,15 @@ def to_json(explained: Explained) -> dict[str, object]:
             "segments": [],
         }
     else:
-        judged = {**evaluated(verdict), "promise": list(verdict.promise)}
+        promise = [one.words for one in verdict.promise]
+        judged = {**evaluated(verdict), "promise": promise, "tier": verdict.tier}
     knobs = {
         knob: {"value": getattr(explained.policy, knob), "source": source}
         for knob, source in _sources(explained.policy).items()
     }
-    return {**judged, "why": verdict.why, "agent": explained.agent, "policy": knobs}
+    looked = to_rules(explained.looks)
+    who = explained.agent
+    return {**judged, "why": verdict.why, "agent": who, "policy": knobs, "rules": looked}
 
 
 def shown(explained: Explained) -> str:
@@ -83,6 +95,7 @@ def shown(explained: Explained) -> str:
         f"  {knob:<{width}}  {_plain(getattr(explained.policy, knob))}  ({source})"
         for knob, source in sources.items()
     ]
+    head += shown_rules(explained.looks)
     return "\n".join([*head, "", f"policy for agent {explained.agent}:", *knobs]) + "\n"
 
 
@@ -115,18 +128,31 @@ def _advice(explained: Explained) -> list[str]:
     if isinstance(verdict, Refusal) or verdict.decision is Decision.ALLOW:
         return []
     adds = [
-        f"  sayso approvals allowlist add --agent {explained.agent} {pattern!a}"
-        for pattern in verdict.promise
+        f"  sayso approvals allowlist add --agent {explained.agent} {_typed(promise)}"
+        for promise in verdict.promise
     ]
     if adds:
         return ["", "it would pass after:", *adds]
     return ["", f"what would make it pass: {_ADVICE[verdict.reason]}"]
 
 
+def _typed(promise: Promise) -> str:
+    if promise.argv is None:
+        return ascii(promise.pattern)
+    # ascii() keeps a misleading character visible; such a word has to be typed anew.
+    words = (shlex.quote(word) if word.isprintable() else ascii(word) for word in promise.argv)
+    return " ".join((ascii(promise.pattern), "--argv", *words))
+
+
 _BY_ACL = "an entry of the access list that equals it element by element"
 _ADVICE = {
     Reason.ALLOWLISTED: "nothing is missing",
     Reason.SAFE_BIN: "nothing is missing",
+    Reason.SKILL: "nothing is missing",
+    Reason.RULE_ALLOWED: "nothing is missing",
+    Reason.RULE_ASKED: "the rule changed, in the place that the verdict names",
+    Reason.RULE_DENIED: "the rule changed, in the place that the verdict names",
+    Reason.CAPABILITY: "wider agents.list[].capabilities, or other files",
     Reason.ACL: "nothing is missing",
     Reason.SECURITY_FULL: "nothing is missing",
     Reason.SECURITY_DENY: "security set to allowlist or full, in the place named below",

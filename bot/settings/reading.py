@@ -1,5 +1,6 @@
 """Bring file and environment together into validated settings, with the origin of each value."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from bot.settings.json5_file import MAX_CHARACTERS, Document, read_json5
 from bot.settings.model import SHAPE, Settings, trees
 from bot.settings.origins import Origins
 from bot.settings.problems import InvalidConfig, KeyPath, Problem
+from core.policy.provisions import BadRule, compiled
 
 _MAX_BYTES = 4 * MAX_CHARACTERS
 
@@ -30,7 +32,8 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
     """Read $SAYSO_HOME/config.json5 and the environment above it; create nothing.
 
     Raises:
-        InvalidConfig: one line for each unknown, duplicate or ill-typed key.
+        InvalidConfig: one line for each unknown, duplicate or ill-typed key, or for a rule that is
+            ill written or fails one of its examples.
         StateError: the home or the file could be rewritten by somebody else.
     """
     check_home(home)
@@ -45,7 +48,17 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
     below, more = _examine(document.value, home, environ, file_only.near)
     problems = [*document.problems, *overrides.problems, *found, *more]
     settings = _validate(home, (above, below), origins, problems)
+    _check_rules(settings, origins)
     return Reading(settings, origins)
+
+
+def _check_rules(settings: Settings, origins: Origins) -> None:
+    """Compile the rules once, so that an example that does not behave stops every start."""
+    try:
+        compiled(settings, os.path.expanduser("~"))  # noqa: PTH111 - patterns are text
+    except BadRule as error:
+        told = Problem(origins.near(error.path), error.path, str(error))
+        raise InvalidConfig([told]) from error
 
 
 def _read_document(path: Path) -> Document:

@@ -42,6 +42,10 @@ _RULED = {
 }
 
 
+_SCRIPTED = frozenset(("awk", "gawk", "mawk", "nawk", "original-awk", "sed"))
+"""Programs whose operand is code, which is never stored unless it is known to be harmless."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a segment is judged against, in ``folder``. ``acl`` set: it alone decides (S4)."""
@@ -73,11 +77,13 @@ class Context:
             return self._inner_promises(command, file, open_ended=open_ended)
         if not is_literal(file.realpath) or (open_ended and not _reads_anything(program)):
             return None
-        if not program.carrier and not _distrusted(command.argv, file, program, file.realpath):
+        distrust = _distrusted(command.argv, file, program, file.realpath)
+        if not program.carrier and distrust is None:
             return (Promise(file.realpath),)
+        code = distrust is not None and not _SCRIPTED.isdisjoint(_names(file))
         arguments = command.argv[1:]
-        storable = not open_ended and not any(map(looks_typed, arguments))
-        return (Promise(file.realpath, arguments),) if storable else None
+        stored = not (open_ended or code or any(map(looks_typed, arguments)))
+        return (Promise(file.realpath, arguments),) if stored else None
 
     def _inner_promises(
         self, command: PlannedCommand, file: PinnedFile, *, open_ended: bool
@@ -184,6 +190,10 @@ def _by_inner(
 
 def _weight(tier: Tier) -> int:
     return tier.weight
+
+
+def _names(file: PinnedFile) -> frozenset[str]:
+    return names_of(file.path) | names_of(file.realpath)
 
 
 def _runs(

@@ -204,6 +204,11 @@ class ApprovalsExecSection(Section):
     quiet_hours: QuietHoursSection | None = Field(
         default=None, description="when only steps with wake are asked; null: at no time"
     )
+    zone: Annotated[Word, AfterValidator(_zone)] = Field(
+        default="UTC",
+        description="the time zone of the times on prompts, such as Europe/Berlin; Discord shows "
+        "each reader's own as well",
+    )
     threads: Annotated[ThreadMode, Field(strict=False)] = Field(
         default=ThreadMode.NONE,
         description="session: each agent session gets a thread of its own in the places that are "

@@ -35,9 +35,7 @@ RootPath = Annotated[Word, AfterValidator(_rooted)]
 class RootEntry(Section):
     """``tools.exec.roots[]``: a folder that rules name as ``<PATH:name>``."""
 
-    name: Annotated[Word, AfterValidator(_named)] = Field(
-        description="the name, as in <PATH:name>"
-    )
+    name: Annotated[Word, AfterValidator(_named)] = Field(description="the name, as in <PATH:name>")
     path: RootPath = Field(description="the folder, absolute or beginning with ~/")
 
 

@@ -5,13 +5,15 @@ import json
 from sqlalchemy import Connection, RowMapping, bindparam, func, select, update
 
 from core.model.approval import ApprovalState
+from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.store import surfaces
-from core.store.answering import timed_out
 from core.store.clock import now_ms
-from core.store.ending import conclude
+from core.store.ending import Ending, conclude
+from core.store.states import DecisionSource
 from core.store.tables import IS_PENDING, approvals, questions
 
+_EXPIRED, _LATE = ApprovalState.EXPIRED, DenialReason.APPROVAL_TIMEOUT
 _NOW = bindparam("p_now", type_=approvals.c.deadline_ms.type)
 _due = (
     select(approvals.c.id)
@@ -24,8 +26,8 @@ _due = (
 _EXPIRE = (
     update(approvals)
     .where(approvals.c.id.in_(select(_due.c.id)), IS_PENDING)
-    .values(state=ApprovalState.EXPIRED.value)
-    .returning(approvals.c.id, approvals.c.session, approvals.c.place, _NOW.label("now"))
+    .values(state=_EXPIRED.value)
+    .returning(approvals.c.id, approvals.c.session, approvals.c.place)
 )
 _to_remind = (
     select(approvals.c.id)
@@ -60,8 +62,13 @@ def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
     Those that wait behind them end too. As many as ``limit`` means that more may be due: call
     again.
     """
-    rows = conn.execute(_EXPIRE, {"p_now": now_ms(conn), "p_limit": limit}).mappings().all()
-    return tuple(ApprovalId(ended) for ended in conclude(conn, [timed_out(row) for row in rows]))
+    now = now_ms(conn)
+    rows = conn.execute(_EXPIRE, {"p_now": now, "p_limit": limit}).all()
+    late = [
+        Ending(ended, session, place, _EXPIRED, DecisionSource.TIMEOUT, now, reason=_LATE)
+        for ended, session, place in rows
+    ]
+    return tuple(ApprovalId(one) for one in conclude(conn, late))
 
 
 def remind_due(conn: Connection, limit: int = 500) -> int:

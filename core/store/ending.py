@@ -170,7 +170,7 @@ def _decision(ending: Ending) -> dict[str, object]:
 
 
 def _denied(ending: Ending) -> events.NewEvent:
-    reason = ending.reason.value if ending.reason else ""
+    reason = str(ending.reason or "")
     words = f"{reason}: {ending.note}" if ending.note else reason
     text = denied_text(ending.place, ending.id, words)
     return events.NewEvent(ending.session, EventKind.DENIED, text, ending.id)

@@ -23,6 +23,7 @@ class MemoryWorld:
 
     memory: MemoryChannel = field(default_factory=MemoryChannel)
     target: Target = field(default_factory=lambda: Target("memory", "desk"))
+    account: str = PERSON.account
 
     @property
     def channel(self) -> Channel:
@@ -32,6 +33,18 @@ class MemoryWorld:
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Press a button."""
         await self.memory.press(message, reply, PERSON)
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Press the button of one prompt of several, or of the only one."""
+        await self.memory.press(message, reply, PERSON, code)
+
+    async def slash(self, text: str) -> None:
+        """Type a command."""
+        await self.type(text)
+
+    async def reply(self, message: str, text: str) -> None:
+        """Reply to a message."""
+        await self.memory.say(self.target, text, PERSON, to=message)
 
     async def press_choice(self, label: str) -> None:
         """Press a button under a reply."""

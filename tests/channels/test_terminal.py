@@ -36,10 +36,24 @@ class TerminalWorld:
     channel: Channel
     target: Target = field(default_factory=lambda: Target("terminal", "here"))
     screen: str = ""
+    account: str = field(default_factory=lambda: f"uid:{os.getuid()}")
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Type the letter that stands for a button."""
         await self.type(_LETTERS[reply])
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Type a letter and the code of a prompt."""
+        await self.type(f"{_LETTERS[reply]} {code}")
+
+    async def slash(self, text: str) -> None:
+        """Type a command."""
+        await self.type(text)
+
+    async def reply(self, message: str, text: str) -> None:
+        """Type an answer to the one prompt that is open."""
+        assert self.can_press(message)
+        await self.type(text)
 
     async def press_choice(self, label: str) -> None:
         """Type what a choice stands for; a terminal has no second step."""

@@ -9,7 +9,7 @@ from core.model.command import (
     PlannedCommand,
     Unreadable,
 )
-from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
+from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import Actor, AgentId, ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost
 
@@ -67,7 +67,13 @@ def approval(
     return Approval(
         id=id,
         plan=of or plan(("rm", "-rf", "/srv/x")),
-        evaluation=Evaluation(Decision.ASK, Reason.NOT_LISTED, why, segments, promise),
+        evaluation=Evaluation(
+            Decision.ASK,
+            Reason.NOT_LISTED,
+            why,
+            segments,
+            tuple(Promise(pattern) for pattern in promise),
+        ),
         requester=Requester(Intake.SOCKET, "uid:1000"),
         origin=None,
         created_ms=CREATED_MS,

@@ -79,6 +79,21 @@ class World(Protocol):
         """Say whether a message still offers its answers."""
 
 
+class PeopleWorld(World, Protocol):
+    """A world whose person, Ana, is known by an account, and who answers in every way there is."""
+
+    account: str
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Press the button of one prompt, in a message that may show several."""
+
+    async def slash(self, text: str) -> None:
+        """Send a line that begins with a slash, as the platform sends its own commands."""
+
+    async def reply(self, message: str, text: str) -> None:
+        """Reply to a prompt's message with these words."""
+
+
 async def until(met: Callable[[], bool], seconds: float = 10.0) -> None:
     """Wait until something is so, for what offers no event."""
     async with asyncio.timeout(seconds):

@@ -18,6 +18,8 @@ LABELS = {
     ApprovalReply.ALLOW_ALWAYS: "Always allow…",
     ApprovalReply.DENY: "Deny",
 }
+SHORT_LABELS = dict(zip(ApprovalReply, ("once", "always…", "deny"), strict=True))
+FIELDS = {"approve": ("id", "decision", "note"), "run": ("command",), "pair": ("code",)}
 
 
 def channel_for(
@@ -35,6 +37,7 @@ class DiscordWorld:
     server: DiscordServer
     channel: Channel
     target: Target = field(default_factory=lambda: Target("discord", str(CHANNEL)))
+    account: str = str(ANA)
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Press a button."""
@@ -48,6 +51,25 @@ class DiscordWorld:
     async def type(self, text: str) -> None:
         """Type a message that mentions the bot."""
         await self.server.say(CHANNEL, ANA, f"<@{BOT}> {text}")
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Press the button of one prompt of several, or of the only one."""
+        try:
+            await self.press(message, reply)
+        except LookupError:
+            await self.server.press(CHANNEL, int(message), ANA, f"{code} {SHORT_LABELS[reply]}")
+
+    async def slash(self, text: str) -> None:
+        """Fill in a registered command: its words are its fields, the last one takes the rest."""
+        name, *words = text.removeprefix("/").split(" ")
+        fields = FIELDS[name]
+        given = (*words[: len(fields) - 1], " ".join(words[len(fields) - 1 :]))
+        options = {field: word for field, word in zip(fields, given, strict=False) if word}
+        await self.server.slash(CHANNEL, ANA, name, **options)
+
+    async def reply(self, message: str, text: str) -> None:
+        """Reply to a message, which pings the bot."""
+        await self.server.say(CHANNEL, ANA, text, reply_to=int(message))
 
     async def told(self, words: str) -> None:
         """Wait for a private note or a message of the bot."""

@@ -20,6 +20,7 @@ LABELS = {
     ApprovalReply.ALLOW_ALWAYS: "Always allow…",
     ApprovalReply.DENY: "Deny",
 }
+SHORT_LABELS = dict(zip(ApprovalReply, ("once", "always…", "deny"), strict=True))
 
 
 def settings_for(server: SlackServer, **more: object) -> SlackSettings:
@@ -61,10 +62,29 @@ class SlackWorld:
     server: SlackServer
     channel: Channel
     target: Target = field(default_factory=lambda: Target("slack", CHANNEL))
+    account: str = ANA
 
     async def press(self, message: str, reply: ApprovalReply) -> Delivery:
         """Press a button."""
         return await self.server.people.press(CHANNEL, ts_of(message), ANA, LABELS[reply])
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Press the button of one prompt of several, or of the only one."""
+        try:
+            await self.press(message, reply)
+        except LookupError:
+            label = f"{code} {SHORT_LABELS[reply]}"
+            await self.server.people.press(CHANNEL, ts_of(message), ANA, label)
+
+    async def slash(self, text: str) -> None:
+        """Send a slash command."""
+        await self.server.people.slash(CHANNEL, ANA, text)
+
+    async def reply(self, message: str, text: str) -> None:
+        """Reply in the thread of a message."""
+        thread = ts_of(message)
+        event = {"parent_user_id": self.server.state.bot_user}
+        await self.server.people.say(CHANNEL, ANA, text, thread, event)
 
     async def choose(self, message: str, label: str) -> None:
         """Press "Always allow…", then the choice with this label."""

@@ -19,6 +19,7 @@ _LABELS = {
     ApprovalReply.ALLOW_ALWAYS: "Always allow…",
     ApprovalReply.DENY: "Deny",
 }
+_SHORT_LABELS = dict(zip(ApprovalReply, ("once", "always…", "deny"), strict=True))
 
 
 def free_port() -> int:
@@ -49,10 +50,26 @@ class TelegramWorld:
     server: TelegramServer
     channel: Channel
     target: Target = field(default_factory=lambda: Target("telegram", str(CHAT)))
+    account: str = str(ANA)
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Press a button."""
         await self.server.press(CHAT, int(message), ANA, _LABELS[reply])
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Press the button of one prompt of several, or of the only one."""
+        try:
+            await self.press(message, reply)
+        except LookupError:
+            await self.server.press(CHAT, int(message), ANA, f"{code} {_SHORT_LABELS[reply]}")
+
+    async def slash(self, text: str) -> None:
+        """Type a command, which Telegram sends as any message."""
+        await self.type(text)
+
+    async def reply(self, message: str, text: str) -> None:
+        """Reply to a message."""
+        await self.server.say(CHAT, ANA, text, reply_to=int(message))
 
     async def press_choice(self, label: str) -> None:
         """Press a choice in the newest message that offers it, once there is one."""

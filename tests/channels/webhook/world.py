@@ -44,6 +44,7 @@ class WebhookWorld:
     service: WebhookService
     channel: Channel
     target: Target = field(default_factory=lambda: Target("webhook", "desk"))
+    account: str = "ana"
     retries: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
@@ -51,6 +52,19 @@ class WebhookWorld:
         buttons = self.service.messages[message]["buttons"]
         press = next(one["press"] for one in buttons if one["label"] == _LABELS[reply])
         self._send(message=message, press=press)
+
+    async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
+        """Press a button; each message here shows one prompt."""
+        del code
+        await self.press(message, reply)
+
+    async def slash(self, text: str) -> None:
+        """Type a command."""
+        self._send(text=text)
+
+    async def reply(self, message: str, text: str) -> None:
+        """Reply to a message."""
+        self._send(message=message, text=text)
 
     async def press_choice(self, label: str) -> None:
         """Press a button under the newest reply that has it."""

@@ -14,6 +14,7 @@ from core.model.command import (
     PlannedCommand,
     Unreadable,
 )
+from core.model.decision import Promise
 from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
@@ -92,6 +93,8 @@ def plan_of(
     )
 
 
-def listed(*patterns: str) -> Allowlist:
-    """Return an allowlist of patterns, home being /home/alice."""
-    return Allowlist([AllowlistEntry(pattern) for pattern in patterns], "/home/alice")
+def listed(*patterns: str | Promise) -> Allowlist:
+    """Return an allowlist of patterns, or of what was promised; home is /home/alice."""
+    promises = (Promise(one) if isinstance(one, str) else one for one in patterns)
+    entries = [AllowlistEntry(one.pattern, argv=one.argv) for one in promises]
+    return Allowlist(entries, "/home/alice")

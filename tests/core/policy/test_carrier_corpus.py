@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.model.decision import Decision
+from core.model.decision import Decision, Promise
 from core.model.policy import Trust
 from core.policy.evaluate import evaluate
 from tests.core.policy.plans import LISTED, command, listed, plan_of
@@ -35,9 +35,11 @@ def test_most_uses_of_carriers_pass_under_strict_trust() -> None:
     "line", ["git status", "find . -name x", "sort notes.txt", "date", "git push", "npm ls"]
 )
 def test_no_path_of_a_carrier_is_promised(line: str, trust: Trust) -> None:
-    """Allow-always never stores a carrier's path, though its profile knows these arguments."""
-    found = evaluate(plan_of(command(*line.split())), replace(LISTED, trust=trust), listed())
-    assert (found.decision, found.promise) == (Decision.ASK, ())
+    """Allow-always stores a carrier with its exact arguments, though its profile knows them."""
+    name, *arguments = line.split()
+    found = evaluate(plan_of(command(name, *arguments)), replace(LISTED, trust=trust), listed())
+    promised = (Promise(f"/usr/bin/{name}", tuple(arguments)),)
+    assert (found.decision, found.promise) == (Decision.ASK, promised)
 
 
 def test_a_profile_decides_what_an_allowlisted_carrier_may_do() -> None:

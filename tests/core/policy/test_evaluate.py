@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.command import PlannedCommand, Unreadable
-from core.model.decision import Decision, DenialReason, Reason
+from core.model.decision import Decision, DenialReason, Promise, Reason
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
 from core.policy.evaluate import denial_reason, evaluate
 from core.policy.templates import ArgvTemplate
@@ -23,6 +23,7 @@ COMMANDS = st.sampled_from(
         command("cp", "a", "b"),
         command("sh", "-c", "id"),
         command("git", "status"),
+        command("git", "push", "x"),
         command("head", "-5"),
         command("head", "x"),
         command("mytool", "x", path="/opt/mytool"),
@@ -61,7 +62,7 @@ def test_a_miss_asks_and_promises_the_real_path() -> None:
     plan = plan_of(command("ls"), command("cal", realpath="/usr/bin/ncal"))
     found = evaluate(plan, LISTED, listed("/usr/bin/ls"))
     assert (found.decision, found.reason) == (Decision.ASK, Reason.NOT_LISTED)
-    assert found.promise == ("/usr/bin/ncal",)
+    assert found.promise == (Promise("/usr/bin/ncal"),)
     assert "not listed" in found.why
 
 
@@ -109,13 +110,48 @@ def test_wrappers_ask_whatever_is_listed(trust: Trust, hidden: PlannedCommand) -
 
 
 def test_a_carrier_asks_under_strict_trust_only() -> None:
-    """A listed git asks under strict trust, passes under classical, and is stored by neither."""
-    plan = plan_of(command("git", "status"))
+    """A listed git that writes asks under strict trust and passes under classical.
+
+    Either would store these very arguments, never the path alone.
+    """
+    plan = plan_of(command("git", "push"))
+    promised = (Promise("/usr/bin/git", ("push",)),)
     strict = evaluate(plan, LISTED, listed("/usr/bin/git"))
     assert (strict.decision, strict.reason) == (Decision.ASK, Reason.CARRIER)
-    assert strict.promise == ()
+    assert strict.promise == promised
     assert evaluate(plan, CLASSICAL, listed("/usr/bin/git")).decision is Decision.ALLOW
-    assert evaluate(plan, CLASSICAL, listed()).promise == ()
+    assert evaluate(plan, CLASSICAL, listed()).promise == promised
+
+
+def test_an_entry_with_arguments_covers_exactly_these() -> None:
+    """DESIGN §6: an entry with an argv widens strict trust for it, and for nothing else."""
+    entry = listed(Promise("/usr/bin/git", ("push", "origin", "<NAME>")))
+    for words, decision in {
+        "git push origin main": Decision.ALLOW,
+        "git push origin": Decision.ASK,
+        "git push origin main --force": Decision.ASK,
+        "git push origin -f": Decision.ASK,
+        "git push other main": Decision.ASK,
+    }.items():
+        found = evaluate(plan_of(command(*words.split())), LISTED, entry)
+        assert found.decision is decision, words
+    copy = command("git", "push", "origin", "main", path="/tmp/git")
+    assert evaluate(plan_of(copy), LISTED, entry).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("git", "commit", "-m", "<ANY>"),
+        ("awk", 'BEGIN{system("id")}'),
+        ("sed", "1e id"),
+        ("python3", "-c", "x"),
+    ],
+)
+def test_code_and_what_reads_like_a_template_is_never_stored(asked: tuple[str, ...]) -> None:
+    """A stored word must mean itself, and code is asked about each time (DESIGN §6)."""
+    found = evaluate(plan_of(command(*asked)), LISTED, listed())
+    assert (found.decision, found.promise) == (Decision.ASK, ())
 
 
 def test_a_link_to_a_carrier_is_a_carrier() -> None:
@@ -139,7 +175,7 @@ def test_safe_bins_pass_without_an_entry() -> None:
     assert evaluate(plan_of(command("head", "-5")), LISTED, listed()).reason is Reason.SAFE_BIN
     found = evaluate(plan_of(command("head", "x")), LISTED, listed())
     assert (found.decision, found.reason) == (Decision.ASK, Reason.SAFE_BIN_ARGUMENTS)
-    assert found.promise == ("/usr/bin/head",)
+    assert found.promise == (Promise("/usr/bin/head"),)
     none = replace(LISTED, safe_bins=())
     assert evaluate(plan_of(command("head", "-5")), none, listed()).reason is Reason.NOT_LISTED
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from core.model.command import Connector, PinnedFile, PlannedCommand
-from core.model.decision import Decision, Evaluation, Reason
+from core.model.decision import Decision, Evaluation, Promise, Reason
 from core.model.policy import Trust
 from core.policy.evaluate import evaluate
 from core.policy.shell_payload import shell_grammars
@@ -237,10 +237,10 @@ def test_every_command_of_a_payload_counts(argv: tuple[str, ...], decision: Deci
 
 def test_allow_always_promises_the_inner_programs() -> None:
     """The wrapper is never stored; nothing is promised where a word of it could not pass."""
-    assert judged(wrapped("env", "cal")).promise == ("/usr/bin/cal",)
+    assert judged(wrapped("env", "cal")).promise == (Promise("/usr/bin/cal"),)
     assert judged(wrapped("sh", "-c", "ls; cal | cat x")).promise == (
-        "/usr/bin/cal",
-        "/usr/bin/cat",
+        Promise("/usr/bin/cal"),
+        Promise("/usr/bin/cat"),
     )
     for argv in (("env", "FOO=1", "cal"), ("env", "-i", "cal"), ("xargs", "rm"), ("nice", "sudo")):
         assert judged(wrapped(*argv)).promise == ()

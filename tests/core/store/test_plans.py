@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from core.store import approvals, origins, outbox, runs, threads
+from core.store import (
+    approvals,
+    grants,
+    origins,
+    outbox,
+    people,
+    runs,
+    session_overrides,
+    threads,
+)
 from core.store.ballast import Ballast
 from core.store.clock import HighWater
 from core.store.copies import approval_of
@@ -27,6 +36,11 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "find": (approvals.find, ("abcd",)),
     "unremembered": (approvals.unremembered, (10,)),
     "answer": (approvals.answer, (_QUESTION.id, ONCE, ALICE, "in:1")),
+    "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
+    "known_as": (people.known_as, (ALICE,)),
+    "active grants": (grants.active, (_QUESTION.plan.agent, _QUESTION.plan.session)),
+    "use grants": (grants.use, ((),)),
+    "session knobs": (session_overrides.get, (_QUESTION.plan.session,)),
     "queued": (runs.queued, (10,)),
     "recover": (runs.recover, ("boot",)),
     "create": (approvals.create, (_AGAIN,)),

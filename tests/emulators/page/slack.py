@@ -7,7 +7,11 @@ from tests.emulators.page.markup import Html, Json, element, strangers, unknown
 
 _STYLES = {None: "", "primary": "go", "danger": "stop"}
 # Beside blocks, ``text`` is for notifications only (docs.slack.dev, chat.postMessage).
-_MESSAGE = {"type", "user", "ts", "bot_id", "app_id", "text", "blocks", "metadata", "mrkdwn"}
+_MESSAGE = {"type", "user", "ts", "bot_id", "app_id", "text", "blocks", "metadata"} | {
+    "mrkdwn",
+    "parse",
+    "link_names",
+}
 
 
 def message(posted: Json, name: str) -> Html:

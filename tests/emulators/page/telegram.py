@@ -13,7 +13,9 @@ _TAGS = {
     "code": "code",
     "pre": "pre",
 }
-_MESSAGE = {"message_id", "date", "chat", "from", "text", "entities", "reply_markup"}
+_MESSAGE = {"message_id", "date", "chat", "from", "text", "entities", "reply_markup"} | {
+    "link_preview_options"
+}
 
 
 def message(posted: Json) -> Html:

@@ -1,0 +1,79 @@
+"""Show which rules were looked at for a command, and which one decided."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.model.command import ExecPlan, PlannedCommand
+from core.policy.rule_matching import surroundings
+from core.policy.rules import Looked, Rules, Ruling
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The rules looked at for one command of a plan; ``ruling`` is the winner, if one matched.
+
+    ``argv`` is the command itself, or one that a wrapper in it runs.
+    """
+
+    argv: tuple[str, ...]
+    looked: tuple[Looked, ...]
+    ruling: Ruling | None
+
+
+def looks_of(plan: ExecPlan, rules: Rules) -> tuple[Looks, ...]:
+    """Return what each command met, in the plan's order; nothing where there are no rules."""
+    if not rules.rules:
+        return ()
+    return tuple(
+        look for command in plan.commands for look in _looks(command, plan.cwd.path, rules)
+    )
+
+
+def _looks(command: PlannedCommand, folder: str, rules: Rules) -> Iterator[Looks]:
+    file = command.executable
+    if file is None:
+        return
+    at = surroundings(command, folder)
+    looked = rules.looked_at(command.argv, file, at)
+    yield Looks(command.argv, looked, rules.ruling(command.argv, file, at, whole=not command.inner))
+    for one in command.inner:
+        yield from _looks(one, folder, rules)
+
+
+def to_json(looks: tuple[Looks, ...]) -> list[dict[str, object]]:
+    """Return each command with its rules, for programs."""
+    return [
+        {
+            "argv": list(look.argv),
+            "rules": [
+                {
+                    "place": one.rule.place,
+                    "reason": one.rule.reason,
+                    "matched": one.decision is not None,
+                    "decision": None if one.decision is None else one.decision.word,
+                    "winner": _wins(one, look),
+                }
+                for one in look.looked
+            ],
+        }
+        for look in looks
+    ]
+
+
+def shown(looks: tuple[Looks, ...]) -> list[str]:
+    """Word the rules for a terminal: each that was looked at, the winner marked."""
+    lines: list[str] = []
+    for look in looks:
+        lines += ["", f"rules looked at for {'  '.join(ascii(word) for word in look.argv)}:"]
+        lines += [f"  {_line(one, look)}" for one in look.looked]
+    return lines
+
+
+def _wins(one: Looked, look: Looks) -> bool:
+    return look.ruling is not None and look.ruling.rule is one.rule
+
+
+def _line(one: Looked, look: Looks) -> str:
+    verdict = "no match" if one.decision is None else one.decision.word
+    mark = "=>" if _wins(one, look) else "  "
+    return f"{mark} {verdict:<8}  {one.rule.words}"

@@ -1,0 +1,23 @@
+"""Compile the rules, capabilities and skills of a configuration for this machine."""
+
+import os
+
+from bot.settings import Settings
+from core.model.command import PinnedFile
+from core.policy.provisions import Compiled, compiled
+from core.runner.resolve import SearchPath
+
+
+def provisions_of(settings: Settings) -> Compiled:
+    """Return what each agent's commands are held to; the programs of skills are looked up now.
+
+    Raises:
+        BadRule: a rule is ill written; ``bot.settings.read`` has found that before.
+    """
+    search = SearchPath(settings.tools.exec.search_path)
+
+    def find(name: str) -> PinnedFile | str:
+        found = search.find(name, "/")
+        return found if isinstance(found, PinnedFile) else found.why
+
+    return compiled(settings, os.path.expanduser("~"), find)  # noqa: PTH111 - patterns are text

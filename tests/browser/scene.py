@@ -1,0 +1,64 @@
+"""Ask one realistic command on three platforms and show the three prompts in a real browser."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.model.identity import SessionKey
+from core.model.result import Pending
+from tests.browser.chromium import chromium
+from tests.browser.devtools import Tab
+from tests.e2e.platforms import World, until, wish, world
+from tests.emulators.page.server import PromptPage
+
+COMMAND = "git push --force-with-lease origin main"
+FOLDER = Path("/srv")
+"""The one folder below ``/`` that is nobody's and on every Linux (FHS 3.0 §3.17)."""
+
+_WIDTH = 1180
+_SCALE = 2
+_GEOMETRY = Path(__file__).with_name("geometry.js")
+_CHANGING = (
+    (re.compile(r"\b[0-9a-z]{26}\b"), "<id>"),
+    (re.compile(r"\b[bdfghjklmnprstvzaiou]{5}(?:-[bdfghjklmnprstvzaiou]{5}){3}\b"), "<check>"),
+    (re.compile(r"\b\d\d:\d\d(?::\d\d)?\b"), "<time>"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Three prompts on the page, for one request."""
+
+    world: World
+    page: PromptPage
+    tab: Tab
+    asked: Pending
+
+    async def looked_at(self) -> dict[str, Any]:
+        """Return the ``faults`` that a person would see, and the ``cards`` by platform."""
+        seen: dict[str, Any] = await self.tab.evaluate(_GEOMETRY.read_text(encoding="utf-8"))
+        return seen
+
+    async def words(self) -> str:
+        """Return all words of the page, with names for what differs from request to request."""
+        cards = (await self.looked_at())["cards"]
+        text = "\n\n".join(f"== {name}\n{card['words']}" for name, card in cards.items())
+        for shape, name in _CHANGING:
+            text = shape.sub(name, text)
+        return text.replace(self.asked.code, "<code>")
+
+
+@asynccontextmanager
+async def scene(home: Path) -> AsyncIterator[Scene]:
+    """Run a gateway, the platforms, the page and a browser until the prompts are to be seen."""
+    async with world(home) as at:
+        request = replace(wish(FOLDER), line=COMMAND, session=SessionKey("release"))
+        asked = await at.running.gate.submit(request)
+        assert isinstance(asked, Pending), asked
+        await until(lambda: len(at.open()) == 3)
+        async with PromptPage(at.shown) as page, chromium() as tab:
+            await tab.show(page.url, _WIDTH, _SCALE)
+            yield Scene(at, page, tab, asked)
