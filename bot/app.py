@@ -35,6 +35,7 @@ from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.answering import Answering
 from core.approvals.asking import Asking
 from core.approvals.broker import Broker
+from core.approvals.tiers import tiers_of
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
 from core.gate import Gate
@@ -113,6 +114,7 @@ def _gate(
         file=ApprovalsFile(settings.home / "exec-approvals.json"),
         usage=UsageFile(settings.home / "exec-approvals.usage.json"),
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
+        elevated=settings.tools.elevated.enabled,
         compiled=provisions_of(settings),
     )
     people = approvers(settings)
@@ -123,6 +125,7 @@ def _gate(
         timing(settings),
         reachable=lambda target: target.channel in channels,
         local=LOCAL_CHANNEL,
+        tiers=tiers_of(settings.approvals.exec.tiers),
     )
     broker = Broker(store, asking, Answering(store, people))
     hosts = HostRouter({ExecHost.GATEWAY: GatewayHost(runner)})

@@ -142,6 +142,18 @@ class Groups(Protocol):
 
 
 @runtime_checkable
+class Resumable(Protocol):
+    """A channel that can look for a prompt whose sending was not confirmed."""
+
+    async def resume(self, target: Target, card: PromptCard) -> str:
+        """Return the id of the message that shows the prompt already, a group's too; else post it.
+
+        Raises:
+            ChannelError: as ``Channel.post``.
+        """
+
+
+@runtime_checkable
 class Threads(Protocol):
     """A channel that can open a thread for an agent's session."""
 

@@ -60,7 +60,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--argv",
         nargs=argparse.REMAINDER,
         metavar="WORD",
-        help="with exactly these arguments, templates allowed; stands last (default: any arguments)",
+        help="with exactly these arguments, templates allowed; stands last (default: any)",
     )
     parser = _command(members, "remove", "take an entry away", _REMOVE, remove)
     parser.add_argument("pattern", metavar="PATTERN", help="the entry's pattern or its id")

@@ -11,7 +11,7 @@ from enum import IntEnum
 from channels import presses
 from channels.base import Choice
 from channels.cards import PromptCard
-from channels.commands import Choose, Command
+from channels.commands import Approve, Choose, Command
 from core.model.approval import ApprovalReply
 
 ROW = 5
@@ -77,6 +77,14 @@ def decode(custom_id: str) -> Command:
     """Read the custom id of a press."""
     mark = _REPLY if under_reply(custom_id) else _PROMPT
     return presses.decode(custom_id.removeprefix(mark))
+
+
+def asks(custom_id: str) -> str:
+    """Return the id of the prompt that a button stands under; empty where it is none of ours."""
+    if not custom_id.startswith(_PROMPT):
+        return ""
+    command = decode(custom_id)
+    return command.ref if isinstance(command, Approve | Choose) else ""
 
 
 def _three(card: PromptCard, labels: tuple[str, str, str], row: int) -> tuple[Button, ...]:

@@ -95,6 +95,12 @@ class DiscordChannel:
         """Send a prompt; the message with the buttons goes last, and its id is returned."""
         return await self._deliveries.send(target, card.id, render_prompt(card))
 
+    async def resume(self, target: Target, card: PromptCard) -> str:
+        """Find a prompt that may have been sent, alone or in a group, or send it."""
+        made_ms = card.expires_at_ms - card.answer_within_ms
+        found = await self._deliveries.find(target, card.id, made_ms)
+        return found or await self.post(target, card)
+
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Send a notice and return the id of its last message."""
         return await self._deliveries.send(target, _hash(card.text.text), render_notice(card))

@@ -2,13 +2,17 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final, TypeVar
 
 import discord
+from discord.utils import time_snowflake
 
+from channels.discord.buttons import asks
 from channels.discord.errors import FAILURES, archived, gone, translate
 from channels.discord.gateway import GatewayClient
 from channels.discord.incoming import DIRECT
@@ -19,6 +23,9 @@ from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
 
+_log = logging.getLogger(__name__)
+_LOOKED_AT = 200
+_SKEW_S = 60
 _CALL_PATIENCE_S = 20.0
 """The library retries for 25 s and waits 300 s for an answer; the outbox's claim ends before."""
 _THREAD_NAME_UNITS = 100
@@ -57,6 +64,31 @@ class Deliveries:
                 made = await self._awake(target, partial(send, place, message, once))
                 sent = str(made.id)
         return sent
+
+    async def find(self, target: Target, approval: str, made_ms: int) -> str:
+        """Return the id of the message whose buttons answer an approval, empty if there is none.
+
+        A nonce makes a message sent again the same one for some minutes, and only if it was the
+        same; what was sent before a crash, or in a group, is found by its buttons. ``made_ms`` is
+        when the approval was made.
+        """
+        since = discord.Object(time_snowflake(_utc(made_ms / 1000 - _SKEW_S)))
+        async with calling():
+            place = await self._place(target)
+            try:
+                async for message in place.history(limit=_LOOKED_AT, after=since):
+                    if approval in self._asked_in(message):
+                        return str(message.id)
+            except discord.Forbidden as error:
+                _log.info("Sent prompts cannot be looked up: %s", translate(error))
+        return ""
+
+    def _asked_in(self, message: discord.Message) -> set[str]:
+        us = self.connected().user
+        if us is None or message.author.id != us.id:
+            return set()
+        rows = (row for row in message.components if isinstance(row, discord.ActionRow))
+        return {asks(str(getattr(one, "custom_id", ""))) for row in rows for one in row.children}
 
     async def edit(self, target: Target, message: str, rendered: Message) -> None:
         """Replace a message's text and buttons; one that vanished is no error."""
@@ -107,6 +139,10 @@ class Deliveries:
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
         return await call()
+
+
+def _utc(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _number(place: str, *, direct: bool = True) -> int:

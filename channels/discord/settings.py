@@ -1,10 +1,10 @@
 """Define the section ``channels.discord``."""
 
-import re
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from core.model.identity import PERSON_NAME
 from core.settings import PlatformId, Section
 
 ROLE = "role:"
@@ -13,7 +13,6 @@ PERSON = "person:"
 """What an approver or sender begins with where it names somebody of the people directory."""
 
 _TOKEN_PARTS = 3
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
 def _snowflake(number: str) -> str:
@@ -30,7 +29,7 @@ def _reference(text: str) -> str:
         return ROLE + _snowflake(text.removeprefix(ROLE))
     if not text.startswith(PERSON):
         return _snowflake(text)
-    if not _NAME.fullmatch(text.removeprefix(PERSON)):
+    if not PERSON_NAME.fullmatch(text.removeprefix(PERSON)):
         raise ValueError(
             "must name a person as `sayso people` lists it: small letters, digits, - and _"
         )

@@ -73,6 +73,10 @@ class SlackChannel:
         """Send a prompt; the message with the buttons goes last, and its id is returned."""
         return await self._connected().deliveries.send(target, card)
 
+    async def resume(self, target: Target, card: PromptCard) -> str:
+        """Find a prompt that may have been sent, or send what is missing of it."""
+        return await self._connected().deliveries.resume(target, card)
+
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Send a notice and return the id of its last message."""
         calls = self._connected().calls

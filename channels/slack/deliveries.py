@@ -55,6 +55,15 @@ class Deliveries:
         """
         return await self._send(target, _Parcel(card.id, _made_ms(card), numbered(card)))
 
+    async def resume(self, target: Target, card: PromptCard) -> str:
+        """Send what is missing of a prompt that may be there, however fresh it is.
+
+        Raises:
+            ChannelError: as ``send``.
+        """
+        self._doubt(card.id)
+        return await self.send(target, card)
+
     async def send_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Send several prompts as one message, unless it is there, and return its id.
 
@@ -100,8 +109,12 @@ class Deliveries:
     async def _posted(self, place: Target, parcel: _Parcel, made: Json, *, patient: bool) -> str:
         try:
             return await self.calls.post(made, patient=patient)
-        except Unconfirmed:
-            self._doubt(parcel)
+        except ChannelError as error:
+            # A part that did not follow leaves a beginning that must not be sent again.
+            if patient or isinstance(error, Unconfirmed):
+                self._doubt(parcel.key)
+            if not isinstance(error, Unconfirmed):
+                raise
             found = (await self._sent(place, parcel)).get(_delivery(made))
             if found is None:
                 raise
@@ -132,8 +145,8 @@ class Deliveries:
     def _may_be_there(self, parcel: _Parcel) -> bool:
         return parcel.key in self._doubtful or time.time() * 1000 - parcel.made_ms > _FRESH_MS
 
-    def _doubt(self, parcel: _Parcel) -> None:
-        self._doubtful[parcel.key] = None
+    def _doubt(self, key: str) -> None:
+        self._doubtful[key] = None
         while len(self._doubtful) > _REMEMBERED:
             self._doubtful.popitem(last=False)
 

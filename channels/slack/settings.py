@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from core.model.identity import PERSON_NAME
 from core.settings import Seconds, Section
 
 PATH = "/slack/events"
@@ -16,7 +17,7 @@ GROUP, PERSON = "group:", "person:"
 
 _ACCOUNT = re.compile(r"[UW][A-Z0-9]{5,20}")
 _GROUP = re.compile(r"group:S[A-Z0-9]{5,20}")
-_PERSON = re.compile(r"person:[a-z0-9][a-z0-9_-]{0,31}")
+_PERSON = re.compile(rf"person:{PERSON_NAME.pattern}")
 _LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
 _HIGHEST_PORT = 65_535
 

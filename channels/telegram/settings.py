@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from core.model.identity import PERSON_NAME
 from core.settings import PlatformId, Section
 
 PUBLIC_API = "https://api.telegram.org"
 _PORTS = (443, 80, 88, 8443)
-_PERSON = re.compile(r"person:[a-z0-9][a-z0-9_-]{0,31}")
+_PERSON = re.compile(rf"person:{PERSON_NAME.pattern}")
 _SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 

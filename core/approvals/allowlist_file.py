@@ -118,9 +118,7 @@ class ApprovalsFile:
         except FileNotFoundError:
             return {}
 
-    def add(
-        self, agent: str, pattern: str, argv: tuple[str, ...] | None = None
-    ) -> AllowlistEntry:
+    def add(self, agent: str, pattern: str, argv: tuple[str, ...] | None = None) -> AllowlistEntry:
         """Add an entry for an agent and return it; the existing one if there is one.
 
         ``argv`` limits it to exactly these arguments, templates allowed; ``None`` to none.

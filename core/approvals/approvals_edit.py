@@ -79,7 +79,16 @@ def _limits(entry: Raw) -> tuple[object, tuple[object, ...] | None]:
 
 
 _PLAIN = frozenset(
-    ("id", "pattern", "argv", "lastUsedAt", "lastUsedCommand", "lastResolvedPath", "note", "comment")
+    (
+        "id",
+        "pattern",
+        "argv",
+        "lastUsedAt",
+        "lastUsedCommand",
+        "lastResolvedPath",
+        "note",
+        "comment",
+    )
 )
 
 

@@ -1,14 +1,15 @@
 """Ask people: choose the places, persist the question, settle it where nobody can be reached."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from core.approvals.approvers import Approvers
 from core.approvals.forwarding import Asker, Forwarding, Ladder
 from core.approvals.ids import new_id
+from core.approvals.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import Decision, Evaluation
+from core.model.decision import Decision, Evaluation, Tier
 from core.model.identity import Target
 from core.model.policy import AskFallback, ExecPolicy
 from core.store import Store, approvals, origins
@@ -28,13 +29,20 @@ class Timing:
     timeout_ms: int
     remind_ms: int | None
 
+    def within(self, timeout_ms: int | None) -> "Timing":
+        """Return the timing of a question with a time of its own, repeated at half of it."""
+        if timeout_ms is None:
+            return self
+        return Timing(timeout_ms, None if self.remind_ms is None else (timeout_ms + 1) // 2)
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
     """Turn a request that policy asks about into a persisted question.
 
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
-    people see the list of what is pending without being sent anything. ``now`` tells epoch ms.
+    people see the list of what is pending without being sent anything. ``tiers`` says what heavier
+    questions need. ``now`` tells epoch ms.
     """
 
     store: Store
@@ -43,6 +51,7 @@ class Asking:
     timing: Timing
     reachable: Callable[[Target], bool]
     local: str
+    tiers: Mapping[Tier, TierTerms] = field(default_factory=dict)
     now: Callable[[], int] = wall_ms
 
     async def open(
@@ -54,10 +63,11 @@ class Asking:
             StoreError: nothing was persisted, so nothing will run.
         """
         origin = await self._origin(request)
-        ladder = self._ladder(request, origin)
+        terms = self.tiers.get(evaluation.tier, NO_TERMS)
+        ladder = self._ladder(request, origin, self.timing.within(terms.timeout_ms))
         local = self.approvers.anybody(self.local, request.agent)
         for _ in range(_CODE_TRIES):
-            draft = self._draft(request, plan, evaluation, ladder, origin, local=local)
+            draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
             try:
                 if ladder.routes or local:
                     return (await self.store.write(approvals.create, draft)).approval
@@ -76,11 +86,11 @@ class Asking:
             return request.origin
         return await self.store.read(origins.origin_of, request.session)
 
-    def _ladder(self, request: ExecRequest, origin: Target | None) -> Ladder:
+    def _ladder(self, request: ExecRequest, origin: Target | None, timing: Timing) -> Ladder:
         return self.forwarding.ladder(
             Asker(request.agent, request.session, origin, self.now()),
-            self.timing.timeout_ms,
-            self.timing.remind_ms,
+            timing.timeout_ms,
+            timing.remind_ms,
             lambda place: (
                 self.reachable(place) and self.approvers.anybody(place.channel, request.agent)
             ),
@@ -93,6 +103,7 @@ class Asking:
         evaluation: Evaluation,
         ladder: Ladder,
         origin: Target | None,
+        terms: TierTerms,
         *,
         local: bool,
     ) -> ApprovalDraft:
@@ -102,14 +113,14 @@ class Asking:
             evaluation=evaluation,
             requester=request.requester,
             origin=origin,
-            timeout_ms=ladder.timeout_ms,
+            timeout_ms=terms.timeout_ms or ladder.timeout_ms,
             reminders=ladder.reminders,
             request_key=request.request_key,
             prompts=tuple(
                 PromptDraft(route.target, "{}", route.step, route.after_ms)
                 for route in ladder.routes
             ),
-            quorum=self.approvers.needed(request.agent),
+            quorum=terms.needed(self.approvers.needed(request.agent)),
             local=local,
         )
 

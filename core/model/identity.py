@@ -1,5 +1,6 @@
 """Say who asks, who answers, and where."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
@@ -9,6 +10,8 @@ SessionKey = NewType("SessionKey", str)
 NodeId = NewType("NodeId", str)
 PersonId = NewType("PersonId", str)
 """One human being: the name in the people directory, or ``channel:account`` where not listed."""
+PERSON_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+"""What a person of the directory may be called; lists name one as ``person:NAME``."""
 ApprovalId = NewType("ApprovalId", str)
 """128 random bits in Crockford base32 (26 lower-case characters); also the run id."""
 

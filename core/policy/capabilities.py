@@ -14,8 +14,8 @@ from posixpath import join, normpath
 from core.model.command import ExecPlan, PinnedFile, PlannedCommand
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import effects
-from core.policy.templates import Surroundings, below
 from core.policy.rule_matching import surroundings
+from core.policy.templates import Surroundings, below
 from core.policy.wrappers import names_of, wrapper_kind
 
 TOOL = "Exec"

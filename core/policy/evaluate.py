@@ -22,9 +22,11 @@ from core.model.decision import (
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
+from core.policy.promises import promises_of
 from core.policy.provisions import NO_PROVISIONS, Provisions
-from core.policy.segments import Context, judge
+from core.policy.segments import judge
 from core.policy.templates import ArgvTemplate
+from core.policy.verdicts import Context
 from core.policy.words import WHY
 
 _NOTHING = "The command is empty: there is nothing to run."
@@ -167,7 +169,7 @@ def _promise(
     for command, segment in zip(plan.commands, segments, strict=True):
         if segment.decision is Decision.ALLOW:
             continue
-        found = context.would_pass_by(command)
+        found = promises_of(command, context)
         if found is None:
             return ()
         promises.extend(found)

@@ -23,7 +23,7 @@ EXAMPLE_FOLDER = "/workspace"
 
 
 class BadRule(ConfigError):
-    """A rule cannot be used. ``path`` leads to it in the configuration; the text says what to do."""
+    """A rule cannot be used. ``path`` leads to it in the configuration, the text says why."""
 
     def __init__(self, path: KeyPath, message: str) -> None:
         self.path = path
@@ -76,7 +76,9 @@ def compiled(settings: CoreSettings, home: str, find: Find | None = None) -> Com
         path = ("agents", "list", number, "tools", "exec", "rules")
         label = f"agents.list[{entry.id}].tools.exec.rules"
         own = reader.rules(entry.tools.exec.rules, path, label)
-        agents[entry.id] = Provisions(_numbered((*own, *shared)), reader.granted(entry.capabilities))
+        agents[entry.id] = Provisions(
+            _numbered((*own, *shared)), reader.granted(entry.capabilities)
+        )
     skills = NO_SKILLS if find is None else skills_of(settings.skills.bins, find)
     return Compiled(Provisions(_numbered(shared)), agents, skills)
 

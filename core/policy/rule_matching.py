@@ -56,7 +56,9 @@ class VectorMatch:
         head = self.head
         if "/" in head:
             paths = {program.path, program.realpath}
-            return head in paths or (head.startswith(("/bin/", "/sbin/")) and f"/usr{head}" in paths)
+            return head in paths or (
+                head.startswith(("/bin/", "/sbin/")) and f"/usr{head}" in paths
+            )
         if not self.allows:
             return head.lower() in program.names
         place, _, name = program.path.rpartition("/")

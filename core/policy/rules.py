@@ -97,12 +97,22 @@ class _Concerning:
 
 
 class Rules:
-    """An agent's rules, compiled."""
+    """An agent's rules, compiled; ``restrict`` tells whether any of them asks or denies."""
 
-    __slots__ = ("_by_name", "_by_path", "_covered", "_effects", "_globs", "_kept", "rules")
+    __slots__ = (
+        "_by_name",
+        "_by_path",
+        "_covered",
+        "_effects",
+        "_globs",
+        "_kept",
+        "restrict",
+        "rules",
+    )
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
+        self.restrict = any(rule.decide > Decision.ALLOW for rule in self.rules)
         self._effects: list[Rule] = []
         self._globs: PathIndex[list[Rule]] = PathIndex()
         self._covered: dict[str, list[Rule]] = {}
@@ -111,11 +121,6 @@ class Rules:
         self._kept: dict[Called, _Concerning] = {}
         for rule in self.rules:
             self._index(rule)
-
-    @property
-    def restrict(self) -> bool:
-        """Tell whether any rule asks or denies."""
-        return any(rule.decide > Decision.ALLOW for rule in self.rules)
 
     def ruling(
         self, argv: Sequence[str], file: PinnedFile, at: Surroundings, *, whole: bool = True

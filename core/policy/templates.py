@@ -198,7 +198,9 @@ def _fits_list(element: _Element, word: str, *, strict: bool) -> bool:
         case _Kind.INT:
             return _INT.fullmatch(word) is not None
         case _:
-            return _is_url(element.text, word) and not (strict and "//" in word[len(element.text) :])
+            return _is_url(element.text, word) and not (
+                strict and "//" in word[len(element.text) :]
+            )
 
 
 def _is_url(prefix: str, word: str) -> bool:

@@ -64,7 +64,6 @@ _BEHIND = (
     .order_by(approvals.c.created_ms, approvals.c.id)
     .with_for_update()
 )
-_FOLLOW = bindparam("p_leader", type_=approvals.c.behind.type)
 _END = (
     update(approvals)
     .where(IS_PENDING, approvals.c.id.in_(bindparam("p_ids", type_=Text, expanding=True)))
@@ -89,7 +88,7 @@ _REJOIN = (
     update(approvals)
     .where(IS_PENDING, approvals.c.id.in_(bindparam("p_ids", type_=Text, expanding=True)))
     .values(
-        behind=_FOLLOW,
+        behind=bindparam("p_leader", type_=approvals.c.behind.type),
         deadline_ms=bindparam("p_deadline", type_=_MS),
         delivered_ms=bindparam("p_delivered", type_=_MS),
     )

@@ -6,20 +6,17 @@ An account belongs to one person at most; an account without a link is its own p
 transaction that takes an answer.
 """
 
-import re
 from dataclasses import dataclass
-from typing import Final
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import BadRequest
-from core.model.identity import Actor, PersonId, Requester
+from core.model.identity import PERSON_NAME, Actor, PersonId, Requester
 from core.store.clock import now_ms
 from core.store.codec import dump
 from core.store.tables import accounts, pairings, people, questions
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _linked = (
     select(accounts.c.person)
     .where(
@@ -111,12 +108,12 @@ def add(conn: Connection, name: str) -> bool:
     """Add a person; ``False`` if there is one of this name already.
 
     Raises:
-        BadRequest: the name is not 1 to 64 letters, digits, dots, dashes or underscores.
+        BadRequest: the name is not 1 to 32 small letters, digits, dashes or underscores.
     """
-    if _NAME.fullmatch(name) is None:
+    if PERSON_NAME.fullmatch(name) is None:
         raise BadRequest(
-            f"{name!r} is no name for a person: use 1 to 64 letters, digits, dots, dashes or "
-            "underscores. Accounts such as telegram:42 are linked by `sayso people pair`."
+            f"{name!r} is no name for a person: use 1 to 32 small letters, digits, dashes "
+            "or underscores. Accounts such as telegram:42 are linked by `sayso people pair`."
         )
     return conn.execute(_ADD, {"p_id": name, "p_now": now_ms(conn)}).first() is not None
 

@@ -1,4 +1,5 @@
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def settings_of(home: Path, text: str) -> dict[str, object]:
             "DISCORD_BOT_TOKEN": "MTIz.Gabc12.x",
             "SLACK_BOT_TOKEN": "xoxb-1-a",
             "SLACK_APP_TOKEN": "xapp-1-a",
+            "TELEGRAM_WEBHOOK_SECRET": "a" * 32,
+            "SAYSO_WEBHOOK_SECRET": "b" * 32,
         },
     )
     return reading.settings.model_dump(by_alias=True)
@@ -61,7 +64,12 @@ def test_the_commented_parts_load_too(tmp_path: Path) -> None:
     assert settings["channels"]["telegram"]["token"] == {"env": "TELEGRAM_BOT_TOKEN"}
     assert settings["agents"]["list"][0]["id"] == "coder"
     assert settings["approvals"]["exec"]["targets"][0]["channel"] == "telegram"
-    settings_of(tmp_path, uncommented)
+    exec_ = settings["approvals"]["exec"]
+    ladder = {key: exec_.pop(key) for key in ("mode", "targets", "timeout", "remind")}
+    settings_of(tmp_path, json.dumps(settings))
+    del exec_["ask"]
+    exec_ |= ladder  # a ladder stands instead of these
+    settings_of(tmp_path, json.dumps(settings))
 
 
 def uncomment(body: str) -> str:

@@ -82,9 +82,7 @@ class SlackWorld:
 
     async def reply(self, message: str, text: str) -> None:
         """Reply in the thread of a message."""
-        thread = ts_of(message)
-        event = {"parent_user_id": self.server.state.bot_user}
-        await self.server.people.say(CHANNEL, ANA, text, thread, event)
+        await self.server.people.say(CHANNEL, ANA, text, ts_of(message))
 
     async def choose(self, message: str, label: str) -> None:
         """Press "Always allow…", then the choice with this label."""

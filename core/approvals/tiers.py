@@ -1,0 +1,33 @@
+"""Say what questions of a tier need beyond those that others need (issue 4, "Rules")."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.model.decision import Tier
+from core.settings.approvals import TierSection, TiersSection
+from core.settings.base import milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class TierTerms:
+    """What one tier asks for; ``None`` leaves what holds for others. ``timeout_ms`` is in ms."""
+
+    quorum: int | None = None
+    timeout_ms: int | None = None
+
+    def needed(self, others: int) -> int:
+        """Return how many people must allow, where ``others`` do for a question without a tier."""
+        return max(others, self.quorum or 1)
+
+
+NO_TERMS = TierTerms()
+
+
+def tiers_of(section: TiersSection) -> Mapping[Tier, TierTerms]:
+    """Return the terms of each tier that the configuration speaks of."""
+    return {Tier.ELEVATED: _terms(section.elevated), Tier.CRITICAL: _terms(section.critical)}
+
+
+def _terms(section: TierSection) -> TierTerms:
+    timeout = section.timeout
+    return TierTerms(section.quorum, None if timeout is None else milliseconds(timeout))

@@ -1,0 +1,112 @@
+"""Judge a program that hides no other one: allowlist, safe bins, carriers, rules that allow."""
+
+from typing import NamedTuple
+
+from core.model.approval import AllowlistEntry
+from core.model.command import PinnedFile, PlannedCommand
+from core.model.decision import Decision, Reason
+from core.model.policy import Trust
+from core.policy.carriers import carrier_problem
+from core.policy.path_index import is_glob
+from core.policy.programs import Program
+from core.policy.rule_matching import GlobMatch, surroundings
+from core.policy.rules import Rule
+from core.policy.safe_bins import is_safe_bin, safe_bin_problem
+from core.policy.verdicts import Context, Verdict
+
+
+class _Cover(NamedTuple):
+    """What lists a program by its path alone: an entry, a rule that allows, or a skill."""
+
+    reason: Reason
+    words: str
+    pattern: str
+    entries: tuple[str, ...] = ()
+
+
+def by_lists(
+    command: PlannedCommand,
+    file: PinnedFile,
+    program: Program,
+    context: Context,
+    lifting: Rule | None,
+    *,
+    open_ended: bool,
+) -> Verdict:
+    """Judge a command by its lists; ``lifting`` is the rule that allows it, if one does."""
+    found = _by_path(command.argv, file, program, context, lifting, open_ended=open_ended)
+    if found.decision is Decision.ALLOW or open_ended:
+        return found
+    at = surroundings(command, context.folder)
+    vector = context.allowlist.match_vector(program.paths, command.argv[1:], at)
+    if vector is not None:
+        return _listed(vector)
+    if lifting is not None and lifting.exact:
+        return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
+    return found
+
+
+def _by_path(
+    argv: tuple[str, ...],
+    file: PinnedFile,
+    program: Program,
+    context: Context,
+    lifting: Rule | None,
+    *,
+    open_ended: bool,
+) -> Verdict:
+    policy = context.policy
+    exact = context.allowlist.exact(program.paths) if program.plain else None
+    if exact is not None:
+        return _listed(exact)
+    safe = not open_ended and is_safe_bin(file.path, file.realpath, policy.safe_bins)
+    refused = safe_bin_problem(file.realpath, argv[1:]) if safe else None
+    if safe and refused is None:
+        rule = f"{file.realpath} with its safe-bin profile"
+        return Verdict(Decision.ALLOW, Reason.SAFE_BIN, rule)
+    cover = _cover(file, program, context, lifting)
+    if cover is None:
+        return _missed(file, refused)
+    strict = policy.trust is Trust.STRICT
+    distrust = distrusted(argv, file, program, cover.pattern) if strict else None
+    if distrust is not None:
+        return Verdict(Decision.ASK, Reason.CARRIER, distrust)
+    return Verdict(Decision.ALLOW, cover.reason, cover.words, entries=cover.entries)
+
+
+def _listed(entry: AllowlistEntry) -> Verdict:
+    words = entry.words
+    return Verdict(Decision.ALLOW, Reason.ALLOWLISTED, words, entries=(words,))
+
+
+def _cover(
+    file: PinnedFile, program: Program, context: Context, lifting: Rule | None
+) -> _Cover | None:
+    entry = context.allowlist.match(program.paths)
+    if entry is not None:
+        return _Cover(Reason.ALLOWLISTED, entry.words, entry.pattern, (entry.words,))
+    if lifting is not None and isinstance(lifting.match, GlobMatch):
+        return _Cover(Reason.RULE_ALLOWED, lifting.words, lifting.match.pattern)
+    skill = context.provisions.skills.name_of(file)
+    return None if skill is None else _Cover(Reason.SKILL, f"the skill {skill}", file.realpath)
+
+
+def _missed(file: PinnedFile, refused: str | None) -> Verdict:
+    if refused is not None:
+        return Verdict(Decision.ASK, Reason.SAFE_BIN_ARGUMENTS, f"{file.realpath}: {refused}")
+    return Verdict(Decision.ASK, Reason.NOT_LISTED, f"no allowlist entry matches {file.realpath}")
+
+
+def distrusted(
+    argv: tuple[str, ...], file: PinnedFile, program: Program, pattern: str
+) -> str | None:
+    """Say why a match does not suffice under strict trust; both names must pass."""
+    if program.plain:
+        return None
+    for path in dict.fromkeys((file.path, file.realpath)):
+        problem = carrier_problem(path, argv[1:])
+        if problem is not None:
+            return problem
+    if program.foreign and is_glob(pattern):
+        return f"{file.realpath} is unknown; a wildcard does not cover it, its own path would"
+    return None

@@ -1,0 +1,71 @@
+"""Say what allow-always would store for a command (DESIGN §6 "allow-always")."""
+
+from core.model.command import PinnedFile, PlannedCommand
+from core.model.decision import Decision, Promise, Reason
+from core.policy.environment import judge_changes
+from core.policy.listing import distrusted
+from core.policy.path_index import is_literal
+from core.policy.programs import Program, program_of
+from core.policy.segments import decide, hidden_by, reads_anything, runs
+from core.policy.templates import looks_typed
+from core.policy.unwrap import Unwrapped
+from core.policy.verdicts import Context
+from core.policy.wrappers import names_of
+
+_SCRIPTED = frozenset(("awk", "gawk", "mawk", "nawk", "original-awk", "sed"))
+"""Programs whose operand is code, which is never stored unless it is known to be harmless."""
+
+
+def promises_of(
+    command: PlannedCommand, context: Context, *, open_ended: bool = False
+) -> tuple[Promise, ...] | None:
+    """Return what to store for a missed command, ``None`` where nothing would make it pass.
+
+    For a carrier its exact arguments are stored, also under classical trust (DESIGN §6), for a
+    wrapper what the programs that it runs need, never itself.
+    """
+    file = command.executable
+    if file is None:
+        return None
+    verdict = decide(command, context, open_ended=open_ended)
+    if verdict.decision is Decision.ALLOW:
+        return ()
+    if verdict.reason in {Reason.RULE_ASKED, Reason.RULE_DENIED}:
+        return None
+    program = program_of(command.argv[0], file)
+    if hidden_by(command.argv, program) is not None:
+        return _inner_promises(command, file, context, open_ended=open_ended)
+    if not is_literal(file.realpath) or (open_ended and not reads_anything(program)):
+        return None
+    return _own_promise(command.argv, file, program, open_ended=open_ended)
+
+
+def _inner_promises(
+    command: PlannedCommand, file: PinnedFile, context: Context, *, open_ended: bool
+) -> tuple[Promise, ...] | None:
+    found = runs(command, file, open_ended=open_ended)
+    if not isinstance(found, Unwrapped) or judge_changes(found.assignments) is not None:
+        return None
+    more = open_ended or found.open_ended
+    promises: list[Promise] = []
+    for one in command.inner:
+        inner = promises_of(one, context, open_ended=more)
+        if inner is None:
+            return None
+        promises.extend(inner)
+    return tuple(promises)
+
+
+def _own_promise(
+    argv: tuple[str, ...], file: PinnedFile, program: Program, *, open_ended: bool
+) -> tuple[Promise, ...] | None:
+    distrust = distrusted(argv, file, program, file.realpath)
+    if not program.carrier and distrust is None:
+        return (Promise(file.realpath),)
+    code = distrust is not None and not _SCRIPTED.isdisjoint(_names(file))
+    stored = not (open_ended or code or any(map(looks_typed, argv[1:])))
+    return (Promise(file.realpath, argv[1:]),) if stored else None
+
+
+def _names(file: PinnedFile) -> frozenset[str]:
+    return names_of(file.path) | names_of(file.realpath)

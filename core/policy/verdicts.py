@@ -1,0 +1,32 @@
+"""Name what one command is judged against, and what comes out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.model.decision import Decision, Reason, Tier
+from core.model.policy import ExecPolicy
+from core.policy.allowlist import Allowlist
+from core.policy.provisions import NO_PROVISIONS, Provisions
+from core.policy.templates import ArgvTemplate
+
+
+class Verdict(NamedTuple):
+    """One command's verdict; ``entries`` are those of the allowlist that let it pass."""
+
+    decision: Decision
+    reason: Reason
+    rule: str
+    tier: Tier = Tier.ROUTINE
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a segment is judged against, in ``folder``. ``acl`` set: it alone decides (S4)."""
+
+    policy: ExecPolicy
+    allowlist: Allowlist
+    acl: Sequence[ArgvTemplate] | None = None
+    provisions: Provisions = NO_PROVISIONS
+    folder: str = "/"

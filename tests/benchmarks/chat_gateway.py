@@ -1,0 +1,66 @@
+"""Be the whole gateway in a process of its own, and say when it committed what.
+
+``python -m tests.benchmarks.chat_gateway HOME``; then one JSON line each: ``post`` (ask ``count``
+questions, each in one of ``places`` of ``channel``), ``notes`` (the store's wake-ups so far).
+"""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from bot.app import Gateway, gateway
+from bot.settings import load
+from core.model.command import ExecRequest
+from core.model.identity import Intake, Requester, SessionKey, Target
+from core.model.result import Pending
+from tests.benchmarks.chat_programs import Json, serve
+
+
+class Asker:
+    """Ask for the benchmark, and keep the store's wake-ups with their times."""
+
+    def __init__(self, running: Gateway, home: Path) -> None:
+        self._running = running
+        self._home = home
+        self._notes: list[tuple[float, str]] = []
+        self._asked = 0
+        running.store.subscribe(lambda note: self._notes.append((time.monotonic(), note)))
+
+    async def handle(self, asked: Json) -> object:
+        """Carry out one line."""
+        match asked["do"]:
+            case "post":
+                return await self._post(int(asked["count"]), asked["places"])
+            case "notes":
+                notes, self._notes = self._notes, []
+                return notes
+        return None
+
+    async def _post(self, count: int, places: list[str]) -> bool:
+        for number in range(count):
+            channel, _, to = places[number % len(places)].partition(":")
+            await self.ask(Target(channel, to))
+        return True
+
+    async def ask(self, origin: Target | None) -> None:
+        """Ask one question that is like no other."""
+        self._asked += 1
+        request = ExecRequest(
+            requester=Requester(Intake.SOCKET, "uid:0", (1, 2)),
+            session=SessionKey("main"),
+            cwd=str(self._home),
+            line=f"/usr/bin/true {self._asked}",
+            origin=origin,
+        )
+        assert isinstance(await self._running.gate.submit(request), Pending)
+
+
+async def main(home: Path) -> None:
+    """Run a gateway until the input ends."""
+    async with gateway(load(home, environ={})) as running:
+        await serve({}, Asker(running, home).handle)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

@@ -1,0 +1,257 @@
+"""Run a whole gate between two platforms: the one under test, and one inside this process.
+
+Inbox, outbox, dispatch and clock are the gateway's own, the store is SQLite, and what people allow
+is really run.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+
+from bot.clock import Clock
+from bot.delivery import Delivery
+from bot.dispatch import Dispatch
+from bot.health import Health
+from bot.inbox import inbox_of
+from bot.outbox import Outbox
+from bot.settings import load
+from bot.timed import TimedWork
+from channels.base import Channel
+from channels.memory import MemoryChannel
+from core.approvals.approvers import Approvers
+from core.approvals.forwarding import Forwarding, Step
+from core.approvals.listing import Listing
+from core.gate import Gate
+from core.model.approval import Approval, ApprovalReply
+from core.model.identity import Actor, ApprovalId, SessionKey, Target
+from core.model.result import Denied, Finished, Pending
+from core.settings import ForwardMode
+from core.store import approvals, pairing, people
+from core.store.states import OutboxKind, OutboxState
+from core.store.tables import outbox as outbox_rows
+from tests.contracts.channel_world import PeopleWorld
+from tests.contracts.meeting import Meeting
+from tests.core.gate.line import gate_at, request
+
+_SETTLED = {OutboxState.CLOSED, OutboxState.DROPPED}
+_PATIENCE_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The rules of a test; the person under test may answer unless ``here`` lists others.
+
+    ``first`` and ``then`` name channels: with them, ``then`` is asked where ``first`` let
+    ``step_ms`` pass.
+    """
+
+    here: frozenset[str] | None = None
+    quorum: int = 1
+    timeout_ms: int = 60_000
+    remind_ms: int | None = None
+    first: str = ""
+    step_ms: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One row of the outbox that shows something at a platform."""
+
+    kind: OutboxKind
+    state: OutboxState
+    message: str
+
+
+@dataclass(slots=True)
+class PeopleLine:
+    """A running gate, Ana in the world under test, and the other platform."""
+
+    world: PeopleWorld
+    other: MemoryChannel
+    gate: Gate
+    home: Path
+    meeting: Meeting
+    start_outbox: Callable[[], Coroutine[None, None, None]]
+    _outbox: asyncio.Task[None] | None = None
+
+    @property
+    def here(self) -> str:
+        """Return the name of the channel under test."""
+        return self.world.channel.name
+
+    @property
+    def there(self) -> Target:
+        """Return the place at the other platform."""
+        return Target(self.other.name, "room")
+
+    @property
+    def ana(self) -> Actor:
+        """Return Ana at the other platform."""
+        return Actor(self.other.name, "ana", "Ana")
+
+    @property
+    def bob(self) -> Actor:
+        """Return Bob, who is at the other platform only."""
+        return Actor(self.other.name, "bob", "Bob")
+
+    async def ask(self, line: str = "touch made", session: str = "main") -> Approval:
+        """Ask for something that a person must allow."""
+        wish = replace(request(line, cwd=self.home), session=SessionKey(session))
+        asked = await self.gate.submit(wish)
+        assert isinstance(asked, Pending)
+        return await self.approval(asked.run_id)
+
+    async def approval(self, run_id: ApprovalId) -> Approval:
+        """Return an approval as the store has it."""
+        found = await self.gate.store.read(approvals.get, run_id)
+        assert found is not None
+        return found
+
+    async def copies(self, asked: Approval, kind: OutboxKind = OutboxKind.PROMPT) -> dict[str, str]:
+        """Return the messages of this kind that were sent about an approval, by channel."""
+        rows = await self.gate.store.read(_rows, asked.id)
+        return {name: one.message for name, one in rows if one.kind is kind and one.message}
+
+    async def shown(self, asked: Approval, *names: str) -> str:
+        """Wait until these channels (both, if none is named) show it; return the message here."""
+        wanted = set(names or (self.here, self.other.name))
+
+        async def there() -> bool:
+            return wanted <= set(await self.copies(asked))
+
+        await until(there)
+        return (await self.copies(asked)).get(self.here, "")
+
+    async def ended(self, asked: Approval) -> Approval:
+        """Wait until an approval is final and each of its copies was edited."""
+
+        async def done() -> bool:
+            rows = await self.gate.store.read(_rows, asked.id)
+            return all(one.state in _SETTLED for _, one in rows if one.kind is OutboxKind.PROMPT)
+
+        await until(done)
+        return await self.approval(asked.id)
+
+    async def run(self, asked: Approval) -> Finished | Denied:
+        """Wait for what became of a request."""
+        end = await self.gate.wait(asked.id, 10_000)
+        assert isinstance(end, Finished | Denied)
+        return end
+
+    async def press_there(self, asked: Approval, reply: ApprovalReply, actor: Actor) -> str:
+        """Press a button at the other platform; return what that person is told."""
+        message = (await self.copies(asked))[self.other.name]
+        told = await self.other.press(message, reply, actor, asked.code)
+        assert told is not None
+        return told.text.text
+
+    async def type_there(self, text: str, actor: Actor) -> str:
+        """Type something at the other platform; return what that person is told."""
+        told = await self.other.say(self.there, text, actor)
+        assert told is not None
+        return told.text.text
+
+    async def pair(self, name: str, *, there: bool) -> None:
+        """Link a person's account by a code that is typed on that account."""
+        await self.gate.store.write(people.add, name)
+        begun = await self.gate.store.write(pairing.begin, name)
+        assert begun is not None
+        if there:
+            assert name in await self.type_there(f"/pair {begun.code}", self.ana)
+            return
+        await self.world.slash(f"/pair {begun.code}")
+        await self.world.told(f"This account is {name}'s now.")
+
+    async def hold_outbox(self) -> None:
+        """Let what is shown lie still, as while a gateway is busy or away."""
+        if self._outbox is not None:
+            await _end(self._outbox)
+        self._outbox = None
+
+    async def send(self) -> None:
+        """Send again what is due."""
+        self._outbox = asyncio.create_task(self.start_outbox())
+
+
+@asynccontextmanager
+async def people_line(
+    home: Path, world: PeopleWorld, other: MemoryChannel, house: House
+) -> AsyncIterator[PeopleLine]:
+    """Run a gateway's parts over both platforms; Ana may send commands on both."""
+    here, there = world.channel.name, other.name
+    lists = {there: frozenset({"ana", "bob"}), here: house.here or frozenset({world.account})}
+    approvers = Approvers(lists, quorum=house.quorum)
+    senders = Listing({here: frozenset({world.account}), there: frozenset({"ana"})})
+    async with AsyncExitStack() as stack:
+        gate = await stack.enter_async_context(
+            gate_at(
+                home,
+                timeout_ms=house.timeout_ms,
+                remind_ms=house.remind_ms,
+                people=approvers,
+                forwarding=_forwarding(house, (world.target, Target(there, "room"))),
+            )
+        )
+        meeting = Meeting(inbox_of(gate, approvers, senders, elevated=False))
+        channels: dict[str, Channel] = {here: world.channel, there: other}
+        for channel in channels.values():
+            await channel.start(meeting)
+            stack.push_async_callback(channel.stop)
+            await until(lambda channel=channel: _ready(channel))  # type: ignore[misc] # a default
+        sending = Delivery(gate.store, channels)
+        line = PeopleLine(
+            world, other, gate, home, meeting, lambda: Outbox(gate.store, channels, sending).run()
+        )
+        await line.send()
+        stack.push_async_callback(line.hold_outbox)
+        stack.push_async_callback(_end, asyncio.create_task(Dispatch(gate, gate.store).run()))
+        _tick(stack, gate, channels, home)
+        yield line
+
+
+def _forwarding(house: House, places: tuple[Target, ...]) -> Forwarding:
+    if not house.first:
+        return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=places)
+    first, then = sorted(places, key=lambda place: place.channel != house.first)
+    steps = (Step((first,), False, house.step_ms), Step((then,), False, house.timeout_ms))
+    return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(), steps=steps)
+
+
+def _tick(stack: AsyncExitStack, gate: Gate, channels: dict[str, Channel], home: Path) -> None:
+    settings = load(home, environ={})
+    health = Health(gate.store, channels, settings)
+    clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
+    clock.start()
+    stack.callback(clock.stop)
+    stack.callback(gate.store.subscribe(clock.hear))
+
+
+def _rows(conn: Connection, run_id: ApprovalId) -> tuple[tuple[str, Copy], ...]:
+    found = conn.execute(select(outbox_rows).where(outbox_rows.c.approval_id == run_id)).mappings()
+    return tuple(
+        (
+            row["channel"],
+            Copy(OutboxKind(row["kind"]), OutboxState(row["state"]), row["message"] or ""),
+        )
+        for row in found
+    )
+
+
+async def _ready(channel: Channel) -> bool:
+    return (await channel.check()).ok
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(met: Callable[[], Awaitable[bool]], seconds: float = _PATIENCE_S) -> None:
+    """Wait until something is so in the store or at a platform."""
+    async with asyncio.timeout(seconds):
+        while not await met():
+            await asyncio.sleep(0.01)
