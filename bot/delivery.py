@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
-from channels.base import Channel, Groups, Threads
+from channels.base import Channel, Groups, Resumable, Threads
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
 from core.approvals.rendering import phrase, printed, redact
 from core.errors import ChannelError
@@ -22,6 +22,7 @@ from core.store.threads import keep_thread, thread_of
 
 _BURST = 3
 """Prompts that wait for one place, from which on they go out together."""
+_LEAST_IN_DOUBT = 2
 _LARGEST_GROUP = 8
 
 Items = Sequence[outbox.OutboxItem]
@@ -46,12 +47,18 @@ class Delivery:
         if first.kind is outbox.OutboxKind.EDIT:
             same = (item for item in waiting if item.kind is first.kind)
             return [item for item in same if item.message == first.message]
-        prompts = [item for item in waiting if _is_fresh_prompt(item)]
         channel = self.channels[first.target.channel]
-        alone = first not in prompts or len(prompts) < _BURST or self._has_threads(first.target)
-        if alone or not isinstance(channel, Groups):
+        alike = [item for item in waiting if _are_prompts_alike(first, item)]
+        least = _LEAST_IN_DOUBT if first.uncertain else _BURST
+        if len(alike) < least or not isinstance(channel, Groups) or self._stands_alone(first):
             return [first]
-        return await self._group(channel, prompts)
+        return await self._group(channel, alike)
+
+    def _stands_alone(self, item: outbox.OutboxItem) -> bool:
+        # What can be looked for is looked for one by one. Elsewhere a group that may be there is
+        # sent as a group again: a lost answer then makes one message too many, not eight.
+        resumed = item.uncertain and isinstance(self.channels[item.target.channel], Resumable)
+        return resumed or self._has_threads(item.target)
 
     async def _group(self, channel: Groups, prompts: Items) -> Items:
         """Return the longest beginning of the prompts that fits one message."""
@@ -107,7 +114,11 @@ class Delivery:
             return
         channel = self.channels[item.target.channel]
         target = await self._thread(channel, item, approval)
-        message = await channel.post(target, build_prompt(approval, self.zone))
+        card = build_prompt(approval, self.zone)
+        if item.uncertain and isinstance(channel, Resumable):
+            message = await channel.resume(target, card)
+        else:
+            message = await channel.post(target, card)
         await self.store.write(outbox.sent, item.id, message)
 
     async def _prompts(self, items: Items) -> None:
@@ -191,8 +202,9 @@ async def _opened(channel: Threads, target: Target, session: str) -> Target:
         return target
 
 
-def _is_fresh_prompt(item: outbox.OutboxItem) -> bool:
-    return item.kind is outbox.OutboxKind.PROMPT and not item.uncertain
+def _are_prompts_alike(first: outbox.OutboxItem, item: outbox.OutboxItem) -> bool:
+    prompts = item.kind is first.kind is outbox.OutboxKind.PROMPT
+    return prompts and item.uncertain == first.uncertain
 
 
 def _reminder(approval: Approval) -> NoticeCard:

@@ -132,4 +132,6 @@ class Outbox:
             return
         backoff = min(_FIRST_RETRY_MS * 2**item.attempts, _LONGEST_RETRY_MS)
         delay = failure.retry_after_ms if failure.retry_after_ms is not None else backoff
-        await self.store.write(outbox.retry, item.id, delay, uncertain=True)
+        # A platform that says when to come back has taken nothing.
+        uncertain = failure.retry_after_ms is None
+        await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)

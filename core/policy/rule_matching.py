@@ -6,6 +6,7 @@ words can be meant (DESIGN §1 rule 4).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision
@@ -95,7 +96,7 @@ class EffectMatch:
         To allow, nothing beyond reading and this one effect may be possible. To deny, the effect
         must be known; where it is not, or another program would run, a person is asked.
         """
-        known, can = _reach(argv, program)
+        known, can = _reach(tuple(argv[1:]), program)
         if decision is Decision.ALLOW:
             return decision if known and can <= {Effect.READS, self.effect} else None
         if self.effect in can:
@@ -103,13 +104,14 @@ class EffectMatch:
         return None if known and Effect.RUNS not in can else Decision.ASK
 
 
-def _reach(argv: Sequence[str], program: Called) -> tuple[bool, frozenset[Effect]]:
+@lru_cache(maxsize=16_384)
+def _reach(arguments: tuple[str, ...], program: Called) -> tuple[bool, frozenset[Effect]]:
     """Return what a command can do under both its names, and whether that is all.
 
     The tables speak of the system's programs; another one of the same name may do anything.
     """
     paths = dict.fromkeys((program.path, program.realpath))
-    found = [effects((path, *argv[1:])) for path in paths]
+    found = [effects((path, *arguments)) for path in paths]
     can = frozenset().union(*(one for one in found if one is not None))
     return None not in found and all(map(in_system_directory, paths)), can
 
@@ -117,4 +119,11 @@ def _reach(argv: Sequence[str], program: Called) -> tuple[bool, frozenset[Effect
 def surroundings(command: PlannedCommand, folder: str) -> Surroundings:
     """Return where a command of a plan in ``folder`` runs, with the files bound to it."""
     place = folder if command.cwd is None else command.cwd.path
+    if not command.operands:
+        return _bare(place)
     return Surroundings(place, {one.path: one.realpath for one in command.operands})
+
+
+@lru_cache(maxsize=1024)
+def _bare(place: str) -> Surroundings:
+    return Surroundings(place)

@@ -5,15 +5,16 @@ found by name and path, sorted so that the first match wins, and kept: a thousan
 programs cost nothing.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Tier
 from core.policy.path_index import PathIndex, fold
 from core.policy.rule_matching import Called, EffectMatch, GlobMatch, VectorMatch
-from core.policy.templates import Surroundings
+from core.policy.templates import ArgvTemplate, Surroundings
 
 _MOST_KEPT = 16_384
 Match = VectorMatch | GlobMatch | EffectMatch
@@ -72,28 +73,75 @@ class Looked(NamedTuple):
     decision: Decision | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Concerning:
-    """The rules that can concern one program, the strictest first in each list.
+_Rank = tuple[int, int, bool, int]
+_Ranked = tuple[_Rank, Rule]
 
-    ``shaped`` holds vectors by their length and second element, ``None`` for a template there.
+
+class _Concerning:
+    """The rules that can concern one program, in each list the strictest first.
+
+    Vectors without templates are found by their arguments, others by their length and as much of
+    their first two arguments as is literal.
     """
 
-    always: tuple[Rule, ...]
-    shaped: dict[tuple[int, str | None], tuple[Rule, ...]] = field(default_factory=dict)
+    __slots__ = ("_always", "_literal", "_program", "_typed", "narrows")
 
-    def about(self, argv: Sequence[str]) -> Iterable[tuple[Rule, ...]]:
-        """Return the lists that may hold a rule about a vector."""
-        length = len(argv)
-        lists = [self.always, self.shaped.get((length, None), ())]
-        if length > 1:
-            lists.append(self.shaped.get((length, argv[1]), ()))
-        return lists
+    def __init__(self, program: Called, always: Iterable[Rule], vectors: Sequence[Rule]) -> None:
+        self._program = program
+        self._always = _sorted(always)
+        self._literal: dict[tuple[str, ...], _Ranked] = {}
+        typed: dict[_Shape, list[Rule]] = {}
+        for rank, rule in _sorted(vectors):
+            if isinstance(rule.match, VectorMatch):
+                template = rule.match.template
+                if template.literal:
+                    self._literal.setdefault(template.elements[1:], (rank, rule))
+                else:
+                    typed.setdefault(_shape(template), []).append(rule)
+        self._typed = {shape: _sorted(rules) for shape, rules in typed.items()}
+        self.narrows = any(rule.decide > Decision.ALLOW for rule in vectors)
 
-    @property
-    def narrows(self) -> bool:
-        """Tell whether a rule that asks or denies depends on the arguments."""
-        return any(one.decide > Decision.ALLOW for rules in self.shaped.values() for one in rules)
+    def ruling(self, argv: tuple[str, ...], at: Surroundings, *, whole: bool) -> Ruling | None:
+        """Return what the strictest of the rules says about a vector."""
+        found = self._literal.get(argv[1:]) if self._literal else None
+        best = None if found is None else (found[0], Ruling(found[1].decide, found[1]))
+        for rules in (self._always, *(self._shaped(argv) if self._typed else ())):
+            for rank, rule in rules:
+                if best is not None and rank >= best[0]:
+                    break
+                if not whole and isinstance(rule.match, EffectMatch):
+                    continue
+                decision = rule.on(argv, self._program, at)
+                if decision is None:
+                    continue
+                own = rank if decision is rule.decide else _rank(rule, decision)
+                if best is None or own < best[0]:
+                    best = own, Ruling(decision, rule)
+        return None if best is None else best[1]
+
+    def _shaped(self, argv: tuple[str, ...]) -> Iterator[tuple[_Ranked, ...]]:
+        length, typed = len(argv), self._typed
+        for second in (None, *argv[1:2]):
+            for third in (None, *argv[2:3]):
+                found = typed.get((length, second, third))
+                if found is not None:
+                    yield found
+
+
+_Shape = tuple[int, str | None, str | None]
+
+
+def _shape(template: ArgvTemplate) -> _Shape:
+    return len(template.elements), template.literal_at(1), template.literal_at(2)
+
+
+def _rank(rule: Rule, decision: Decision) -> _Rank:
+    """Return a key that sorts the strictest and heaviest rule first; an exact allow lifts more."""
+    return -decision, -rule.tier.weight, not rule.exact, rule.number
+
+
+def _sorted(rules: Iterable[Rule]) -> tuple[_Ranked, ...]:
+    return tuple(sorted(((_rank(rule, rule.decide), rule) for rule in rules), key=itemgetter(0)))
 
 
 class Rules:
@@ -118,35 +166,22 @@ class Rules:
         self._covered: dict[str, list[Rule]] = {}
         self._by_path: dict[str, list[Rule]] = {}
         self._by_name: dict[str, list[Rule]] = {}
-        self._kept: dict[Called, _Concerning] = {}
+        self._kept: dict[tuple[str, str, str], _Concerning] = {}
         for rule in self.rules:
             self._index(rule)
 
     def ruling(
-        self, argv: Sequence[str], file: PinnedFile, at: Surroundings, *, whole: bool = True
+        self, argv: tuple[str, ...], file: PinnedFile, at: Surroundings, *, whole: bool = True
     ) -> Ruling | None:
         """Return what the strictest rule says about a command, ``None`` where none matches.
 
         Not ``whole``: a wrapper, whose effects are those of what it runs.
         """
-        if not self.rules:
-            return None
-        program = Called.of(argv, file)
-        best: Ruling | None = None
-        for rules in self._concerning(program).about(argv):
-            for rule in rules:
-                if best is not None and _rank(rule, rule.decide) >= _rank(best.rule, best.decision):
-                    break
-                if not whole and isinstance(rule.match, EffectMatch):
-                    continue
-                decision = rule.on(argv, program, at)
-                if decision is not None:
-                    best = _stricter(best, Ruling(decision, rule))
-        return best
+        return self._concerning(argv, file).ruling(argv, at, whole=whole) if self.rules else None
 
-    def narrows(self, argv: Sequence[str], file: PinnedFile) -> bool:
+    def narrows(self, argv: tuple[str, ...], file: PinnedFile) -> bool:
         """Tell whether more arguments could make a rule ask about or deny a command."""
-        return bool(self.rules) and self._concerning(Called.of(argv, file)).narrows
+        return bool(self.rules) and self._concerning(argv, file).narrows
 
     def looked_at(
         self, argv: Sequence[str], file: PinnedFile, at: Surroundings
@@ -182,44 +217,26 @@ class Rules:
         self._covered[fold(pattern)] = alike = [rule]
         self._globs.add(pattern, alike)
 
-    def _concerning(self, program: Called) -> _Concerning:
-        found = self._kept.get(program)
+    def _concerning(self, argv: tuple[str, ...], file: PinnedFile) -> _Concerning:
+        key = (argv[0], file.path, file.realpath)
+        found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[program] = self._find(program)
+            found = self._kept[key] = self._find(Called(*key))
         return found
 
     def _find(self, program: Called) -> _Concerning:
         paths = (program.path, program.realpath)
         listed = [rules for path in paths for rules in self._globs.every(path)]
-        always = {rule.number: rule for rules in (*listed, self._effects) for rule in rules}
         named = [self._by_path.get(path, []) for path in paths]
         named += [self._by_name.get(name, []) for name in (*program.names, program.word.lower())]
-        shaped: dict[tuple[int, str | None], list[Rule]] = {}
-        for rule in {rule.number: rule for rules in named for rule in rules}.values():
-            if isinstance(rule.match, VectorMatch) and rule.match.names(program):
-                template = rule.match.template
-                key = (len(template.elements), template.leading)
-                shaped.setdefault(key, []).append(rule)
-        return _Concerning(
-            _sorted(always.values()), {key: _sorted(rules) for key, rules in shaped.items()}
-        )
+        vectors = [rule for rule in _once(named) if rule.of(program)]
+        return _Concerning(program, _once([*listed, self._effects]), vectors)
 
 
-def _rank(rule: Rule, decision: Decision) -> tuple[int, int, bool, int]:
-    """Return a key that sorts the strictest and heaviest rule first; an exact allow lifts more."""
-    return -decision, -rule.tier.weight, not rule.exact, rule.number
-
-
-def _sorted(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    return tuple(sorted(rules, key=lambda rule: _rank(rule, rule.decide)))
-
-
-def _stricter(one: Ruling | None, other: Ruling) -> Ruling:
-    if one is None or _rank(other.rule, other.decision) < _rank(one.rule, one.decision):
-        return other
-    return one
+def _once(lists: Iterable[list[Rule]]) -> list[Rule]:
+    return list({rule.number: rule for rules in lists for rule in rules}.values())
 
 
 NO_RULES = Rules(())

@@ -128,11 +128,10 @@ class ArgvTemplate:
         """Tell whether no element is a template."""
         return all(element.kind is _Kind.LITERAL for element in self._known)
 
-    @property
-    def leading(self) -> str | None:
-        """Return the element after the program, ``None`` where that is missing or a template."""
-        second = self._known[1:2]
-        return second[0].text if second and second[0].kind is _Kind.LITERAL else None
+    def literal_at(self, place: int) -> str | None:
+        """Return the element at a place, ``None`` where that is missing or a template."""
+        found = self._known[place : place + 1]
+        return found[0].text if found and found[0].kind is _Kind.LITERAL else None
 
     def __str__(self) -> str:
         return " ".join(self.elements)

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, RowMapping, and_, bindparam, exists, or_, upd
 
 from core.model.events import EventKind, finished_text
 from core.model.identity import ApprovalId
-from core.store import events
+from core.store import events, surfaces
 from core.store.clock import now_ms
 from core.store.context import context_of
 from core.store.drafts import OrphanedRun
@@ -54,6 +54,8 @@ def recover(conn: Connection, owner: str) -> tuple[OrphanedRun, ...]:
     events.append(conn, [_ended(row) for row in rows], now)
     for row in rows:
         note_run(conn, row["id"])
+    if rows:
+        surfaces.retell(conn, [row["id"] for row in rows], now)
     return tuple(_orphan(row) for row in rows)
 
 

@@ -12,7 +12,7 @@ from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
 from core.model.identity import ApprovalId
 from core.model.result import Finished
-from core.store import events
+from core.store import events, surfaces
 from core.store.asking import by_request_key, claim_key, place_of
 from core.store.clock import now_ms
 from core.store.codec import dump, load, plain
@@ -167,6 +167,7 @@ def finish(
     tail = result.output.tail[-_TAIL:]
     text = finished_text(row.place, run_id, code_words(result), tail)
     _tell(conn, row.session, EventKind.FINISHED, text, run_id, now)
+    surfaces.retell(conn, [run_id], now)
     return True
 
 
@@ -179,6 +180,7 @@ def refuse(conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str)
         return False
     text = denied_text(row.place, run_id, reason.value)
     _tell(conn, row.session, EventKind.DENIED, text, run_id, now)
+    surfaces.retell(conn, [run_id], now)
     return True
 
 

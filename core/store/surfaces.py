@@ -24,7 +24,7 @@ from sqlalchemy.sql.selectable import Select
 
 from core.store.notes import OUTBOX, note
 from core.store.states import OutboxKind, OutboxState
-from core.store.tables import IS_SHOWN_PROMPT, IS_STALE_PROMPT, outbox
+from core.store.tables import IS_ENDED_PROMPT, IS_SHOWN_PROMPT, IS_STALE_PROMPT, outbox
 
 _FOLLOW_UP_COLUMNS = [
     outbox.c.approval_id,
@@ -110,8 +110,28 @@ _END_QUESTIONS = (
         why=case((_IS_UNSENT, "decided before it was sent"), else_=null()),
     )
 )
+_edits_of = and_(_edit.c.prompt_id == outbox.c.id, _edit.c.kind == OutboxKind.EDIT.value)
+_WAITS = exists().where(_edits_of, _edit.c.state == OutboxState.READY.value)
+_IS_OPEN_EDIT = _edit.c.state.in_((OutboxState.READY.value, OutboxState.SENDING.value))
 _CLOSE = (
-    update(outbox).where(outbox.c.id == bindparam("p_id")).values(state=OutboxState.CLOSED.value)
+    update(outbox)
+    .where(outbox.c.id == bindparam("p_id"), ~exists().where(_edits_of, _IS_OPEN_EDIT))
+    .values(state=OutboxState.CLOSED.value)
+)
+_END_KEY = literal("end:") + cast(outbox.c.id, Text)
+_RETELL = (
+    insert(outbox)
+    .from_select(
+        _FOLLOW_UP_COLUMNS,
+        _follow_ups(OutboxKind.EDIT, _END_KEY, IS_ENDED_PROMPT).where(_OF_APPROVALS, ~_WAITS),
+    )
+    .on_conflict_do_nothing()
+    .returning(outbox.c.prompt_id)
+)
+_REOPEN = (
+    update(outbox)
+    .where(outbox.c.id.in_(bindparam("p_ids", expanding=True)))
+    .values(state=OutboxState.STALE.value)
 )
 _COUNT_OPEN = select(func.count()).select_from(outbox).where(IS_STALE_PROMPT)
 
@@ -123,6 +143,17 @@ def settle(conn: Connection, ids: Sequence[str], now: int) -> None:
     conn.execute(_END_QUESTIONS, {"p_ids": ids})
 
 
+def retell(conn: Connection, ids: Sequence[str], now: int) -> None:
+    """Enqueue an edit for each copy that told the decision, now that the run has ended as well.
+
+    A copy whose edit still waits needs no second one: it shows what is true when it is sent.
+    """
+    told = list(conn.execute(_RETELL, {"p_ids": ids, "p_now": now}).scalars())
+    if told:
+        conn.execute(_REOPEN, {"p_ids": told})
+        note(conn, OUTBOX)
+
+
 def remind(conn: Connection, ids: Sequence[str], now: int) -> None:
     """Enqueue a reminder for each shown copy of these pending approvals."""
     if conn.execute(_INSERT_REMINDERS, {"p_ids": ids, "p_now": now}).rowcount:
@@ -130,7 +161,10 @@ def remind(conn: Connection, ids: Sequence[str], now: int) -> None:
 
 
 def close(conn: Connection, prompt_id: int) -> None:
-    """Note that a shown copy now tells the final state, or never will (its edit was given up)."""
+    """Note that a shown copy now tells the final state, or never will (its edit was given up).
+
+    A copy that has another edit to come, since its run ended meanwhile, stays open.
+    """
     conn.execute(_CLOSE, {"p_id": prompt_id})
 
 

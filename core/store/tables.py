@@ -319,6 +319,7 @@ HAS_LEADER: Final = text("approvals.behind IS NOT NULL")
 IS_OPEN_RUN: Final = text("runs.state IN ('queued', 'started')")
 IS_OPEN_ITEM: Final = text("outbox.state IN ('ready', 'sending')")
 IS_SHOWN_PROMPT: Final = text("(outbox.kind = 'prompt' AND outbox.state = 'sent')")
+IS_ENDED_PROMPT: Final = text("(outbox.kind = 'prompt' AND outbox.state IN ('stale', 'closed'))")
 IS_STALE_PROMPT: Final = text("outbox.state = 'stale'")
 
 NOW_FUNCTION: Final = """

@@ -12,7 +12,7 @@ from core.model.approval import HALF_HOUR, ApprovalReply
 from core.model.identity import Target
 from core.model.policy import ExecSecurity
 from core.model.result import Finished, Pending
-from core.store import pairing, people
+from core.store import outbox, pairing, people
 from tests.bot.chat import BOB, ask, notices, prompts, say, sending, until
 from tests.core.gate.line import ANA, PLACE, gate_at, layer, list_patterns, request
 
@@ -232,3 +232,23 @@ async def test_a_pairing_code_links_the_account_that_sends_it(tmp_path: Path) ->
     assert "This account is bob's now." == linked
     assert "No such code" in again
     assert "bob" == known.person
+
+
+async def test_the_prompt_tells_how_the_run_ended(tmp_path: Path) -> None:
+    """A copy that told the decision is edited again when the command has ended, and then closed."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        asked = await ask(gate, tmp_path, "sh -c 'sleep 0.5; exit 3'")
+        await until(lambda: prompts(channel))
+        (shown,) = prompts(channel)
+        await channel.press(shown.id, ONCE, ANA)
+        await until(lambda: shown.outcome and "Allowed once" in shown.outcome.headline.text)
+        decided = shown.outcome
+        await gate.wait(asked.run_id, 10_000)
+        await until(lambda: shown.outcome and "code 3" in shown.outcome.detail.text)
+        await asyncio.sleep(0.1)
+        left = await gate.store.read(outbox.open_surfaces)
+
+    assert decided is not None
+    assert "" == decided.detail.text
+    assert 0 == left

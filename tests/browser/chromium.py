@@ -51,14 +51,11 @@ async def chromium() -> AsyncIterator[Tab]:
         assert process.stderr is not None
         try:
             port = await _port(process.stderr)
-            draining = asyncio.create_task(process.stderr.read())
             async with Tab.attach(port) as tab:
                 yield tab
-                await tab.socket.close()
-            draining.cancel()
         finally:
-            process.terminate()
-            await process.wait()
+            process.kill()
+            await process.communicate()
 
 
 def _program() -> str:

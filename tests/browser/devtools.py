@@ -55,10 +55,10 @@ class Tab:
             TimeoutError: it did not answer in time.
         """
         number = next(self._numbers)
-        self._open[number] = asyncio.get_running_loop().create_future()
+        answered = self._open[number] = asyncio.get_running_loop().create_future()
         await self.socket.send_json({"id": number, "method": method, "params": params})
         async with asyncio.timeout(_SECONDS):
-            answer = await self._open.pop(number)
+            answer = await answered
         assert "error" not in answer, (method, answer)
         result: Json = answer["result"]
         return result
@@ -96,7 +96,7 @@ class Tab:
         async for message in self.socket:
             said = json.loads(message.data)
             if "id" in said:
-                self._open[said["id"]].set_result(said)
+                self._open.pop(said["id"]).set_result(said)
             else:
                 self._note(said["method"], said["params"])
 

@@ -52,15 +52,19 @@ class Meeting:
         """Pass an answer on, in a round once all are here."""
         name = inbound.actor.channel
         if name in self._order and name not in self._waiting:
-            self._waiting[name] = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            self._waiting[name] = loop.create_future()
             if len(self._waiting) == len(self._order):
-                for channel in self._order:
-                    self._waiting[channel].set_result(None)
+                loop.call_soon(self._go)  # not now: the last one must wait for its turn, too
             await self._waiting[name]
         at_ns = time.perf_counter_ns()
         reply = await self.inbox.receive(inbound)
         self.given.append(Given(inbound, at_ns, reply))
         return reply
+
+    def _go(self) -> None:
+        for channel in self._order:
+            self._waiting[channel].set_result(None)
 
     def spread_ms(self) -> float:
         """Return how far apart the answers of the round went to the gate."""

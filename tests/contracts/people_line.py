@@ -5,9 +5,11 @@ is really run.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, select
@@ -28,7 +30,7 @@ from core.approvals.listing import Listing
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.identity import Actor, ApprovalId, SessionKey, Target
-from core.model.result import Denied, Finished, Pending
+from core.model.result import Denied, Finished, Pending, Submission
 from core.settings import ForwardMode
 from core.store import approvals, pairing, people
 from core.store.states import OutboxKind, OutboxState
@@ -37,6 +39,7 @@ from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.meeting import Meeting
 from tests.core.gate.line import gate_at, request
 
+_SHOWN = {OutboxState.SENT, OutboxState.STALE, OutboxState.CLOSED}
 _SETTLED = {OutboxState.CLOSED, OutboxState.DROPPED}
 _PATIENCE_S = 20.0
 
@@ -100,10 +103,14 @@ class PeopleLine:
 
     async def ask(self, line: str = "touch made", session: str = "main") -> Approval:
         """Ask for something that a person must allow."""
-        wish = replace(request(line, cwd=self.home), session=SessionKey(session))
-        asked = await self.gate.submit(wish)
+        asked = await self.submit(line, session)
         assert isinstance(asked, Pending)
         return await self.approval(asked.run_id)
+
+    async def submit(self, line: str, session: str = "main") -> Submission:
+        """Ask for something that may run without a person."""
+        wish = replace(request(line, cwd=self.home), session=SessionKey(session))
+        return await self.gate.submit(wish)
 
     async def approval(self, run_id: ApprovalId) -> Approval:
         """Return an approval as the store has it."""
@@ -114,7 +121,7 @@ class PeopleLine:
     async def copies(self, asked: Approval, kind: OutboxKind = OutboxKind.PROMPT) -> dict[str, str]:
         """Return the messages of this kind that were sent about an approval, by channel."""
         rows = await self.gate.store.read(_rows, asked.id)
-        return {name: one.message for name, one in rows if one.kind is kind and one.message}
+        return {name: one.message for name, one in rows if one.kind is kind and one.state in _SHOWN}
 
     async def shown(self, asked: Approval, *names: str) -> str:
         """Wait until these channels (both, if none is named) show it; return the message here."""
@@ -135,6 +142,17 @@ class PeopleLine:
 
         await until(done)
         return await self.approval(asked.id)
+
+    async def closes(self, asked: Approval, words: str) -> Approval:
+        """Wait until both copies say how it ended, by whom and when, and offer nothing more."""
+        end = await self.ended(asked)
+        copies, headline = await self.copies(asked), _headline(end, words)
+        await self.world.shows(copies[self.here], headline)
+        assert not self.world.can_press(copies[self.here])
+        beside = self.other.shown[copies[self.other.name]]
+        assert headline in beside.outcomes[asked.id].headline.text
+        assert asked.id not in {card.id for card in beside.open}
+        return end
 
     async def run(self, asked: Approval) -> Finished | Denied:
         """Wait for what became of a request."""
@@ -239,6 +257,17 @@ def _rows(conn: Connection, run_id: ApprovalId) -> tuple[tuple[str, Copy], ...]:
         )
         for row in found
     )
+
+
+def _headline(end: Approval, words: str) -> str:
+    final = end.resolution
+    assert final is not None
+    assert abs(time.time() - final.at_ms / 1000) < _PATIENCE_S
+    at = f"at {datetime.fromtimestamp(final.at_ms / 1000, UTC):%H:%M} UTC"
+    if final.by is None:
+        return f"{words} {at}"
+    account = f"{final.by.channel} {final.by.account}"
+    return f"{words} by {f'{final.by.name} ({account})' if final.by.name else account} {at}"
 
 
 async def _ready(channel: Channel) -> bool:

@@ -53,7 +53,7 @@ async def parsed(request: web.Request) -> Request:
             return Request(ids, {}, commands=body)
         return Request(ids, body)
     if not kind.startswith("multipart/form-data"):
-        return Request(ids, {})
+        return Request(ids, {}, query=dict(request.query))
     posted = await request.post()
     files = {
         value.filename: value.file.read().decode()

@@ -13,12 +13,13 @@ from tests.emulators.discord_state import DiscordState
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call as it came in: ids of the path, JSON body, names and texts of files."""
+    """One call as it came in: ids of the path, JSON body, names and texts of files, query."""
 
     ids: dict[str, str]
     body: Json
     files: dict[str, str] = field(default_factory=dict)
     commands: list[Json] = field(default_factory=list)
+    query: dict[str, str] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
         """Return an id of the path."""
@@ -125,6 +126,16 @@ class Rest:
             self.state.nonces[once] = (int(message["id"]), time.monotonic())
         return message
 
+    async def get_messages(self, request: Request) -> list[Json]:
+        """Return the messages after an id, the newest first; needs Read Message History."""
+        channel = request.number("channel")
+        self.state.reachable(channel)
+        if channel in self.state.unreadable:
+            raise Refusal(403, 50013, "Missing Permissions")
+        after, limit = int(request.query.get("after", 0)), int(request.query.get("limit", 50))
+        later = [one for one in self.state.messages(channel) if int(one["id"]) > after]
+        return later[:limit][::-1]
+
     async def edit_message(self, request: Request) -> Json:
         """Edit a message of the bot."""
         channel = request.number("channel")
@@ -171,6 +182,7 @@ ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
     ("PATCH", "/channels/{channel}", "editChannel", Rest.edit_channel),
     ("POST", "/channels/{channel}/threads", "createThread", Rest.create_thread),
     ("POST", "/channels/{channel}/messages", "createMessage", Rest.create_message),
+    ("GET", "/channels/{channel}/messages", "getMessages", Rest.get_messages),
     ("PATCH", "/channels/{channel}/messages/{message}", "editMessage", Rest.edit_message),
     ("POST", "/interactions/{interaction}/{token}/callback", "callback", Rest.callback),
     ("PATCH", "/webhooks/{app}/{token}/messages/@original", "editOriginal", Rest.edit_original),

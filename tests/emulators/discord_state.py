@@ -2,10 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
 
 from tests.emulators.discord_interactions import Interaction
 from tests.emulators.discord_objects import (
@@ -25,6 +24,8 @@ from tests.emulators.discord_objects import (
 )
 from tests.emulators.discord_rules import Refusal
 
+_EPOCH_MS = 1_420_070_400_000
+
 
 @dataclass(slots=True)
 class DiscordState:
@@ -41,6 +42,7 @@ class DiscordState:
     archived: set[int] = field(default_factory=set)
     locked: set[int] = field(default_factory=set)
     threadless: set[int] = field(default_factory=set)
+    unreadable: set[int] = field(default_factory=set)
     nobody: set[int] = field(default_factory=set)
     roles: dict[int, set[int]] = field(default_factory=dict)
     news: set[int] = field(default_factory=set)
@@ -56,7 +58,7 @@ class DiscordState:
     interactions: dict[str, Interaction] = field(default_factory=dict)
     commands: list[Json] = field(default_factory=list)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    _ids: Iterator[int] = field(default_factory=lambda: count(710_000_000_000_000_000))
+    _last_id: int = 0
 
     async def notify(self) -> None:
         """Wake whoever waits for a change."""
@@ -73,8 +75,10 @@ class DiscordState:
             await self.changed.wait_for(met)
 
     def new_id(self) -> int:
-        """Return an id that nothing had."""
-        return next(self._ids)
+        """Return an id that nothing had; it tells when it was made (API "Snowflakes")."""
+        now = (round(time.time() * 1000) - _EPOCH_MS) << 22
+        self._last_id = max(self._last_id + 1, now)
+        return self._last_id
 
     def person(self, number: int) -> Json:
         """Return a user."""

@@ -3,7 +3,7 @@
 In a test: ``async with SlackServer() as server``. As a process of its own, which outlives gateways:
 ``python -m tests.emulators.slack --port 0`` prints its port and tokens as JSON and takes
 ``/control/press``, ``press_choice``, ``say``, ``slash``, ``messages``, ``whispers``,
-``deliveries``, ``fault``, ``hang_up``, ``listen``, ``group`` and ``calls``.
+``deliveries``, ``fault``, ``hang_up``, ``listen``, ``patience``, ``group`` and ``calls``.
 """
 
 import argparse

@@ -51,6 +51,8 @@ class Controls:
                 await self.people.delivery.hang_up(**body)
             case "listen":
                 self.people.delivery.request_url = body["url"]
+            case "patience":
+                self.people.delivery.retry_delays = tuple(body["seconds"])
             case "group":
                 self.people.state.user_groups[body["group"]] = set(body["members"])
             case _:

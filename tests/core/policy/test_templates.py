@@ -1,9 +1,11 @@
+from posixpath import join, normpath
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConfigError
-from core.policy.templates import ArgvTemplate
+from core.policy.templates import ArgvTemplate, Surroundings, below, looks_typed
 
 INT = ArgvTemplate.parse(["journalctl", "-n", "<INT>"])
 URL = ArgvTemplate.parse(["curl", "http://127.0.0.1:1<URL_PATH>"])
@@ -117,6 +119,9 @@ def test_shell_characters_never_match(mark: str) -> None:
         ["echo", "<FOO>"],
         ["x", "<int>"],
         ["x", "a<INT>"],
+        ["x", "<PATH>"],
+        ["x", "<NAME>"],
+        ["x", "<ANY>"],
         ["x", "<URL_PATH>z"],
         ["x", "<URL_PATH><URL_PATH>"],
         [],
@@ -124,7 +129,7 @@ def test_shell_characters_never_match(mark: str) -> None:
     ],
 )
 def test_unknown_templates_are_load_errors(vector: list[str]) -> None:
-    """A template that is not one of the two stops the list from loading."""
+    """A template that is not one of S4's two stops the list from loading."""
     with pytest.raises(ConfigError):
         ArgvTemplate.parse(vector)
 
@@ -132,3 +137,98 @@ def test_unknown_templates_are_load_errors(vector: list[str]) -> None:
 def test_a_star_is_a_star() -> None:
     """There are no wildcards in vectors (sudoers lesson)."""
     assert not ArgvTemplate.parse(["cat", "/var/log/*"]).matches(["cat", "/var/log/x"])
+
+
+HERE = Surroundings("/srv/app", {"/srv/app/link": "/etc/shadow"})
+ROOTS = {"data": "/srv/data"}
+TYPED = ("<INT>", "<URL_PATH>", "<PATH>", "<PATH:data>", "<NAME>", "<ANY>", "x<URL_PATH>")
+
+
+def fits(element: str, word: str) -> bool:
+    """Tell whether a rule's element takes a word in /srv/app."""
+    return ArgvTemplate.of_rule([element], ROOTS).fits([word], HERE)
+
+
+@pytest.mark.parametrize(
+    ("element", "good", "bad"),
+    [
+        ("<INT>", ["1", "999999"], ["0", "x", "", "\u0665"]),
+        (
+            "<NAME>",
+            ["main", "v1.2", "_x", "a-b"],
+            ["-x", ".x", "a/b", "a..b", "", "é", "a b", "a\n"],
+        ),
+        ("<ANY>", ["a b", "a/../b", "x;y", "$(x)"], ["-x", "", "é", "a\n", "a\tb"]),
+        (
+            "<PATH>",
+            ["a", "./a/b", "/srv/app/x", ".", "a..b"],
+            [
+                "../x",
+                "a/../b",
+                "/etc/x",
+                "/srv/apple",
+                "-x",
+                "~/x",
+                "a=/etc/x",
+                "h:/x",
+                "@x",
+                "link",
+            ],
+        ),
+        ("<PATH:data>", ["/srv/data/x", "/srv/data"], ["x", "/srv/app/x", "/srv/data/../app"]),
+    ],
+)
+def test_a_rules_templates_take_what_they_say(
+    element: str, good: list[str], bad: list[str]
+) -> None:
+    """Typed, ASCII, whole words; no path leaves its folder, no word becomes an option."""
+    assert [word for word in good if not fits(element, word)] == []
+    assert [word for word in bad if fits(element, word)] == []
+
+
+@given(st.sampled_from(TYPED), st.text(max_size=40))
+def test_a_template_never_takes_an_option_or_another_script(element: str, word: str) -> None:
+    """Whatever is taken is printable ASCII and cannot be read as an option."""
+    if fits(element, word):
+        assert word.isascii()
+        assert word.isprintable()
+        assert not word.startswith("-")
+
+
+@given(st.lists(st.sampled_from(["/", "..", ".", "a", "srv", "app", "data", "link", "-", " "])))
+def test_a_path_stays_below_its_folder(parts: list[str]) -> None:
+    """Nothing that PATH takes normalises to a place outside (oracle: posixpath)."""
+    word = "".join(parts)
+    path = normpath(join(HERE.cwd, word))
+    if fits("<PATH>", word):
+        assert below(HERE.cwd, HERE.real.get(path, path))
+    if fits("<PATH:data>", word):
+        assert below(ROOTS["data"], path)
+
+
+@given(st.lists(st.sampled_from([*TYPED, "a", "-x"]), max_size=3), st.lists(st.text(max_size=8)))
+def test_what_fits_may_also_be_meant(elements: list[str], words: list[str]) -> None:
+    """A rule that forbids is about every vector that the same rule would allow."""
+    template = ArgvTemplate.of_rule(elements, ROOTS)
+    assert template.may_fit(words, HERE) or not template.fits(words, HERE)
+
+
+@given(st.lists(st.text(max_size=8), max_size=4))
+def test_literals_mean_themselves(words: list[str]) -> None:
+    """A vector of plain words fits itself alone, shell characters included."""
+    if any(looks_typed(word) for word in words):
+        return
+    template = ArgvTemplate.of_rule(words)
+    assert template.literal
+    assert template.fits(words, HERE)
+    assert not template.fits([*words, "x"], HERE)
+    assert not words or not template.fits([*words[:-1], f"{words[-1]}x"], HERE)
+
+
+@pytest.mark.parametrize(
+    "element", ["<FOO>", "<PATH:none>", "a<NAME>", "<NAME>s", "<ANY><ANY>", "<>"]
+)
+def test_unknown_templates_of_rules_are_load_errors(element: str) -> None:
+    """So is a root that the configuration does not name."""
+    with pytest.raises(ConfigError):
+        ArgvTemplate.of_rule(["x", element], ROOTS)

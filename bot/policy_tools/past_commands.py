@@ -1,0 +1,85 @@
+"""Fetch the commands of the past from the store, and plan anew those that kept no plan."""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bot.explain.entry import REQUESTER
+from bot.policy_tools.judging import Judge
+from bot.settings import Settings
+from core.errors import BadRequest
+from core.model.command import ExecPlan, ExecRequest
+from core.runner.plan import Refusal
+from core.store.aside import read_aside
+from core.store.past import PastCommand, past
+
+_MOST: Final = 100_000
+_SPAN = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
+_UNIT_MS: Final[Mapping[str, int]] = {
+    "m": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+    "w": 604_800_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A command of the past with a plan of it; ``anew``: planned now, from its text.
+
+    ``plan`` is a sentence where the command cannot be judged.
+    """
+
+    command: PastCommand
+    plan: ExecPlan | str
+    anew: bool = False
+
+
+def span_ms(text: str) -> int:
+    """Return the ms of a span such as ``30d``, ``12h``, ``90m`` or ``2w``.
+
+    Raises:
+        BadRequest: it is no span.
+    """
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise BadRequest(f"{text!r} is no span of time. Write a number with m, h, d or w: 30d.")
+    return int(found[1]) * _UNIT_MS[found[2]]
+
+
+def past_commands(settings: Settings, since: str) -> tuple[PastCommand, ...]:
+    """Return what was asked for within a span before now, the newest first.
+
+    Raises:
+        BadRequest: ``since`` is no span.
+        StoreError: the store cannot be read.
+    """
+    begin = time.time_ns() // 1_000_000 - span_ms(since)
+    return read_aside(settings.store_url, past, begin, _MOST)
+
+
+def replayed(command: PastCommand, judge: Judge, cwd: str) -> Replay:
+    """Return a command with its plan: the one that the question kept, else one made now in ``cwd``.
+
+    A run that needed nobody keeps its text only, not its folder or environment.
+    """
+    if command.plan is not None:
+        return Replay(command, command.plan)
+    if command.asked:
+        return Replay(command, "its question was written by another version of Sayso")
+    request = ExecRequest(
+        requester=REQUESTER,
+        session=command.session,
+        cwd=cwd,
+        line=command.text,
+        agent=command.agent,
+    )
+    plan = judge.plan(request)
+    if isinstance(plan, Refusal):
+        return Replay(command, f"no plan can be made here: {plan.why}")
+    missing = [one.argv[0] for one in plan.commands if one.executable is None]
+    if missing:
+        return Replay(command, f"no plan can be made here: {missing[0]!r} is not found")
+    return Replay(command, plan, anew=True)

@@ -1,0 +1,128 @@
+"""Read the commands of the past with what is needed to judge them anew."""
+
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from sqlalchemy import Connection, RowMapping, bindparam, func, select
+
+from core.model.approval import ApprovalReply
+from core.model.command import ExecPlan
+from core.model.decision import Evaluation
+from core.model.identity import AgentId, ApprovalId, SessionKey
+from core.store.codec import load
+from core.store.states import RowState
+from core.store.tables import approvals, decisions, questions, runs
+
+_ASKED = (
+    select(
+        approvals.c.id,
+        approvals.c.created_ms,
+        approvals.c.agent,
+        approvals.c.session,
+        approvals.c.place,
+        approvals.c.text,
+        questions.c.plan,
+        questions.c.evaluation,
+        decisions.c.reply,
+        decisions.c.at_ms,
+        func.coalesce(approvals.c.delivered_ms, approvals.c.created_ms).label("shown_ms"),
+        approvals.c.behind,
+    )
+    .select_from(
+        approvals.outerjoin(questions, questions.c.id == approvals.c.id).outerjoin(
+            decisions, decisions.c.approval_id == approvals.c.id
+        )
+    )
+    .where(approvals.c.created_ms >= bindparam("p_since"))
+    .order_by(approvals.c.created_ms.desc(), approvals.c.id)
+    .limit(bindparam("p_limit"))
+)
+_UNASKED = (
+    select(
+        runs.c.id,
+        runs.c.created_ms,
+        runs.c.agent,
+        runs.c.session,
+        runs.c.place,
+        runs.c.text,
+        runs.c.state,
+    )
+    .where(runs.c.asked == 0, runs.c.created_ms >= bindparam("p_since"))
+    .order_by(runs.c.created_ms.desc(), runs.c.id)
+    .limit(bindparam("p_limit"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PastCommand:
+    """One command of the past.
+
+    ``plan`` and ``evaluation`` are those of the question; ``None`` for what no person was asked
+    about, of which the store keeps the text only, and for what an older Sayso wrote in another
+    shape. ``answer_ms`` is the time from the first copy of the prompt to a person's reply.
+    ``refused``: policy denied it unasked. ``joined``: it waited behind an identical question.
+    """
+
+    id: ApprovalId
+    at_ms: int
+    agent: AgentId
+    session: SessionKey
+    place: str
+    text: str
+    asked: bool
+    plan: ExecPlan | None = None
+    evaluation: Evaluation | None = None
+    reply: ApprovalReply | None = None
+    answer_ms: int | None = None
+    refused: bool = False
+    joined: bool = False
+
+
+def past(conn: Connection, since_ms: int, limit: int) -> tuple[PastCommand, ...]:
+    """Return at most ``limit`` commands asked for since an epoch ms, the newest first."""
+    params = {"p_since": since_ms, "p_limit": limit}
+    found = [_asked(row) for row in conn.execute(_ASKED, params).mappings()]
+    found += [_unasked(row) for row in conn.execute(_UNASKED, params).mappings()]
+    found.sort(key=lambda one: (-one.at_ms, one.id))
+    return tuple(found[:limit])
+
+
+def _asked(row: RowMapping) -> PastCommand:
+    reply = ApprovalReply(row["reply"]) if row["reply"] else None
+    plan, evaluation = _question(row)
+    return PastCommand(
+        id=ApprovalId(row["id"]),
+        at_ms=row["created_ms"],
+        agent=AgentId(row["agent"]),
+        session=SessionKey(row["session"]),
+        place=row["place"],
+        text=row["text"],
+        asked=True,
+        plan=plan,
+        evaluation=evaluation,
+        reply=reply,
+        answer_ms=None if reply is None else max(row["at_ms"] - row["shown_ms"], 0),
+        joined=row["behind"] is not None,
+    )
+
+
+def _question(row: RowMapping) -> tuple[ExecPlan | None, Evaluation | None]:
+    if row["plan"] is None:
+        return None, None
+    try:
+        return load(ExecPlan, row["plan"]), load(Evaluation, row["evaluation"])
+    except ValidationError:
+        return None, None
+
+
+def _unasked(row: RowMapping) -> PastCommand:
+    return PastCommand(
+        id=ApprovalId(row["id"]),
+        at_ms=row["created_ms"],
+        agent=AgentId(row["agent"]),
+        session=SessionKey(row["session"]),
+        place=row["place"],
+        text=row["text"],
+        asked=False,
+        refused=row["state"] == RowState.DENIED.value,
+    )

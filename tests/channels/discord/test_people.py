@@ -1,0 +1,10 @@
+"""Discord keeps what people are promised, on the real discord.py."""
+
+from tests.contracts.people import PeopleContract
+
+
+class TestDiscordPeople(PeopleContract):
+    """The contract; the world is in ``conftest.py``, and all that Ana types mentions the bot."""
+
+    mentions = ("{}",)
+    rounds = 80

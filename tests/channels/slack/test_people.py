@@ -1,0 +1,9 @@
+"""Slack keeps what people are promised, on the real slack-bolt over a socket."""
+
+from tests.contracts.people import PeopleContract
+
+
+class TestSlackPeople(PeopleContract):
+    """The contract; the world is in ``conftest.py``."""
+
+    mentions = ("@sayso {}", "@sayso: {}")

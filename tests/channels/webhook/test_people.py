@@ -1,0 +1,24 @@
+"""The webhook channel keeps what people are promised, over signed HTTP."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.channels.webhook.world import WebhookWorld, channel_for
+from tests.contracts.people import PeopleContract
+from tests.emulators.webhook import WebhookService
+
+
+class TestWebhookPeople(PeopleContract):
+    """The contract, with Ana at a service of her own."""
+
+    rounds = 400
+
+    @pytest.fixture
+    async def world(self) -> AsyncIterator[WebhookWorld]:
+        """Run a service with Ana at it."""
+        async with WebhookService() as service:
+            world = WebhookWorld(service, channel_for(service))
+            yield world
+            for retry in world.retries:
+                retry.cancel()

@@ -1,0 +1,22 @@
+"""State once what people are promised on every channel; each channel's tests inherit it.
+
+A real gate runs between the channel under test and a second platform, which is in this process.
+"""
+
+import pytest
+
+from channels.memory import MemoryChannel
+from tests.contracts.channel_world import PeopleWorld
+from tests.contracts.people_answers import AnswersContract
+from tests.contracts.people_rounds import RoundsContract
+from tests.contracts.people_standing import StandingContract
+from tests.contracts.people_time import TimeContract
+
+
+class PeopleContract(AnswersContract, TimeContract, StandingContract, RoundsContract):
+    """Inherit and provide the fixture ``world``: a channel, and Ana in it."""
+
+    @pytest.fixture
+    def other(self, world: PeopleWorld) -> MemoryChannel:
+        """Return the second platform."""
+        return MemoryChannel("beside" if world.channel.name == "memory" else "memory")

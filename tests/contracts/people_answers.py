@@ -1,0 +1,208 @@
+"""Every way to answer counts: buttons, choices, typed commands, replies."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from channels.memory import MemoryChannel
+from core.model.approval import HALF_HOUR, THIS_SESSION, Approval, ApprovalReply, GrantTerms
+from core.model.decision import DenialReason
+from core.model.identity import DEFAULT_AGENT, SessionKey
+from core.model.result import Denied, Finished
+from core.store import grants
+from tests.contracts.channel_world import PeopleWorld
+from tests.contracts.people_line import House, PeopleLine, people_line
+
+_ONCE, _ALWAYS, _DENY = ApprovalReply
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A choice behind "Always allow…": its label, how it is typed, what is told and stored."""
+
+    label: str
+    typed: str
+    told: str
+    shown: str
+    reply: ApprovalReply = _ALWAYS
+    terms: GrantTerms | None = None
+
+
+_SCOPES = {
+    "uptime": Scope(
+        *("30 min", "30m", "Allowed for 30 minutes", "Allowed for 30 minutes"), terms=HALF_HOUR
+    ),
+    "hostname": Scope(
+        *("This session", "session", "Allowed in this session", "Allowed in this session"),
+        terms=THIS_SESSION,
+    ),
+    "nproc": Scope("Always", "allow-always", "Always allowed from now on", "Allowed always"),
+    "whoami": Scope("Only once", "allow-once", "Allowed once", "Allowed once", _ONCE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A typed answer, and what it means."""
+
+    text: str
+    reply: ApprovalReply = _ONCE
+    note: str = ""
+    slash: bool = False
+
+
+_FORMS = (
+    Form("/approve {code} allow-once", slash=True),
+    Form("/approve {prefix} deny", _DENY, slash=True),
+    Form("/approve {code} deny because it is live", _DENY, "it is live", slash=True),
+    Form("approve {code} once"),
+    Form("approve deny {code} wrong branch", _DENY, "wrong branch"),
+    Form("approve {lower} reject", _DENY),
+)
+_REPLIES = (
+    Form("yes"),
+    Form("no", _DENY),
+    Form("deny because it is live", _DENY, "it is live"),
+)
+_TOLD = {_ONCE: "Allowed once", _DENY: "Denied"}
+
+
+class AnswersContract:
+    """Answers by button, by command and by reply."""
+
+    two_steps = True
+    """Whether "Always allow…" asks how long before it decides; a terminal has no second step."""
+    mentions: tuple[str, ...] = ("@sayso {}",)
+    """How the bot is mentioned in a typed line."""
+
+    async def test_allow_once_runs_it_and_each_copy_says_who_and_when(
+        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+    ) -> None:
+        """What is allowed runs once; both copies name the person and the time, without buttons."""
+        async with people_line(tmp_path, world, other, House()) as line:
+            asked = await line.ask()
+            message = await line.shown(asked)
+            assert world.can_press(message)
+            await world.press(message, _ONCE)
+            await world.told(f"Allowed once: {asked.code}.")
+            result = await line.run(asked)
+            end = await line.closes(asked, "Allowed once")
+
+        assert isinstance(result, Finished)
+        assert 0 == result.exit_code
+        assert (tmp_path / "made").exists()
+        assert end.resolution is not None
+        assert end.resolution.by is not None
+        assert f"{line.here}:{world.account}" == end.resolution.by.ref
+
+    async def test_deny_runs_nothing(
+        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+    ) -> None:
+        """What is denied does not run, and the agent is told so."""
+        async with people_line(tmp_path, world, other, House()) as line:
+            asked = await line.ask()
+            await world.press(await line.shown(asked), _DENY)
+            await world.told(f"Denied: {asked.code}.")
+            result = await line.run(asked)
+            await line.closes(asked, "Denied")
+
+        assert isinstance(result, Denied)
+        assert DenialReason.APPROVER_DENIED is result.reason
+        assert not (tmp_path / "made").exists()
+
+    async def test_each_choice_stores_what_it_promised(
+        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+    ) -> None:
+        """Behind "Always allow…" each choice lets run, and later asks, exactly as it said."""
+        async with people_line(tmp_path, world, other, House()) as line:
+            for program, scope in _SCOPES.items():
+                asked = await line.ask(program)
+                await self._choose(line, await line.shown(asked), asked, scope)
+                result = await line.run(asked)
+                end = (await line.closes(asked, scope.shown)).resolution
+                assert isinstance(result, Finished), program
+                assert end is not None
+                assert (scope.reply, scope.terms) == (end.reply, end.terms)
+            assert {"uptime": "", "hostname": "", "nproc": "", "whoami": "?"} == await _asks(line)
+            assert {"hostname": "?", "whoami": "?"} == {
+                program: asks for program, asks in (await _asks(line, "other")).items() if asks
+            }
+            given = await line.gate.store.read(grants.active, DEFAULT_AGENT, SessionKey("main"))
+
+        assert {"/usr/bin/uptime", "/usr/bin/hostname"} == {
+            promise.pattern for grant in given for promise in grant.promise
+        }
+        stored = (tmp_path / "exec-approvals.json").read_text()
+        assert "/usr/bin/nproc" in stored
+        assert all(f"/usr/bin/{other}" not in stored for other in ("uptime", "hostname", "whoami"))
+
+    async def _choose(
+        self, line: PeopleLine, message: str, asked: Approval, scope: Scope
+    ) -> None:
+        if self.two_steps:
+            await line.world.press(message, _ALWAYS)
+            await line.world.told(f"{asked.code}: always allowing lets agent main run this")
+            await line.world.told(asked.evaluation.promise[0].pattern)
+            await line.world.press_choice(scope.label)
+        else:
+            await line.world.type(f"/approve {asked.code} {scope.typed}")
+        await line.world.told(f"{scope.told}: {asked.code}.")
+
+    async def test_each_text_form_counts(
+        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+    ) -> None:
+        """With the slash, without, after a mention, in either order, by a prefix, with a reason."""
+        mentioned = tuple(Form(one.format("approve {code} allow-once")) for one in self.mentions)
+        forms = _FORMS + mentioned
+        async with people_line(tmp_path, world, other, House()) as line:
+            every = await asyncio.gather(*(line.ask(f"touch made-{n}") for n in range(len(forms))))
+            for asked in every:
+                await line.shown(asked)
+            for asked, form in zip(every, forms, strict=True):
+                said = _worded(form, asked)
+                await (world.slash(said) if form.slash else world.type(said))
+                await _decides(line, asked, form)
+
+        made = {f"made-{n}" for n, form in enumerate(forms) if form.reply is _ONCE}
+        assert made == {path.name for path in tmp_path.glob("made-*")}
+
+    @pytest.mark.parametrize("form", _REPLIES, ids=lambda form: form.text)
+    async def test_a_bare_reply_to_the_prompt_counts(
+        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path, form: Form
+    ) -> None:
+        """A reply that is just yes, no or a reason answers the prompt that it replies to."""
+        async with people_line(tmp_path, world, other, House()) as line:
+            asked = await line.ask()
+            await world.reply(await line.shown(asked), form.text)
+            await _decides(line, asked, form)
+            await line.closes(asked, _TOLD[form.reply])
+
+        assert (tmp_path / "made").exists() is (form.reply is _ONCE)
+
+
+def _worded(form: Form, asked: Approval) -> str:
+    code = asked.code
+    return form.text.format(code=code, lower=code.lower(), prefix=asked.id[: len(code) + 3])
+
+
+async def _decides(line: PeopleLine, asked: Approval, form: Form) -> None:
+    """Wait until an answer is told, decided as meant, and done."""
+    await line.world.told(f"{_TOLD[form.reply]}: {asked.code}.")
+    result = await line.run(asked)
+    end = (await line.approval(asked.id)).resolution
+    assert end is not None, form
+    assert end.by is not None
+    assert (form.reply, form.note) == (end.reply, end.note), form
+    assert (line.here, line.world.account) == (end.by.channel, end.by.account)
+    assert isinstance(result, Denied if form.reply is _DENY else Finished)
+
+
+async def _asks(line: PeopleLine, session: str = "main") -> dict[str, str]:
+    """Return for each program whether it is asked about again: ``?``, or empty."""
+    asks = {}
+    for program in _SCOPES:
+        asked = await line.submit(program, session)
+        asks[program] = "" if isinstance(asked, Finished) else "?"
+    return asks

@@ -1,0 +1,151 @@
+from dataclasses import replace
+from posixpath import join, normpath
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.command import PinnedDirectory, PlannedCommand, Unreadable
+from core.model.decision import Decision, DenialReason, Reason
+from core.model.policy import ExecSecurity, Trust
+from core.policy.evaluate import denial_reason, evaluate
+from core.policy.templates import below
+from tests.core.policy.plans import LISTED, command, listed, pinned, plan_of, wrapped
+from tests.core.policy.ruled import provisions
+
+FULL = replace(LISTED, security=ExecSecurity.FULL)
+CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
+GRANTED = {
+    "tools": ["Exec"],
+    "files": {"read": ["/usr/bin", "/srv/app"], "write": ["/srv/app/out"]},
+}
+
+
+def problem(*commands: PlannedCommand, folder: str = "/srv/app", **changes: Any) -> str | None:
+    """Return what the capabilities refuse of commands in a folder; plans are otherwise allowed."""
+    held = provisions(capabilities={**GRANTED, **changes})
+    plan = replace(plan_of(*commands), cwd=PinnedDirectory(folder, 1, 1))
+    found = evaluate(plan, FULL, listed(), provisions=held)
+    if found.decision is Decision.ALLOW:
+        return None
+    assert (found.decision, found.reason) == (Decision.DENY, Reason.CAPABILITY)
+    assert denial_reason(found) is DenialReason.CAPABILITY_DENIED
+    return found.why
+
+
+def test_without_the_section_there_are_no_limits() -> None:
+    """An agent without capabilities is held to policy alone."""
+    held = provisions()
+    plan = plan_of(command("cat", "/etc/shadow"))
+    assert held.capabilities is None
+    assert evaluate(plan, FULL, listed(), provisions=held).decision is Decision.ALLOW
+
+
+def test_the_tool_must_be_granted() -> None:
+    """S3: no ``Exec`` in the tool grants, no command; case counts, and nothing is the default."""
+    assert problem(command("ls")) is None
+    for tools in ([], ["exec"], ["Bash"]):
+        assert "Exec is not granted" in str(problem(command("ls"), tools=tools))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["notes"],
+        ["-n", "TODO", "src/a.py"],
+        ["/srv/app/x"],
+        ["./a/b"],
+        ["https://example.org/etc/passwd"],
+        ["--file=src/x"],
+        ["@types/x"],
+        ["a..b"],
+        ["-"],
+        ["../app/x"],
+    ],
+)
+def test_paths_below_granted_folders_pass(words: list[str]) -> None:
+    """Relative words lie below the folder, addresses of other machines are no files."""
+    assert problem(command("cat", *words)) is None
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "/etc/passwd",
+        "//etc/passwd",
+        "../x",
+        "/srv/application",
+        "/srv/app/../other",
+        "a/../../x",
+        "--file=/etc/passwd",
+        "-f/etc/passwd",
+        "-f../../x",
+        "-Isrc-a/../../../x",
+        "of=/dev/sda",
+        "@/etc/passwd",
+        "host:/etc/passwd",
+        "file:///etc/passwd",
+        "FILE:///etc/passwd",
+        "a://../../../etc/passwd",
+        "a,/etc/passwd",
+        "~/x",
+        "~root/x",
+        "..",
+        "{a,/etc/b}",
+        "+/etc/x",
+    ],
+)
+def test_paths_that_lead_elsewhere_are_refused(word: str) -> None:
+    """Glued to options, after ``=``, ``:`` and ``@``, up through folders: each is seen."""
+    assert problem(command("cat", word)) is not None
+
+
+def test_program_and_folder_lie_below_granted_folders() -> None:
+    """S3: argv[0] and cwd must be readable; of a link both ends count."""
+    assert "program /opt/tool" in str(problem(command("/opt/tool")))
+    assert problem(command("ls", realpath="/opt/ls")) is not None
+    assert "working directory" in str(problem(command("ls"), folder="/home"))
+    moved = replace(command("ls"), cwd=PinnedDirectory("/home", 1, 1))
+    assert "working directory /home" in str(problem(moved))
+
+
+@pytest.mark.parametrize("argv", [("cp", "a", "b"), ("make",), ("zyzzyva", "x"), ("tee", "x")])
+def test_what_may_write_stays_below_folders_for_writing(argv: tuple[str, ...]) -> None:
+    """Writers, runners of others and unknown programs need a folder granted for writing."""
+    assert "granted for writing" in str(problem(command(*argv)))
+    assert problem(command(*argv), folder="/srv/app/out") is None
+    assert problem(command(*argv, "../x"), folder="/srv/app/out") is not None
+
+
+def test_what_a_wrapper_runs_is_held_to_the_grants() -> None:
+    """Looked through where that is certain, refused where it is not."""
+    assert problem(wrapped("env", "cat", "x")) is None
+    assert problem(wrapped("sh", "-c", "ls; cat /etc/passwd")) is not None
+    assert "cannot be held" in str(problem(wrapped("sudo", "ls")))
+    shelled = replace(plan_of(command("/bin/sh", "-c", "x")), unreadable=Unreadable("R4", "x"))
+    held = provisions(capabilities=GRANTED)
+    assert evaluate(shelled, FULL, listed(), provisions=held).reason is Reason.CAPABILITY
+
+
+def test_a_bound_link_counts_by_where_it_leads() -> None:
+    """What the planner looked up is judged by its real path too."""
+    script = pinned("/srv/app/x.awk", "/etc/x.awk")
+    reader = replace(command("cat", "x.awk"), operands=(script,))
+    assert "/etc/x.awk" in str(problem(reader))
+
+
+def test_grants_widen_nothing() -> None:
+    """What is granted is still asked about when it is not listed."""
+    held = provisions(capabilities=GRANTED)
+    found = evaluate(plan_of(command("cal")), LISTED, listed(), provisions=held)
+    assert (found.decision, found.reason) == (Decision.ASK, Reason.NOT_LISTED)
+
+
+@given(st.lists(st.sampled_from(["/", "..", ".", "a", "-", "=", "srv", "app", "/srv/app/", "etc"])))
+def test_no_spelling_of_a_path_leaves_the_folders(parts: list[str]) -> None:
+    """Whatever a plain reader would open outside every granted folder is refused."""
+    word = "".join(parts)
+    opened = f"/{normpath(join('/srv/app', word)).lstrip('/')}"
+    outside = not any(below(root, opened) for root in ("/srv/app", "/usr/bin"))
+    assert problem(command("cat", word)) is not None or not outside or word[:1] == "-"
