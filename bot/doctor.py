@@ -94,10 +94,11 @@ def _people(settings: Settings) -> Iterator[Finding]:
     where = ", ".join(channels) or "no channel, but for single agents"
     yield Finding(Verdict.OK, "approvers", f"may answer in {where}")
     routing = settings.approvals.exec
-    if routing.mode is not ForwardMode.SESSION and not routing.targets:
+    if routing.mode is not ForwardMode.SESSION and not (routing.targets or routing.ask):
         why = f"is {routing.mode} but approvals.exec.targets is empty; prompts go nowhere"
         yield Finding(Verdict.WARN, "approvals.exec.mode", why)
-    for entry in routing.targets:
+    ladder = (entry for step in routing.ask for entry in step.to)
+    for entry in (*routing.targets, *ladder):
         if not listed.anybody(entry.channel):
             why = f"has no approver; add channels.{entry.channel}.approvers"
             yield Finding(Verdict.WARN, f"target {entry.channel}", why)

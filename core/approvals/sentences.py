@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
+from core.model.decision import DenialReason
 from core.model.identity import Actor, AgentId
 
 _MINUTE_MS = 60_000
@@ -70,6 +71,8 @@ def ended(approval: Approval) -> str:
 def _ending(resolution: Resolution) -> str:
     at = clock_time(resolution.at_ms)
     match resolution.state:
+        case ApprovalState.EXPIRED if resolution.reason is DenialReason.UNDELIVERED:
+            return f"expired at {at}; it could not be delivered to anybody, so it did not run"
         case ApprovalState.EXPIRED:
             return f"expired at {at}; silence is denial, so it did not run"
         case ApprovalState.CANCELLED:

@@ -15,7 +15,8 @@ from core.model.decision import Evaluation, Promise
 from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, SessionKey
 from core.store import people
 from core.store.codec import dump, load, plain
-from core.store.tables import approvals, grants, questions
+from core.store.directory import grants
+from core.store.tables import approvals, questions
 
 _ASKED = (
     select(approvals.c.agent, approvals.c.session, questions.c.evaluation)

@@ -6,7 +6,7 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 from core.model.identity import SessionKey, Target
 from core.store.clock import now_ms
 from core.store.codec import dump, load
-from core.store.tables import session_settings
+from core.store.directory import session_settings
 
 _FRESH_MS = 86_400_000
 """A session that is heard of is noted once a day, so that retention knows it as alive."""

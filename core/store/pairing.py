@@ -17,7 +17,7 @@ from core.model.identity import Actor, PersonId
 from core.store import people
 from core.store.clock import now_ms
 from core.store.codec import plain
-from core.store.tables import accounts, pair_tries, pairings
+from core.store.directory import accounts, pair_tries, pairings
 
 CODE_LENGTH: Final = 8
 CODE_LIFE_MS: Final = 10 * 60_000

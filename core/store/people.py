@@ -15,7 +15,8 @@ from core.errors import BadRequest
 from core.model.identity import PERSON_NAME, Actor, PersonId, Requester
 from core.store.clock import now_ms
 from core.store.codec import dump
-from core.store.tables import accounts, pairings, people, questions
+from core.store.directory import accounts, pairings, people
+from core.store.tables import questions
 
 _linked = (
     select(accounts.c.person)

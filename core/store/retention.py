@@ -5,24 +5,20 @@ Grants that ended are forgotten as well; those that still hold stay, however old
 
 from sqlalchemy import Connection, Integer, Table, Text, bindparam, delete, exists, select
 
+from core.store.directory import grants, pairings, session_settings, threads, votes
 from core.store.tables import (
     IS_OPEN_ITEM,
     IS_OPEN_RUN,
     IS_STALE_PROMPT,
     approvals,
     decisions,
-    grants,
     inbound,
     outbox,
-    pairings,
     questions,
     requests,
     runs,
     session_events,
-    session_settings,
     sessions,
-    threads,
-    votes,
 )
 
 _BEFORE = bindparam("p_before", type_=decisions.c.at_ms.type)

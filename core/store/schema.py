@@ -9,7 +9,8 @@ from typing import Final
 from sqlalchemy import Connection, insert, inspect, select, text
 
 from core.errors import StoreError
-from core.store.tables import NOW_FUNCTION, NOW_ROW, SCHEMA_VERSION, metadata, schema_version
+from core.store.directory import ALL_TABLES
+from core.store.tables import NOW_FUNCTION, NOW_ROW, SCHEMA_VERSION, schema_version
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 
@@ -57,7 +58,7 @@ def upgrade(conn: Connection, revision: str = "head") -> None:
 
 
 def _create(conn: Connection) -> None:
-    metadata.create_all(conn)
+    ALL_TABLES.create_all(conn)
     conn.execute(text(NOW_ROW))
     if conn.dialect.name == "postgresql":
         conn.execute(text(NOW_FUNCTION))

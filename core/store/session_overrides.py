@@ -12,8 +12,8 @@ from core.model.identity import Actor, SessionKey
 from core.store.clock import now_ms
 from core.store.codec import dump, load, plain
 from core.store.context import context_of
+from core.store.directory import session_settings
 from core.store.notes import note
-from core.store.tables import session_settings
 
 CHANGED: Final = "session-settings"
 """The wake-up that says: what is set for some session has changed."""

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0001"
+SCHEMA_VERSION: Final = "0002"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -87,73 +87,6 @@ decisions = Table(
     Column("owed", Integer, nullable=False),  # 1: allow-always not yet in the approvals file
 )
 
-# One row a person and question: two accounts of one person are one vote.
-votes = Table(
-    "votes",
-    metadata,
-    Column("approval_id", Text, primary_key=True),
-    Column("person", Text, primary_key=True),
-    Column("channel", Text, nullable=False),
-    Column("account", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("reply", Text, nullable=False),
-    Column("terms", Text),
-    Column("at_ms", BigInteger, nullable=False),
-)
-
-people = Table(
-    "people",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("created_ms", BigInteger, nullable=False),
-    Column("revoked_ms", BigInteger),
-)
-
-accounts = Table(
-    "accounts",
-    metadata,
-    Column("channel", Text, primary_key=True),
-    Column("account", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("linked_ms", BigInteger, nullable=False),
-)
-
-pairings = Table(
-    "pairings",
-    metadata,
-    Column("code_hash", Text, primary_key=True),  # SHA-256: the code itself is shown once
-    Column("person", Text, nullable=False),
-    Column("expires_ms", BigInteger, nullable=False),
-)
-
-pair_tries = Table(
-    "pair_tries",
-    metadata,
-    Column("channel", Text, primary_key=True),
-    Column("account", Text, primary_key=True),
-    Column("tries", Integer, nullable=False),
-    Column("since_ms", BigInteger, nullable=False),
-)
-
-grants = Table(
-    "grants",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("approval_id", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("session", Text),  # null: every session of the agent
-    Column("promise", Text, nullable=False),  # JSON: what the prompt said would be stored
-    Column("channel", Text, nullable=False),
-    Column("account", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("created_ms", BigInteger, nullable=False),
-    Column("expires_ms", BigInteger),
-    Column("uses_left", BigInteger),
-    Column("used_ms", BigInteger),
-    Column("revoked_ms", BigInteger),
-)
-
 inbound = Table(
     "inbound",
     metadata,
@@ -201,26 +134,6 @@ sessions = Table(
     Column("session", Text, primary_key=True),
     Column("last_seq", BigInteger, nullable=False),
     Column("acked_seq", BigInteger, nullable=False),
-)
-
-# What a session remembers: the chat that it came from, and what /exec and /elevated set for it.
-session_settings = Table(
-    "session_settings",
-    metadata,
-    Column("session", Text, primary_key=True),
-    Column("origin", Text),
-    Column("overrides", Text),
-    Column("set_by", Text),
-    Column("at_ms", BigInteger, nullable=False),
-)
-
-threads = Table(
-    "threads",
-    metadata,
-    Column("session", Text, primary_key=True),
-    Column("place", Text, primary_key=True),  # the target without its thread
-    Column("thread", Text, nullable=False),  # the target that was opened for the session there
-    Column("at_ms", BigInteger, nullable=False),
 )
 
 session_events = Table(
@@ -303,8 +216,6 @@ _partial("decisions_owed", decisions.c.at_ms, "owed = 1")
 _partial("runs_open", runs.c.created_ms, "state IN ('queued', 'started')")
 _partial("outbox_due", outbox.c.due_ms, "state IN ('ready', 'sending')")
 _partial("outbox_stale", outbox.c.id, "state = 'stale'")
-_partial("grants_live", grants.c.created_ms, "revoked_ms IS NULL")
-Index("accounts_person", accounts.c.person)
 Index("approvals_created", approvals.c.created_ms)
 Index("decisions_at", decisions.c.at_ms)
 Index("runs_created", runs.c.created_ms)

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 from core.model.identity import SessionKey, Target
 from core.store.clock import now_ms
 from core.store.codec import dump, load
-from core.store.tables import threads
+from core.store.directory import threads
 
 _THREAD = select(threads.c.thread).where(
     threads.c.session == bindparam("p_session"), threads.c.place == bindparam("p_place")

@@ -13,8 +13,9 @@ from core.model.approval import ApprovalReply, GrantTerms, Vote
 from core.model.identity import Actor, ApprovalId, Intake, PersonId, Requester, Target
 from core.store import people
 from core.store.codec import dump, load, plain
+from core.store.directory import votes
 from core.store.queue import enqueue_notice
-from core.store.tables import IS_PENDING, IS_SHOWN_PROMPT, approvals, outbox, votes
+from core.store.tables import IS_PENDING, IS_SHOWN_PROMPT, approvals, outbox
 
 _VOTE = insert(votes)
 _CAST = _VOTE.on_conflict_do_update(

@@ -1,11 +1,14 @@
 """Start a real headless Chromium."""
 
 import asyncio
+import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -39,23 +42,26 @@ async def chromium() -> AsyncIterator[Tab]:
     """Run a browser with an empty profile, and yield its one tab."""
     # The browser still writes into its profile while it ends.
     with tempfile.TemporaryDirectory(prefix="chromium", ignore_cleanup_errors=True) as profile:
-        process = await asyncio.create_subprocess_exec(
-            _program(),
-            *_FLAGS,
-            f"--user-data-dir={profile}",
-            "about:blank",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        assert process.stderr is not None
+        log = Path(profile) / "log"
+        # Its many processes share its standard error: a pipe would stay open until the last ends.
+        with log.open("wb") as stderr:
+            process = await asyncio.create_subprocess_exec(
+                _program(),
+                *_FLAGS,
+                f"--user-data-dir={profile}",
+                "about:blank",
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=stderr,
+                start_new_session=True,
+            )
         try:
-            port = await _port(process.stderr)
-            async with Tab.attach(port) as tab:
+            async with Tab.attach(await _port(process, log)) as tab:
                 yield tab
         finally:
-            process.kill()
-            await process.communicate()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
 
 
 def _program() -> str:
@@ -68,11 +74,10 @@ def _program() -> str:
     return found
 
 
-async def _port(stderr: asyncio.StreamReader) -> int:
-    said = b""
+async def _port(process: asyncio.subprocess.Process, log: Path) -> int:
     async with asyncio.timeout(_SECONDS):
-        while line := await stderr.readline():
-            said += line
-            if found := _LISTENS.search(line):
-                return int(found[1])
-    return pytest.fail(f"Chromium ended at once: {said.decode(errors='replace')[-2000:]}")
+        while not (found := _LISTENS.search(log.read_bytes())):
+            if process.returncode is not None:
+                pytest.fail(f"Chromium ended at once: {log.read_text(errors='replace')[-2000:]}")
+            await asyncio.sleep(0.02)
+    return int(found[1])

@@ -2,11 +2,12 @@
 
 from alembic import context
 
-from core.store.tables import metadata, schema_version
+from core.store.directory import ALL_TABLES
+from core.store.tables import schema_version
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=ALL_TABLES,
     version_table=schema_version.name,
 )
 context.run_migrations()

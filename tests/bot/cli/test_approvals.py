@@ -154,6 +154,19 @@ def test_nothing_shown_can_mislead_a_terminal(home: Home) -> None:
         assert not set("\u202e\u200b\x1b") & set(home.sayso(*words).stdout)
 
 
+def test_an_entry_for_exact_arguments_is_added_by_argv(home: Home) -> None:
+    """All that follows ``--argv`` are arguments, options of the program included."""
+    words = ("allowlist", "add", "--agent", "main", "/usr/bin/git", "--argv", "status", "--short")
+    done = home.sayso(*words)
+    assert done.stdout == "/usr/bin/git status --short exactly may run for agent main\n"
+    (entry,) = home.json()["agents"]["main"]["allowlist"]
+    assert (entry["pattern"], entry["argv"]) == ("/usr/bin/git", ["status", "--short"])
+    assert home.sayso("allowlist", "list").stdout == "/usr/bin/git status --short exactly\n"
+    refused = home.sayso("allowlist", "add", "/usr/bin/git", "--argv", "<FOO>")
+    assert refused.returncode == 2
+    assert "unknown template" in refused.stderr
+
+
 @pytest.mark.parametrize(
     "words", [("get",), ("set",), ("allowlist", "add"), ("allowlist", "remove")]
 )

@@ -65,8 +65,8 @@ def test_batch_defaults_and_knobs(tmp_path: Path) -> None:
         {"id": 1, "command": "head -5"},
         {"id": 2, "command": "head -5", "safe_bins": None},
         {"id": 3, "command": "head -5", "safe_bins": ["wc"]},
-        {"id": 4, "command": "git status", "allowlist": ["/usr/bin/git"]},
-        {"id": 5, "command": "git status", "allowlist": ["/usr/bin/git"], "trust": "classical"},
+        {"id": 4, "command": "git push", "allowlist": ["/usr/bin/git"]},
+        {"id": 5, "command": "git push", "allowlist": ["/usr/bin/git"], "trust": "classical"},
         {"id": 6, "command": "cal", "security": "full"},
         {"id": 7, "command": "ls", "security": "deny"},
         {"id": 8, "command": "git status", "ask": "off"},
@@ -208,6 +208,40 @@ def test_json_holds_the_same_facts(tmp_path: Path) -> None:
     assert found["segments"][0]["argv"] == ["cat", "a b"]
     assert found["policy"]["security"]["value"] == "allowlist"
     assert found["why"].endswith(".")
+
+
+RULES = """{tools: {exec: {security: "allowlist", rules: [
+  {match: {argv: ["touch", "<PATH>"]}, decide: "allow"},
+  {match: {argv: ["touch", "secret"]}, decide: "deny", reason: "ask the owner"},
+  {match: {glob: "/opt/**"}, decide: "ask"},
+]}}}"""
+
+
+def test_each_rule_is_shown_and_the_winner_named(tmp_path: Path) -> None:
+    """All that were looked at, in order, with the strictest one marked."""
+    home = tmp_path / ".sayso"
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text(RULES)
+    text = explain(tmp_path, "--", "env", "touch", "secret", SAYSO_HOME=str(home)).stdout.decode()
+    assert text.startswith("DENY  A rule forbids this: ask the owner (tools.exec.rules[1])")
+    assert "rules looked at for 'env'  'touch'  'secret':" in text
+    lines = text.partition("rules looked at for 'touch'")[2].splitlines()[1:4]
+    assert [line.split() for line in lines] == [
+        ["allow", "tools.exec.rules[0]"],
+        ["=>", "deny", "ask", "the", "owner", "(tools.exec.rules[1])"],
+        ["no", "match", "tools.exec.rules[2]"],
+    ]
+    done = explain(tmp_path, "--json", "--", "touch", "secret", SAYSO_HOME=str(home))
+    (looked,) = json.loads(done.stdout)["rules"]
+    assert [one["winner"] for one in looked["rules"]] == [False, True, False]
+    assert [one["decision"] for one in looked["rules"]] == ["allow", "deny", None]
+
+
+def test_the_exact_arguments_are_proposed_for_a_carrier(tmp_path: Path) -> None:
+    """The command to copy lets exactly this pass."""
+    done = explain(tmp_path, "--", "touch", "a b", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    text = done.stdout.decode()
+    assert "allowlist add --agent main '/usr/bin/touch' --argv 'a b'" in text
 
 
 def test_misleading_characters_are_shown_as_escapes(tmp_path: Path) -> None:

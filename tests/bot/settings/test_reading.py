@@ -126,7 +126,8 @@ def test_every_mistake_is_told_in_one_line_of_its_own(home: Path) -> None:
         "config.json5:4: ask: unknown key; did you mean `tools.exec.ask`?",
         (
             "config.json5:5: approvals.exec.wibble: unknown key; known here: enabled, mode,"
-            " agentFilter, sessionFilter, targets, timeout, remind"
+            " agentFilter, sessionFilter, targets, approvers, quorum, timeout, remind, ask, tiers,"
+            " quietHours, zone, threads"
         ),
         "config.json5:5: approvals.exec.remind: must be true or false, not text",
         "config.json5:6: approvals.exec.targets[0].to: is required; add it",
@@ -262,3 +263,39 @@ def test_two_threads_read_their_own_settings(tmp_path: Path) -> None:
         thread.join()
 
     assert results == {"off": {"off"}, "always": {"always"}}
+
+
+def test_a_rule_whose_example_does_not_behave_is_a_mistake_of_the_file(home: Path) -> None:
+    """`config check` and every start name the example by its line and key."""
+    lines = told(
+        home,
+        """{tools: {exec: {rules: [
+  {match: {argv: ["rm", "<PATH>"]}, decide: "allow",
+   examples: {match: [["rm", "a"]],
+     miss: [["rm", "b"]]}},
+]}}}""",
+    )
+    assert lines == [
+        "config.json5:4: tools.exec.rules[0].examples.miss[0]: the example ['rm', 'b'] is matched"
+        " by its rule; mend one of both"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ('{match: {}, decide: "deny"}', "needs exactly one of argv, glob and effect"),
+        ('{match: {argv: ["a"], glob: "/a"}, decide: "deny"}', "needs exactly one"),
+        ('{match: {argv: []}, decide: "deny"}', "name the program"),
+        ('{match: {argv: ["a"]}}', "is required"),
+        ('{match: {argv: ["a"]}, decide: "no"}', "must be one of allow, ask, deny"),
+        ('{match: {argv: ["a", "<X>"]}, decide: "ask"}', "unknown template"),
+        ('{match: {effect: "reads"}, decide: "ask"}', "must be one of writes, network, runs"),
+        ('{match: {argv: ["a"]}, decide: "ask", examples: {miss: [[]]}}', "empty vector"),
+    ],
+)
+def test_an_ill_written_rule_is_told(home: Path, rule: str, words: str) -> None:
+    """Each mistake in a rule has its line and says what to do."""
+    (line,) = told(home, "{tools: {exec: {rules: [" + rule + "]}}}")
+    assert line.startswith("config.json5:1: tools.exec.rules[0]")
+    assert words in line

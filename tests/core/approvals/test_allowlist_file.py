@@ -405,3 +405,50 @@ def test_replacing_makes_a_first_or_lost_file(path: Path) -> None:
     path.unlink()
     file.replace(json.dumps(agent(security="deny")))
     assert file.layer(MAIN).security is ExecSecurity.DENY
+
+
+def test_an_entry_with_arguments_is_kept_read_and_written(path: Path) -> None:
+    """DESIGN §6: beside its path such an entry has its exact arguments, and is another entry."""
+    file = ApprovalsFile(path)
+    vectors = (("status", "--short"), (), ("log", "-n", "<INT>"), None)
+    added = [file.add("main", "/usr/bin/git", argv) for argv in vectors]
+    assert [file.add("main", "/usr/bin/git", argv) for argv in vectors] == added
+    assert tuple(ApprovalsFile(path).entries(MAIN)) == tuple(added)
+    assert [one.argv for one in added] == list(vectors)
+    stored = json.loads(path.read_text())["agents"]["main"]["allowlist"]
+    assert stored[0]["argv"] == ["status", "--short"]
+    assert "argv" not in stored[3]
+    assert [one.words for one in added] == [
+        "/usr/bin/git status --short exactly",
+        "/usr/bin/git without arguments",
+        "/usr/bin/git log -n '<INT>' exactly",
+        "/usr/bin/git",
+    ]
+
+
+@pytest.mark.parametrize("argv", ["status", [5], {"0": "x"}, [["x"]]])
+def test_arguments_of_another_type_stop_the_file(path: Path, argv: object) -> None:
+    """What an entry is limited to must not be guessed."""
+    entry = {"pattern": "/usr/bin/git", "argv": argv}
+    with pytest.raises(ApprovalsFileError, match="argv"):
+        write(path, agent(allowlist=[entry])).read()
+
+
+def test_an_entry_with_an_unknown_template_covers_nothing(path: Path) -> None:
+    """By hand it is reported and ignored, by command it is refused."""
+    file = write(path, agent(allowlist=[{"pattern": "/usr/bin/git", "argv": ["<FOO>"]}]))
+    assert file.entries(MAIN) == ()
+    (line,) = file.lint()
+    assert "<FOO>" in line
+    with pytest.raises(BadRequest, match="<FOO>"):
+        file.add("main", "/usr/bin/git", ("<FOO>",))
+
+
+def test_migration_keeps_entries_that_differ_in_their_arguments(path: Path) -> None:
+    """agents.default folds into agents.main without taking one entry for another."""
+    entries = {
+        "default": {"allowlist": [{"pattern": "/usr/bin/git"}]},
+        "main": {"allowlist": [{"pattern": "/usr/bin/git", "argv": ["status"]}]},
+    }
+    found = write(path, {"version": 1, "agents": entries}).entries(MAIN)
+    assert [one.argv for one in found] == [("status",), None]

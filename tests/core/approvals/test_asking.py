@@ -1,6 +1,7 @@
 """Whom a question is put to, and what becomes of it where nobody can be asked."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -11,12 +12,14 @@ from core.approvals.approvers import Approvers
 from core.approvals.asking import Asking, Timing
 from core.approvals.forwarding import Forwarding, Step
 from core.approvals.quiet import QuietHours
+from core.approvals.tiers import TierTerms, tiers_of
 from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecRequest
-from core.model.decision import DenialReason
+from core.model.decision import DenialReason, Tier
 from core.model.identity import AgentId, Target
 from core.model.policy import AskFallback, ExecPolicy
 from core.settings import ForwardMode
+from core.settings.approvals import TiersSection
 from core.store import Store, open_store, origins, outbox
 from tests.core.store.making import ASKER, SESSION, evaluation, plan
 
@@ -129,3 +132,25 @@ async def test_the_agents_quorum_is_kept_with_the_question(store: Store) -> None
     rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,))
     people = Approvers({"telegram": frozenset({"42", "43"})}, quorum=2)
     assert (await _open(_asking(store, rules, people))).quorum == 2
+
+
+async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> None:
+    """A critical question has its own quorum and deadline; a routine one those of all."""
+    section = TiersSection.model_validate({"critical": {"quorum": 2, "timeout": 30}})
+    rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,))
+    asking = replace(_asking(store, rules), tiers=tiers_of(section))
+    request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x")
+    for tier, quorum, answer_ms in (
+        (Tier.CRITICAL, 2, 30_000),
+        (Tier.ELEVATED, 1, 600_000),
+        (Tier.ROUTINE, 1, 600_000),
+    ):
+        routine = evaluation()
+        heavy = replace(routine, segments=(replace(routine.segments[0], tier=tier),))
+        asked = await asking.open(request, plan(), heavy, ExecPolicy())
+        assert (asked.quorum, asked.deadline_ms - asked.created_ms) == (quorum, answer_ms), tier
+
+
+def test_a_tier_never_needs_fewer_people_than_others_do() -> None:
+    """Where the agent or all need more, the tier does not lower it."""
+    assert [TierTerms(2).needed(3), TierTerms(2).needed(1), TierTerms().needed(3)] == [3, 2, 3]

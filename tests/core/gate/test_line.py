@@ -14,8 +14,10 @@ from core.model.decision import DenialReason
 from core.model.identity import SessionKey
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Denied, ExecResult, Finished, Pending, Running
+from core.policy.provisions import compiled
 from core.store import events, outbox
 from tests.core.gate.line import gate_at, layer, list_patterns, request, says
+from tests.core.policy.ruled import rule, settings
 
 
 async def run_what_was_allowed(gate: Gate) -> list[ExecResult | None]:
@@ -102,6 +104,36 @@ async def test_allow_always_stores_what_it_promised(tmp_path: Path) -> None:
 
     assert isinstance(again, Finished)
     assert isinstance(other, Pending)
+
+
+async def test_allow_always_of_a_carrier_covers_exactly_what_was_shown(tmp_path: Path) -> None:
+    """The same arguments run unasked from then on; others of the same program ask (DESIGN §6)."""
+    async with gate_at(tmp_path) as gate:
+        asked = await gate.submit(request("touch made", cwd=tmp_path))
+        assert isinstance(asked, Pending)
+        await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ALWAYS))
+        await run_what_was_allowed(gate)
+
+        again = await gate.submit(request("touch made", cwd=tmp_path))
+        other = await gate.submit(request("touch other", cwd=tmp_path))
+
+    assert isinstance(again, Finished)
+    assert isinstance(other, Pending)
+    assert not (tmp_path / "other").exists()
+
+
+async def test_a_rule_denies_with_its_reason_before_anything_runs(tmp_path: Path) -> None:
+    """The agent gets the word and the reason; neither allowlist nor approvals file lifts it."""
+    list_patterns(tmp_path, "/usr/bin/*")
+    forbidden = {**rule("deny", glob="/usr/bin/touch"), "reason": "write through the editor"}
+    async with gate_at(tmp_path) as gate:
+        gate.rulebook.compiled = compiled(settings(forbidden), str(tmp_path))
+        denied = await gate.submit(request("touch made", cwd=tmp_path))
+
+    assert isinstance(denied, Denied)
+    assert denied.reason is DenialReason.RULE_DENIED
+    assert "write through the editor" in denied.why
+    assert not (tmp_path / "made").exists()
 
 
 async def test_shell_is_never_remembered(tmp_path: Path) -> None:

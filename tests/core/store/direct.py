@@ -60,7 +60,7 @@ class DirectSqlite:
     def __init__(self, code: StoreCode, folder: Path) -> None:
         self._code, path = code, folder / "state.db"
         self._clock = _Clock(code)
-        self._tables = code.module("tables").metadata.sorted_tables
+        self._tables = code.module("directory").ALL_TABLES.sorted_tables
         self._writing = code.module("sqlite_writer")
         ballast = code.module("ballast").Ballast(path)
         self._writer = self._writing.Writer(path, self._clock, "boot-0", ballast)

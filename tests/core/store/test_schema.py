@@ -11,8 +11,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from core.errors import StoreError
 from core.store import open_store, runs
+from core.store.directory import ALL_TABLES
 from core.store.schema import prepare, upgrade
-from core.store.tables import SCHEMA_VERSION, metadata
+from core.store.tables import SCHEMA_VERSION
 from tests.core.store.making import run_draft
 from tests.postgres import PostgresServer
 
@@ -58,7 +59,7 @@ def test_migrated_and_created_sqlite_are_alike(tmp_path: Path) -> None:
             assert conn.execute(text("SELECT high_ms FROM clock")).scalar() == 0
         engine.dispose()
     assert shapes[0] == shapes[1]
-    assert set(shapes[0]) == set(metadata.tables) - {"schema_version"}
+    assert set(shapes[0]) == set(ALL_TABLES.tables) - {"schema_version"}
 
 
 async def test_migrated_and_created_postgres_are_alike(postgres_server: PostgresServer) -> None:

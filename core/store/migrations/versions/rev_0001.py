@@ -20,7 +20,6 @@ $$
 def upgrade() -> None:
     """Create all tables and indexes, and PostgreSQL's clock."""
     _questions()
-    _directory()
     _messages()
     _machines()
     _surroundings()
@@ -74,63 +73,6 @@ def _questions() -> None:
         sa.Column("note", sa.Text, nullable=False),
         sa.Column("at_ms", sa.BigInteger, nullable=False),
         sa.Column("owed", sa.Integer, nullable=False),
-    )
-
-
-def _directory() -> None:
-    op.create_table(
-        "votes",
-        sa.Column("approval_id", sa.Text, primary_key=True),
-        sa.Column("person", sa.Text, primary_key=True),
-        sa.Column("channel", sa.Text, nullable=False),
-        sa.Column("account", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("reply", sa.Text, nullable=False),
-        sa.Column("terms", sa.Text),
-        sa.Column("at_ms", sa.BigInteger, nullable=False),
-    )
-    op.create_table(
-        "people",
-        sa.Column("id", sa.Text, primary_key=True),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("revoked_ms", sa.BigInteger),
-    )
-    op.create_table(
-        "accounts",
-        sa.Column("channel", sa.Text, primary_key=True),
-        sa.Column("account", sa.Text, primary_key=True),
-        sa.Column("person", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("linked_ms", sa.BigInteger, nullable=False),
-    )
-    op.create_table(
-        "pairings",
-        sa.Column("code_hash", sa.Text, primary_key=True),
-        sa.Column("person", sa.Text, nullable=False),
-        sa.Column("expires_ms", sa.BigInteger, nullable=False),
-    )
-    op.create_table(
-        "pair_tries",
-        sa.Column("channel", sa.Text, primary_key=True),
-        sa.Column("account", sa.Text, primary_key=True),
-        sa.Column("tries", sa.Integer, nullable=False),
-        sa.Column("since_ms", sa.BigInteger, nullable=False),
-    )
-    op.create_table(
-        "grants",
-        sa.Column("id", sa.Text, primary_key=True),
-        sa.Column("approval_id", sa.Text, nullable=False),
-        sa.Column("agent", sa.Text, nullable=False),
-        sa.Column("session", sa.Text),
-        sa.Column("promise", sa.Text, nullable=False),
-        sa.Column("channel", sa.Text, nullable=False),
-        sa.Column("account", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("expires_ms", sa.BigInteger),
-        sa.Column("uses_left", sa.BigInteger),
-        sa.Column("used_ms", sa.BigInteger),
-        sa.Column("revoked_ms", sa.BigInteger),
     )
 
 
@@ -200,21 +142,6 @@ def _machines() -> None:
         sa.Column("acked_seq", sa.BigInteger, nullable=False),
     )
     op.create_table(
-        "session_settings",
-        sa.Column("session", sa.Text, primary_key=True),
-        sa.Column("origin", sa.Text),
-        sa.Column("overrides", sa.Text),
-        sa.Column("set_by", sa.Text),
-        sa.Column("at_ms", sa.BigInteger, nullable=False),
-    )
-    op.create_table(
-        "threads",
-        sa.Column("session", sa.Text, primary_key=True),
-        sa.Column("place", sa.Text, primary_key=True),
-        sa.Column("thread", sa.Text, nullable=False),
-        sa.Column("at_ms", sa.BigInteger, nullable=False),
-    )
-    op.create_table(
         "session_events",
         sa.Column("session", sa.Text, primary_key=True),
         sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -257,8 +184,6 @@ def _indexes() -> None:
     _partial("approvals_alike", "approvals", "digest", "state = 'pending'")
     behind = "behind IS NOT NULL"
     _partial("approvals_behind", "approvals", "behind", behind)
-    _partial("grants_live", "grants", "created_ms", "revoked_ms IS NULL")
-    op.create_index("accounts_person", "accounts", ["person"])
     _partial("decisions_owed", "decisions", "at_ms", "owed = 1")
     _partial("runs_open", "runs", "created_ms", "state IN ('queued', 'started')")
     _partial("outbox_due", "outbox", "due_ms", "state IN ('ready', 'sending')")

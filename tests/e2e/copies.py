@@ -1,0 +1,110 @@
+"""Read the copies of prompts off three platforms, and judge whether each tells the truth."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.model.approval import ApprovalState
+from tests.emulators.slack_rules import buttons, seen
+
+Json = dict[str, Any]
+
+_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}$")
+_ENDINGS = {
+    ApprovalState.ALLOWED: "Allowed once by",
+    ApprovalState.DENIED: "Denied by",
+    ApprovalState.EXPIRED: "Expired at",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One message of the bot: where and which it is, what it says, what its buttons send."""
+
+    place: str
+    id: str
+    text: str
+    buttons: tuple[str, ...]
+
+    def offers(self, approval: str) -> bool:
+        """Say whether the message has buttons of this approval."""
+        return any(button.endswith(approval) for button in self.buttons)
+
+    @property
+    def open(self) -> frozenset[str]:
+        """Return the approvals whose buttons the message has."""
+        found = (_ID.search(button) for button in self.buttons)
+        return frozenset(one[0] for one in found if one)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: its id and code, where it was asked, and the word that its command writes."""
+
+    id: str
+    code: str
+    place: str
+    key: str = ""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a judge found: prompts never shown, copies that tell no truth, messages too many."""
+
+    lost: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    duplicates: set[str] = field(default_factory=set)
+
+    @property
+    def clean(self) -> bool:
+        """Say whether nothing is lost, wrong or there twice."""
+        return not (self.lost or self.wrong or self.duplicates)
+
+
+def from_slack(place: str, message: Json) -> Copy:
+    """Read a message of Slack."""
+    blocks = message["blocks"]
+    sent = tuple(button["action_id"] for button in buttons(blocks))
+    return Copy(place, message["ts"], seen(blocks), sent)
+
+
+def from_telegram(place: str, message: Json) -> Copy:
+    """Read a message of Telegram."""
+    rows = (message.get("reply_markup") or {}).get("inline_keyboard", [])
+    sent = tuple(button["callback_data"] for row in rows for button in row)
+    return Copy(place, str(message["message_id"]), message["text"], sent)
+
+
+def from_discord(place: str, message: Json) -> Copy:
+    """Read a message of Discord."""
+    rows = message["components"]
+    sent = tuple(button["custom_id"] for row in rows for button in row["components"])
+    return Copy(place, message["id"], message["content"], sent)
+
+
+def judge(
+    asked: Iterable[Asked], truth: dict[str, ApprovalState], copies: Iterable[Copy]
+) -> Findings:
+    """Compare every copy with how its question ended; each was asked in one place."""
+    questions, shown = list(asked), list(copies)
+    codes = re.compile("|".join(one.code for one in questions))
+    found = Findings()
+    for one in questions:
+        mine = [copy for copy in shown if copy.place == one.place and one.code in copy.text]
+        if not mine:
+            found.lost.append(one.code)
+        found.duplicates |= {f"{copy.place}/{copy.id}" for copy in mine[1:]}
+        for copy in mine:
+            told = _told(copy.text, one.code, codes)
+            if copy.offers(one.id) or [truth[one.id]] != told:
+                found.wrong.append(f"{one.code} is {truth[one.id]}; {copy.place} tells {told}")
+    return found
+
+
+def _told(text: str, code: str, codes: re.Pattern[str]) -> list[ApprovalState]:
+    """Return the endings that a message tells of one of its questions."""
+    own = text[text.index(code) + len(code) :]
+    following = codes.search(own)
+    part = own[: following.start()] if following else own
+    return [state for state, words in _ENDINGS.items() if words in part]

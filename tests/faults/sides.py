@@ -1,0 +1,245 @@
+"""Offer the three platforms alike: places to ask in, copies to read, buttons, broken lines."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from bot.app import Gateway, gateway
+from bot.settings import load
+from core.model.identity import Target
+from tests.channels.discord import world as discord
+from tests.channels.slack import world as slack
+from tests.channels.telegram import world as telegram
+from tests.e2e.copies import Copy, from_discord, from_slack, from_telegram
+from tests.emulators.discord import DiscordServer
+from tests.emulators.discord_objects import GUILD
+from tests.emulators.faults import Fault, FaultKind, FaultQueue
+from tests.emulators.slack import SlackServer
+from tests.emulators.slack_state import Place
+from tests.emulators.telegram import TelegramServer
+
+_CHANNELS = 720_000_000_000_000_000
+_POSTS = {"slack": "chat.postMessage", "telegram": "sendMessage", "discord": "createMessage"}
+_EDITS = {"slack": "chat.update", "telegram": "editMessageText", "discord": "editMessage"}
+_POLLS = {"slack": "link", "telegram": "getUpdates", "discord": "getGateway"}
+
+
+class Side(Protocol):
+    """One platform, as these tests need it."""
+
+    name: str
+
+    @property
+    def faults(self) -> FaultQueue:
+        """Return what will go wrong."""
+
+    def section(self) -> dict[str, Any]:
+        """Return the settings of its channel."""
+
+    def place(self, number: int) -> Target:
+        """Return a conversation of its own, which has a platform's rate for itself."""
+
+    def copies(self, place: Target) -> list[Copy]:
+        """Return the bot's messages there, oldest first."""
+
+    async def press(self, copy: Copy, button: str) -> bool:
+        """Press a button as Ana; ``False``: she saw that it failed."""
+
+    async def cut(self) -> None:
+        """Cut the connection that answers come in by."""
+
+    async def until_sent(self, number: int) -> None:
+        """Wait until so many messages were accepted, over all places."""
+
+    def forget_dedupe(self) -> None:
+        """Take away what keeps a message that is sent again from being a second one."""
+
+
+@dataclass(slots=True)
+class SlackSide:
+    """Slack."""
+
+    server: SlackServer = field(default_factory=SlackServer)
+    name: str = "slack"
+
+    @property
+    def faults(self) -> FaultQueue:
+        """Return what will go wrong."""
+        return self.server.faults
+
+    def section(self) -> dict[str, Any]:
+        """Return the settings of its channel."""
+        state = self.server.state
+        tokens = {"botToken": state.bot_token, "appToken": state.app_token}
+        more = {"approvers": [slack.ANA], "pingInterval": 0.2}
+        return tokens | {"apiBaseUrl": self.server.url} | more
+
+    def place(self, number: int) -> Target:
+        """Return a channel of its own."""
+        name = f"C0{number:07d}"
+        members = {slack.ANA, self.server.state.bot_user}
+        self.server.state.places.setdefault(name, Place(name, members))
+        return Target("slack", name)
+
+    def copies(self, place: Target) -> list[Copy]:
+        """Return the bot's messages there, oldest first."""
+        messages = self.server.state.place(place.to).messages.values()
+        return [from_slack(place.to, one) for one in messages]
+
+    async def press(self, copy: Copy, button: str) -> bool:
+        """Press a button as Ana."""
+        pressed = await self.server.people.press(copy.place, copy.id, slack.ANA, button)
+        return not pressed.failed
+
+    async def cut(self) -> None:
+        """Abort the sockets."""
+        await self.server.delivery.hang_up("abort")
+
+    async def until_sent(self, number: int) -> None:
+        """Wait until so many messages were accepted."""
+        places = self.server.state.places
+        await self.server.until(lambda: sum(len(p.messages) for p in places.values()) >= number)
+
+    def forget_dedupe(self) -> None:
+        """Take the scope away by which sent messages are searched."""
+        self.server.state.scopes.discard("channels:history")
+
+
+@dataclass(slots=True)
+class TelegramSide:
+    """Telegram."""
+
+    server: TelegramServer = field(default_factory=TelegramServer)
+    name: str = "telegram"
+
+    @property
+    def faults(self) -> FaultQueue:
+        """Return what will go wrong."""
+        return self.server.faults
+
+    def section(self) -> dict[str, Any]:
+        """Return the settings of its channel."""
+        more = {"approvers": [telegram.ANA], "pollTimeout": 2}
+        return {"token": self.server.state.token, "apiBaseUrl": self.server.url} | more
+
+    def place(self, number: int) -> Target:
+        """Return a private chat of its own."""
+        return Target("telegram", str(1000 + number))
+
+    def copies(self, place: Target) -> list[Copy]:
+        """Return the bot's messages there, oldest first."""
+        return [from_telegram(place.to, one) for one in self.server.messages(int(place.to))]
+
+    async def press(self, copy: Copy, button: str) -> bool:
+        """Press a button as Ana; Telegram keeps it."""
+        await self.server.press(int(copy.place), int(copy.id), telegram.ANA, button)
+        return True
+
+    async def cut(self) -> None:
+        """Break the next polls off."""
+        self.faults.add(Fault(FaultKind.DROP, "getUpdates"), 2)
+
+    async def until_sent(self, number: int) -> None:
+        """Wait until so many messages were accepted."""
+        chats = self.server.state.chats
+        await self.server.until(lambda: sum(len(chat) for chat in chats.values()) >= number)
+
+    def forget_dedupe(self) -> None:
+        """Have nothing to take away: Telegram offers nothing."""
+
+
+@dataclass(slots=True)
+class DiscordSide:
+    """Discord."""
+
+    server: DiscordServer = field(default_factory=DiscordServer)
+    name: str = "discord"
+
+    @property
+    def faults(self) -> FaultQueue:
+        """Return what will go wrong."""
+        return self.server.faults
+
+    def section(self) -> dict[str, Any]:
+        """Return the settings of its channel."""
+        more = {"approvers": [str(discord.ANA)]}
+        return {"token": self.server.state.token, "apiBaseUrl": self.server.url} | more
+
+    def place(self, number: int) -> Target:
+        """Return a channel of its own."""
+        known = self.server.state.guilds[GUILD]
+        if _CHANNELS + number not in known:
+            known.append(_CHANNELS + number)
+        return Target("discord", str(_CHANNELS + number))
+
+    def copies(self, place: Target) -> list[Copy]:
+        """Return the bot's messages there, oldest first."""
+        return [from_discord(place.to, one) for one in self.server.messages(int(place.to))]
+
+    async def press(self, copy: Copy, button: str) -> bool:
+        """Press a button as Ana; Discord replays it to whoever resumes."""
+        await self.server.press(int(copy.place), int(copy.id), discord.ANA, button)
+        return True
+
+    async def cut(self) -> None:
+        """Abort the gateway's sockets."""
+        await self.server.gateway.abort()
+
+    async def until_sent(self, number: int) -> None:
+        """Wait until so many messages were accepted."""
+        places = self.server.state.channels
+        await self.server.until(lambda: sum(len(place) for place in places.values()) >= number)
+
+    def forget_dedupe(self) -> None:
+        """Let nonces be forgotten at once, and hide the channels' history."""
+        self.server.state.nonce_seconds = 0.0
+        self.server.state.unreadable.update(self.server.state.guilds[GUILD])
+
+
+SIDES: dict[str, type[SlackSide | TelegramSide | DiscordSide]] = {
+    "slack": SlackSide,
+    "telegram": TelegramSide,
+    "discord": DiscordSide,
+}
+
+
+def on_posts(side: Side, kind: FaultKind, times: int = 1, **more: int) -> None:
+    """Let posts go wrong."""
+    side.faults.add(Fault(kind, _POSTS[side.name], **more), times)  # type: ignore[arg-type]
+
+
+def on_edits(side: Side, kind: FaultKind, times: int = 1, **more: int) -> None:
+    """Let edits go wrong."""
+    side.faults.add(Fault(kind, _EDITS[side.name], **more), times)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def serving(*names: str) -> AsyncIterator[list[Side]]:
+    """Run the servers of some platforms."""
+    async with AsyncExitStack() as stack:
+        sides = [SIDES[name]() for name in names]
+        for side in sides:
+            await stack.enter_async_context(side.server)
+        yield list(sides)
+
+
+def configure(home: Path, sides: list[Side]) -> None:
+    """Write a configuration that asks in the chat that a request came from."""
+    config = {
+        "tools": {"exec": {"host": "gateway", "security": "allowlist"}},
+        "approvals": {"exec": {"mode": "session", "timeout": 600}},
+        "channels": {side.name: side.section() for side in sides},
+    }
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.json5").write_text(json.dumps(config))
+    (home / "config.json5").chmod(0o600)
+
+
+@asynccontextmanager
+async def asking(home: Path) -> AsyncIterator[Gateway]:
+    """Run a gateway; the end of the block breaks off what is on its way, as a crash does."""
+    async with gateway(load(home, environ={})) as running:
+        yield running
