@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from bot.client import Client
+from bot.provisions import provisions_of
 from bot.settings import Settings, load
 from bot.surfaces import approvers
 from core.approvals.allowlist_file import ApprovalsFile
@@ -50,6 +51,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _policy,
         _people,
         _approvals,
+        _skills,
         _gateway,
     )
     for check in checks:
@@ -124,6 +126,11 @@ def _approvals(settings: Settings) -> Iterator[Finding]:
     yield Finding(Verdict.OK, "exec-approvals.json", "is readable")
     for line in file.lint():
         yield Finding(Verdict.WARN, "exec-approvals.json", line)
+
+
+def _skills(settings: Settings) -> Iterator[Finding]:
+    for line in provisions_of(settings).skills.lint:
+        yield Finding(Verdict.WARN, "skills", line)
 
 
 def _gateway(settings: Settings) -> Iterator[Finding]:

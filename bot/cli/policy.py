@@ -1,10 +1,11 @@
-"""Offer `sayso policy explain`: what would happen to this command, and why."""
+"""Offer `sayso policy`: explain it, test it, try it on the past, and bring rules over."""
 
 import argparse
 import json
 import os
 import sys
 
+from bot.cli import policy_checks, policy_past
 from bot.cli.layout import Formatter
 
 _EXAMPLES = """\
@@ -17,7 +18,7 @@ examples:
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the commands to the parser."""
-    group = commands.add_parser("policy", help="explain what the policy decides")
+    group = commands.add_parser("policy", help="explain, test and try what the policy decides")
     inner = group.add_subparsers(dest="policy_command", metavar="COMMAND", required=True)
     parser = inner.add_parser(
         "explain",
@@ -34,6 +35,8 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("--cwd", metavar="D", help="where it would run (default: here)")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=explain)
+    policy_checks.register(inner)
+    policy_past.register(inner)
 
 
 def explain(args: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ def _looks(command: PlannedCommand, folder: str, rules: Rules) -> Iterator[Looks
     looked = rules.looked_at(command.argv, file, at)
     yield Looks(command.argv, looked, rules.ruling(command.argv, file, at, whole=not command.inner))
     for one in command.inner:
-        yield from _looks(one, folder, rules)
+        yield from _looks(one, at.cwd, rules)
 
 
 def to_json(looks: tuple[Looks, ...]) -> list[dict[str, object]]:

@@ -1,6 +1,5 @@
 """Judge commands under a configuration as the gateway that reads it would; run nothing."""
 
-import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -138,6 +137,13 @@ def present_judge(environ: Mapping[str, str]) -> Judge:
     return Judge(present_settings(environ), home_folder(None, environ) / APPROVALS_NAME)
 
 
-def here() -> str:
-    """Return the caller's folder as text."""
-    return os.getcwd()  # noqa: PTH109 - a request's folder is text
+def proposed_judge(config: Path, approvals: Path | None, environ: Mapping[str, str]) -> Judge:
+    """Return the judge of another configuration, by default with the present approvals file.
+
+    Raises:
+        SaysoError: a file cannot be read or used.
+    """
+    if approvals is not None and not approvals.is_file():
+        raise BadRequest(f"{approvals} is no file. Name an approvals file.")
+    present = home_folder(None, environ) / APPROVALS_NAME
+    return Judge(settings_from(config, environ), approvals or present)

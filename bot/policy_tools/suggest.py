@@ -62,9 +62,14 @@ def suggestible(entry: Promise) -> bool:
     names = names_of(entry.pattern)
     if wrapper_kind(names, 0) or wrapper_kind(names, 1):
         return False
-    if any(option in _CODE and name != "git" for name, option in inline_options(names)):
+    if is_interpreter(names):
         return False
     return entry.argv is not None or not is_carrier(entry.pattern)
+
+
+def is_interpreter(names: frozenset[str]) -> bool:
+    """Tell whether a program of these names takes programs as its arguments or input."""
+    return any(option in _CODE and name != "make" for name, option in inline_options(names))
 
 
 def _frequent(prompts: Iterable[PastCommand], least: int) -> tuple[Suggestion, ...]:

@@ -113,7 +113,7 @@ class Asking:
             evaluation=evaluation,
             requester=request.requester,
             origin=origin,
-            timeout_ms=terms.timeout_ms or ladder.timeout_ms,
+            timeout_ms=ladder.timeout_ms,
             reminders=ladder.reminders,
             request_key=request.request_key,
             prompts=tuple(

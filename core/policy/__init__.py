@@ -1,12 +1,14 @@
 """Judge what was asked: pure functions of the plan and the configuration, no I/O, no clock.
 
 ``resolve`` finds the effective policy (S0 precedence, then S1's stricter-of), ``shell`` reads a
-line, ``evaluate`` judges the plan. Order of evaluation; the first three may end it for the line:
+line, ``provisions`` compiles rules, capabilities and skills, ``evaluate`` judges the plan. Order of
+evaluation; the first three may end it for the line:
 
-1. ``security: deny``: everything is denied.
+1. ``security: deny``: everything is denied; so is what goes beyond the agent's capabilities.
 2. Environment changes: a forbidden name denies, a name off the safe list asks.
-3. A line that cannot be read for certain asks (denies where asking is off, or under an ACL).
-4. Each command by itself:
+3. A line that cannot be read for certain asks (denies where asking is off, or under an ACL), also
+   under ``security: full`` if a rule asks or denies, for that rule cannot see into it.
+4. Each command by itself; rules that deny or ask are looked at after b and make it stricter:
 
    a. under an ACL (S4) the ACL alone decides: an exact vector with typed templates, or denial;
    b. a program that was not found is denied, for there is nothing to ask about;
@@ -15,9 +17,10 @@ line, ``evaluate`` judges the plan. Order of evaluation; the first three may end
       stood there; other shells, wrappers, multiplexers and code on the command line ask,
       whatever the lists hold;
    e. a safe bin whose profile knows all its arguments is allowed;
-   f. a program that no allowlist entry covers asks;
+   f. a program that no allowlist entry, allowing rule or skill covers asks;
    g. a covered carrier asks under strict trust unless its profile knows the arguments;
-   h. all else is allowed.
+   h. an entry or an allowing rule for exactly these arguments lifts f and g;
+   i. all else is allowed.
 
 5. The strictest verdict of all commands is the line's; no commands at all is a denial.
 6. ``ask: always`` turns an allowed line into a question, ``ask: off`` a question into a denial.

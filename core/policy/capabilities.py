@@ -52,14 +52,15 @@ class Capabilities:
             return None  # it is denied all the same, with a better reason
         if not all(self._may(path, writes=False) for path in (file.path, file.realpath)):
             return f"the program {file.realpath} lies outside the folders granted for reading"
+        at = surroundings(command, folder)
         if command.inner:
-            inner = (self._command(one, folder) for one in command.inner)
+            inner = (self._command(one, at.cwd) for one in command.inner)
             return next((one for one in inner if one is not None), None)
         names = names_of(command.argv[0]) | names_of(file.path) | names_of(file.realpath)
         kind = wrapper_kind(names, len(command.argv) - 1)
         if kind is not None:
             return f"{kind}, and what it runs cannot be held to the granted folders"
-        return self._words(command, file, surroundings(command, folder))
+        return self._words(command, file, at)
 
     def _words(self, command: PlannedCommand, file: PinnedFile, at: Surroundings) -> str | None:
         writes = _may_write(command, file)

@@ -49,7 +49,7 @@ def _inner_promises(
     more = open_ended or found.open_ended
     promises: list[Promise] = []
     for one in command.inner:
-        inner = promises_of(one, context, open_ended=more)
+        inner = promises_of(one, context.inside(command), open_ended=more)
         if inner is None:
             return None
         promises.extend(inner)

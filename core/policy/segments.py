@@ -99,7 +99,8 @@ def _by_inner(
         rule = hidden if found is None else f"{hidden}, and {found.why}"
         return Verdict(Decision.ASK, Reason.WRAPPER, rule)
     more = open_ended or found.open_ended
-    verdicts = [decide(one, context, open_ended=more) for one in command.inner]
+    inside = context.inside(command)
+    verdicts = [decide(one, inside, open_ended=more) for one in command.inner]
     changes = judge_changes(found.assignments)
     if changes is not None:
         verdicts.append(Verdict(changes[0], Reason.ENVIRONMENT, changes[1]))

@@ -1,9 +1,10 @@
 """Name what one command is judged against, and what comes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from core.model.command import PlannedCommand
 from core.model.decision import Decision, Reason, Tier
 from core.model.policy import ExecPolicy
 from core.policy.allowlist import Allowlist
@@ -30,3 +31,7 @@ class Context:
     acl: Sequence[ArgvTemplate] | None = None
     provisions: Provisions = NO_PROVISIONS
     folder: str = "/"
+
+    def inside(self, command: PlannedCommand) -> "Context":
+        """Return this for what a wrapper runs: it stands in the wrapper's own folder."""
+        return self if command.cwd is None else replace(self, folder=command.cwd.path)

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import discord
+import yarl
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
@@ -97,6 +98,8 @@ async def telegram(hello: Json, rows: Rows) -> None:
 async def discord_(hello: Json, rows: Rows) -> None:
     """Run the smallest discord.py client."""
     discord.http.Route.BASE = hello["url"]
+    gateway = hello["url"].replace("http:", "ws:").partition("/api")[0] + "/gateway"
+    discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway)
     client = discord.Client(intents=discord.Intents.none())
     ready = asyncio.Event()
 

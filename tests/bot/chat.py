@@ -19,6 +19,7 @@ from core.approvals.listing import Listing
 from core.gate import Gate
 from core.model.identity import Actor, Target
 from core.model.result import Pending
+from core.store import outbox
 from tests.core.gate.line import ANA, PLACE, request
 
 BOB = Actor("memory", "bob", "Bob")
@@ -39,8 +40,8 @@ async def sending(
     inbox = inbox_of(gate, people, Listing({"memory": frozenset({"ana"})}), elevated=True)
     await channel.start(inbox)
     channels = {"memory": channel}
-    outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
-    works = [asyncio.create_task(work.run()) for work in (outbox, Dispatch(gate, gate.store))]
+    sender = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
+    works = [asyncio.create_task(work.run()) for work in (sender, Dispatch(gate, gate.store))]
     try:
         yield inbox
     finally:
@@ -53,6 +54,14 @@ async def until(met: Callable[[], object], seconds: float = 10.0) -> None:
     """Wait until a condition holds."""
     async with asyncio.timeout(seconds):
         while not met():
+            await asyncio.sleep(0.01)
+
+
+async def settled(gate: Gate) -> None:
+    """Wait until every shown copy is noted to be in its final state."""
+    async with asyncio.timeout(10):
+        # A place shows an edit a moment before the gateway has noted that it does.
+        while await gate.store.read(outbox.open_surfaces):
             await asyncio.sleep(0.01)
 
 

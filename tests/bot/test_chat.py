@@ -12,8 +12,8 @@ from core.model.approval import HALF_HOUR, ApprovalReply
 from core.model.identity import Target
 from core.model.policy import ExecSecurity
 from core.model.result import Finished, Pending
-from core.store import outbox, pairing, people
-from tests.bot.chat import BOB, ask, notices, prompts, say, sending, until
+from core.store import pairing, people
+from tests.bot.chat import BOB, ask, notices, prompts, say, sending, settled, until
 from tests.core.gate.line import ANA, PLACE, gate_at, layer, list_patterns, request
 
 ONCE, ALWAYS, DENY = ApprovalReply
@@ -246,9 +246,7 @@ async def test_the_prompt_tells_how_the_run_ended(tmp_path: Path) -> None:
         decided = shown.outcome
         await gate.wait(asked.run_id, 10_000)
         await until(lambda: shown.outcome and "code 3" in shown.outcome.detail.text)
-        await asyncio.sleep(0.1)
-        left = await gate.store.read(outbox.open_surfaces)
+        await settled(gate)
 
     assert decided is not None
     assert "" == decided.detail.text
-    assert 0 == left

@@ -12,7 +12,7 @@ from core.errors import ChannelError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.store import approvals, outbox
-from tests.bot.chat import BOB, ask, said, sending, until
+from tests.bot.chat import BOB, ask, said, sending, settled, until
 from tests.core.gate.line import ANA, PLACE, gate_at
 
 
@@ -43,12 +43,11 @@ async def test_prompt_is_shown_and_edited(tmp_path: Path) -> None:
         (shown,) = channel.shown.values()
         reply = await channel.press(shown.id, ApprovalReply.DENY, ANA)
         await until(lambda: shown.outcome)
-        open_surfaces = await gate.store.read(outbox.open_surfaces)
+        await settled(gate)
 
     assert "Denied" in said(reply)
     assert shown.outcome is not None
     assert ApprovalState.DENIED is shown.outcome.state
-    assert 0 == open_surfaces
 
 
 async def test_words_of_people(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.browser.devtools import Tab
 
-_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 _LISTENS = re.compile(rb"DevTools listening on ws://127\.0\.0\.1:(\d+)/")
 _SECONDS = 30.0
 # The only page is the tests' own: no sandbox is needed, and root and containers have none. The

@@ -14,8 +14,14 @@ from aiohttp import ClientSession, ClientWebSocketResponse
 Json = dict[str, Any]
 
 _DOMAINS = ("Page", "Runtime", "Log", "Network")
+_COMPLAINTS = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown"} | {
+    "Log.entryAdded",
+    "Network.loadingFailed",
+}
 _LONGEST_MESSAGE = 64 * 2**20
 _SECONDS = 20.0
+# A window lower than any page, so that the page's own height can be read.
+_LOW = 100
 
 
 @dataclass(slots=True)
@@ -66,7 +72,7 @@ class Tab:
     async def show(self, url: str, width: int, scale: int) -> None:
         """Open a page in a window of this width (CSS pixels) and as high as the page."""
         size = {"width": width, "deviceScaleFactor": scale, "mobile": False}
-        await self.call("Emulation.setDeviceMetricsOverride", height=800, **size)
+        await self.call("Emulation.setDeviceMetricsOverride", height=_LOW, **size)
         self._loaded.clear()
         await self.call("Page.navigate", url=url)
         async with asyncio.timeout(_SECONDS):
@@ -101,12 +107,9 @@ class Tab:
                 self._note(said["method"], said["params"])
 
     def _note(self, event: str, params: Json) -> None:
-        match event:
-            case "Page.loadEventFired":
-                self._loaded.set()
-            case "Network.requestWillBeSent":
-                self.requests.append(params["request"]["url"])
-            case "Runtime.consoleAPICalled" | "Runtime.exceptionThrown":
-                self.complaints.append(f"{event}: {json.dumps(params)}")
-            case "Log.entryAdded" | "Network.loadingFailed":
-                self.complaints.append(f"{event}: {json.dumps(params)}")
+        if event == "Page.loadEventFired":
+            self._loaded.set()
+        elif event == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+        elif event in _COMPLAINTS:
+            self.complaints.append(f"{event}: {json.dumps(params)}")

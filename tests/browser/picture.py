@@ -1,5 +1,7 @@
 """Keep the picture in the README: ``python -m tests.browser.picture`` makes it anew.
 
+It is drawn in the font Inter (Debian: ``fonts-inter``); without it in whatever there is.
+
 Beside the picture stands ``prompts.txt``: the picture's SHA-256, the style's, and the words in it,
 so that a picture older than the renderers is found by its words.
 """
@@ -9,6 +11,7 @@ import hashlib
 import tempfile
 from pathlib import Path
 
+from tests.browser.png import with_palette
 from tests.browser.scene import scene
 from tests.emulators.page.sheet import STYLE
 
@@ -33,7 +36,8 @@ async def draw() -> tuple[bytes, str]:
         async with scene(Path(home)) as shown:
             faults = (await shown.looked_at())["faults"]
             assert not faults, faults
-            return await shown.tab.screenshot(), await shown.words()
+            picture = await with_palette(await shown.tab.screenshot(), shown.tab)
+            return picture, await shown.words()
 
 
 def main() -> None:

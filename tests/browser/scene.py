@@ -37,6 +37,10 @@ class Scene:
     tab: Tab
     asked: Pending
 
+    async def show(self) -> None:
+        """Open the page, as the messages are now."""
+        await self.tab.show(self.page.url, _WIDTH, _SCALE)
+
     async def looked_at(self) -> dict[str, Any]:
         """Return the ``faults`` that a person would see, and the ``cards`` by platform."""
         seen: dict[str, Any] = await self.tab.evaluate(_GEOMETRY.read_text(encoding="utf-8"))
@@ -52,13 +56,20 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(home: Path) -> AsyncIterator[Scene]:
-    """Run a gateway, the platforms, the page and a browser until the prompts are to be seen."""
+async def prompts(home: Path) -> AsyncIterator[tuple[World, Pending]]:
+    """Run a gateway and the platforms until each has the prompt of one request."""
     async with world(home) as at:
         request = replace(wish(FOLDER), line=COMMAND, session=SessionKey("release"))
         asked = await at.running.gate.submit(request)
         assert isinstance(asked, Pending), asked
         await until(lambda: len(at.open()) == 3)
-        async with PromptPage(at.shown) as page, chromium() as tab:
-            await tab.show(page.url, _WIDTH, _SCALE)
-            yield Scene(at, page, tab, asked)
+        yield at, asked
+
+
+@asynccontextmanager
+async def scene(home: Path) -> AsyncIterator[Scene]:
+    """Show the prompts of one request in a real browser."""
+    async with prompts(home) as (at, asked), PromptPage(at.shown) as page, chromium() as tab:
+        shown = Scene(at, page, tab, asked)
+        await shown.show()
+        yield shown

@@ -204,6 +204,8 @@ class DiscordServer:
             if fault is not None and fault.kind is FaultKind.LOSE:
                 await self.state.notify()
                 drop(request)
+            if fault is not None and fault.kind is FaultKind.HOLD:
+                await asyncio.sleep(fault.seconds)
             if pacing is not None:
                 pacing.told(call.ids["channel"], response)
             return await self._answered(name, call, response)

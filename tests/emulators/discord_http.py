@@ -69,7 +69,8 @@ async def refuse_or_delay(fault: Fault | None) -> None:
         return
     if fault.kind is FaultKind.STATUS:
         raise Refusal(fault.status, 0, f"Fault {fault.status}", fault.retry_after)
-    await asyncio.sleep(fault.seconds)
+    if fault.kind is FaultKind.DELAY:
+        await asyncio.sleep(fault.seconds)
 
 
 def drop(request: web.Request) -> None:

@@ -14,6 +14,8 @@ class FaultKind(StrEnum):
     """The connection is closed before it is carried out."""
     LOSE = "lose"
     """It is carried out, and the connection is closed before the answer."""
+    HOLD = "hold"
+    """It is carried out, and answered after some seconds."""
     DELAY = "delay"
     """It is carried out after some seconds."""
 

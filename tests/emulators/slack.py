@@ -103,6 +103,7 @@ class SlackServer:
         if fault is not None and fault.kind is FaultKind.LOSE:
             await self.state.notify()
             _drop(request)
+        await _hold(fault)
         given = {"X-OAuth-Scopes": ",".join(sorted(self.state.scopes))}
         response = web.json_response({"ok": True, **result}, headers=given)
         return await self._answered(method, arguments, response)
@@ -172,7 +173,13 @@ async def _refuse_or_delay(fault: Fault | None) -> None:
     if fault.kind is FaultKind.STATUS:
         word = "ratelimited" if fault.retry_after else "internal_error"
         raise Refusal(word, fault.status, fault.retry_after)
-    await asyncio.sleep(fault.seconds)
+    if fault.kind is FaultKind.DELAY:
+        await asyncio.sleep(fault.seconds)
+
+
+async def _hold(fault: Fault | None) -> None:
+    if fault is not None and fault.kind is FaultKind.HOLD:
+        await asyncio.sleep(fault.seconds)
 
 
 def _drop(request: web.Request) -> None:

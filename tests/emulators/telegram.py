@@ -126,6 +126,8 @@ class TelegramServer:
             return await self._answered(method, parameters, _refused(refusal))
         if fault is not None and fault.kind is FaultKind.LOSE:
             _drop(request)
+        if fault is not None and fault.kind is FaultKind.HOLD:
+            await asyncio.sleep(fault.seconds)
         return await self._answered(method, parameters, _json({"ok": True, "result": result}))
 
     async def _answered(
@@ -192,7 +194,8 @@ async def refuse_or_delay(fault: Fault | None) -> None:
         return
     if fault.kind is FaultKind.STATUS:
         raise Refusal(fault.status, fault.words, fault.retry_after)
-    await asyncio.sleep(fault.seconds)
+    if fault.kind is FaultKind.DELAY:
+        await asyncio.sleep(fault.seconds)
 
 
 def _drop(request: web.Request) -> None:

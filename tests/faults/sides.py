@@ -1,9 +1,10 @@
 """Offer the three platforms alike: places to ask in, copies to read, buttons, broken lines."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +25,6 @@ from tests.emulators.telegram import TelegramServer
 _CHANNELS = 720_000_000_000_000_000
 _POSTS = {"slack": "chat.postMessage", "telegram": "sendMessage", "discord": "createMessage"}
 _EDITS = {"slack": "chat.update", "telegram": "editMessageText", "discord": "editMessage"}
-_POLLS = {"slack": "link", "telegram": "getUpdates", "discord": "getGateway"}
 
 
 class Side(Protocol):
@@ -50,9 +50,6 @@ class Side(Protocol):
 
     async def cut(self) -> None:
         """Cut the connection that answers come in by."""
-
-    async def until_sent(self, number: int) -> None:
-        """Wait until so many messages were accepted, over all places."""
 
     def forget_dedupe(self) -> None:
         """Take away what keeps a message that is sent again from being a second one."""
@@ -98,11 +95,6 @@ class SlackSide:
         """Abort the sockets."""
         await self.server.delivery.hang_up("abort")
 
-    async def until_sent(self, number: int) -> None:
-        """Wait until so many messages were accepted."""
-        places = self.server.state.places
-        await self.server.until(lambda: sum(len(p.messages) for p in places.values()) >= number)
-
     def forget_dedupe(self) -> None:
         """Take the scope away by which sent messages are searched."""
         self.server.state.scopes.discard("channels:history")
@@ -140,12 +132,7 @@ class TelegramSide:
 
     async def cut(self) -> None:
         """Break the next polls off."""
-        self.faults.add(Fault(FaultKind.DROP, "getUpdates"), 2)
-
-    async def until_sent(self, number: int) -> None:
-        """Wait until so many messages were accepted."""
-        chats = self.server.state.chats
-        await self.server.until(lambda: sum(len(chat) for chat in chats.values()) >= number)
+        self.faults.add(Fault(FaultKind.DROP, "getUpdates"))
 
     def forget_dedupe(self) -> None:
         """Have nothing to take away: Telegram offers nothing."""
@@ -188,11 +175,6 @@ class DiscordSide:
         """Abort the gateway's sockets."""
         await self.server.gateway.abort()
 
-    async def until_sent(self, number: int) -> None:
-        """Wait until so many messages were accepted."""
-        places = self.server.state.channels
-        await self.server.until(lambda: sum(len(place) for place in places.values()) >= number)
-
     def forget_dedupe(self) -> None:
         """Let nonces be forgotten at once, and hide the channels' history."""
         self.server.state.nonce_seconds = 0.0
@@ -206,14 +188,14 @@ SIDES: dict[str, type[SlackSide | TelegramSide | DiscordSide]] = {
 }
 
 
-def on_posts(side: Side, kind: FaultKind, times: int = 1, **more: int) -> None:
+def on_posts(side: Side, fault: Fault, times: int = 1) -> None:
     """Let posts go wrong."""
-    side.faults.add(Fault(kind, _POSTS[side.name], **more), times)  # type: ignore[arg-type]
+    side.faults.add(replace(fault, method=_POSTS[side.name]), times)
 
 
-def on_edits(side: Side, kind: FaultKind, times: int = 1, **more: int) -> None:
+def on_edits(side: Side, fault: Fault, times: int = 1) -> None:
     """Let edits go wrong."""
-    side.faults.add(Fault(kind, _EDITS[side.name], **more), times)  # type: ignore[arg-type]
+    side.faults.add(replace(fault, method=_EDITS[side.name]), times)
 
 
 @asynccontextmanager
@@ -240,6 +222,13 @@ def configure(home: Path, sides: list[Side]) -> None:
 
 @asynccontextmanager
 async def asking(home: Path) -> AsyncIterator[Gateway]:
-    """Run a gateway; the end of the block breaks off what is on its way, as a crash does."""
+    """Run a gateway."""
     async with gateway(load(home, environ={})) as running:
         yield running
+
+
+def break_off() -> None:
+    """End the outbox between two of its steps, as a crash does: nothing more is noted."""
+    for task in asyncio.all_tasks():
+        if str(getattr(task.get_coro(), "__qualname__", "")).startswith("Outbox."):
+            task.cancel()

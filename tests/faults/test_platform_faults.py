@@ -1,138 +1,112 @@
 """Break the platforms and the gateway while prompts are on their way, and judge every copy.
 
-Each prompt ends shown and ends final. Nothing tells a decision that was not made. A prompt is there
+Each prompt ends shown and ends final. No copy tells a decision that was not made. A prompt is there
 once: on Discord and Slack always, on Telegram but for one message a crash or lost answer, since
 Telegram offers no way to look for what was sent.
 """
 
 import asyncio
 import random
-from collections.abc import Callable
-from itertools import count
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from bot.app import Gateway
-from core.model.approval import ApprovalState
-from core.model.command import ExecRequest
-from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target
-from core.model.result import Pending
-from core.store import approvals, outbox
-from core.store.receipts import receipts
-from core.store.states import OutboxState
-from tests.e2e.copies import Asked, Copy, Findings, judge
-from tests.faults.sides import Side, asking, configure, on_edits, on_posts, serving
-from tests.emulators.faults import FaultKind
+from tests.e2e.copies import Findings
+from tests.e2e.platforms import until
+from tests.emulators.faults import Fault, FaultKind
+from tests.faults.rounds import Round
+from tests.faults.sides import asking, break_off, configure, on_edits, on_posts, serving
 
 ALL = ("slack", "telegram", "discord")
 CRASHES = 20
 SEED = 20261121
-_UNSENT = {OutboxState.READY, OutboxState.SENDING}
+FAULTS = {
+    "drops the connection": Fault(FaultKind.DROP),
+    "answers 429": Fault(FaultKind.STATUS, status=429, retry_after=1),
+    "answers 500": Fault(FaultKind.STATUS, status=500),
+    "accepts and loses the answer": Fault(FaultKind.LOSE),
+}
 
 
-class Round:
-    """What was asked on one platform through the gateways of one home, one after another."""
+@asynccontextmanager
+async def rounds(home: Path, *names: str) -> AsyncIterator[list[Round]]:
+    """Run some platforms, and write the settings of a gateway that asks there."""
+    async with serving(*names) as sides:
+        configure(home, sides)
+        yield [Round(side, home) for side in sides]
 
-    def __init__(self, side: Side, home: Path) -> None:
-        self.side = side
-        self.home = home
-        self.asked: list[Asked] = []
-        self._places: dict[str, Target] = {}
-        self._keys = count(1)
 
-    async def ask(self, running: Gateway, place: int, number: int = 1) -> None:
-        """Ask so many questions at once in one place."""
-        target = self.side.place(place)
-        self._places[target.to] = target
-        for submitted in asyncio.as_completed([self._submit(running, target) for _ in range(number)]):
-            self.asked.append(await submitted)
+async def end(all_: list[Round], home: Path) -> dict[str, Findings]:
+    """Let a last gateway show what is left, decide everything, and judge the copies."""
+    async with asking(home) as running:
+        await asyncio.gather(*(one.until_shown(running) for one in all_))
+        await asyncio.gather(*(one.decide() for one in all_))
+        await asyncio.gather(*(one.until_final(running) for one in all_))
+        return {one.side.name: await one.verdict(running) for one in all_}
 
-    async def _submit(self, running: Gateway, target: Target) -> Asked:
-        key = f"{self.side.name}-{next(self._keys)}"
-        request = ExecRequest(
-            requester=Requester(Intake.SOCKET, "uid:0", (1, 2)),
-            session=SessionKey(key),
-            cwd=str(self.home),
-            line=f"echo {key} >> ledger",
-            origin=target,
+
+def allowed(all_: list[Round]) -> list[str]:
+    """Return what the allowed commands write, sorted."""
+    return sorted(one.key for each in all_ for one in each.allowed())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_platform_that_fails(tmp_path: Path, fault: str) -> None:
+    """Posts, a group's post, edits and both lines fail: all is shown once and final in the end."""
+    async with rounds(tmp_path, *ALL) as all_, asking(tmp_path) as running:
+        for one in all_:
+            on_posts(one.side, FAULTS[fault], 2)
+            await one.ask(running, 1)
+            await one.ask(running, 2, 4)
+            await one.side.cut()
+        await asyncio.gather(*(one.until_shown(running) for one in all_))
+        for one in all_:
+            on_edits(one.side, FAULTS[fault], 2)
+        await asyncio.gather(*(one.decide(breaking=True) for one in all_))
+        await asyncio.gather(*(one.until_final(running) for one in all_))
+        found = {one.side.name: await one.verdict(running) for one in all_}
+        ran = all_[0].ran()
+
+    lost_answers = 2 if FAULTS[fault].kind is FaultKind.LOSE else 0
+    assert allowed(all_) == ran
+    for name, findings in found.items():
+        assert ([], []) == (findings.lost, findings.wrong)
+        assert len(findings.duplicates) <= (lost_answers if name == "telegram" else 0)
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_a_gateway_that_dies_while_it_sends(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """20 crashes, half of them after the platform's yes and before ours: each prompt once."""
+    dice = random.Random(SEED)
+    async with rounds(tmp_path, name) as all_:
+        for number in range(CRASHES):
+            await crash(all_[0], dice, number)
+        found = (await end(all_, tmp_path))[name]
+        ran = all_[0].ran()
+
+    with capsys.disabled():
+        print(
+            f"\n{name}: {CRASHES} crashes, {len(all_[0].asked)} prompts, {len(found.lost)} lost, "
+            f"{len(found.wrong)} wrong, {len(found.duplicates)} messages too many"
         )
-        answer = await running.gate.submit(request)
-        assert isinstance(answer, Pending), answer
-        return Asked(answer.run_id, answer.code, target.to, key)
+    assert ([], []) == (found.lost, found.wrong)
+    assert len(found.duplicates) <= (CRASHES if name == "telegram" else 0)
+    assert allowed(all_) == ran
 
-    def copies(self) -> list[Copy]:
-        """Return every message of the bot."""
-        return [copy for place in self._places.values() for copy in self.side.copies(place)]
 
-    async def until_shown(self, running: Gateway) -> None:
-        """Wait until the gateway knows of a copy of each question."""
-        async with asyncio.timeout(20):
-            for one in self.asked:
-                while not await self._is_shown(running, one):
-                    await asyncio.sleep(0.02)
-
-    async def _is_shown(self, running: Gateway, one: Asked) -> bool:
-        rows = await running.store.read(receipts, ApprovalId(one.id))
-        return bool(rows) and all(row.state not in _UNSENT for row in rows)
-
-    async def decide(self) -> None:
-        """Press a button on every open prompt: deny each third, allow the others."""
-        for number, one in enumerate(self.asked):
-            letter = "d" if number % 3 == 0 else "o"
-            await self._press(one, f"{letter}:{one.id}")
-
-    async def _press(self, one: Asked, press: str) -> None:
-        async with asyncio.timeout(20):
-            while (found := self._button(one, press)) and not await self.side.press(*found):
-                await asyncio.sleep(0.1)  # Ana saw that it failed, and presses again
-
-    def _button(self, one: Asked, press: str) -> tuple[Copy, str] | None:
-        copies = [copy for copy in self.copies() if copy.place == one.place]
-        found = ((copy, name) for copy in copies for name in copy.buttons if name.endswith(press))
-        return next(found, None)
-
-    async def until_final(self, running: Gateway) -> None:
-        """Wait until everything is decided and every copy that the gateway knows is final.
-
-        Then press what still has buttons: a copy that no gateway recorded becomes final so.
-        """
-        await self._until_settled(running)
-        for copy in self.copies():
-            for approval in copy.open:
-                name = next(name for name in copy.buttons if name.endswith(f"d:{approval}"))
-                await self._press_left(copy, name)
-        await self._until_settled(running)
-
-    async def _press_left(self, copy: Copy, name: str) -> None:
-        for left in self.copies():
-            if left.id == copy.id and name in left.buttons:
-                await self.side.press(left, name)
-                async with asyncio.timeout(20):
-                    while any(c.id == copy.id and name in c.buttons for c in self.copies()):
-                        await asyncio.sleep(0.02)
-
-    async def _until_settled(self, running: Gateway) -> None:
-        async with asyncio.timeout(30):
-            while await running.store.read(approvals.pending, 1):
-                await asyncio.sleep(0.02)
-            while await running.store.read(outbox.open_surfaces) or self._is_running():
-                await asyncio.sleep(0.02)
-
-    def _is_running(self) -> bool:
-        allowed = [one for number, one in enumerate(self.asked) if number % 3]
-        return len(self.ran()) < len(allowed)
-
-    def ran(self) -> list[str]:
-        """Return what the commands wrote, sorted."""
-        ledger = self.home / "ledger"
-        return sorted(ledger.read_text().split()) if ledger.exists() else []
-
-    async def verdict(self, running: Gateway) -> Findings:
-        """Judge every copy by what the store says."""
-        truth: dict[str, ApprovalState] = {}
-        for one in self.asked:
-            found = await running.store.read(approvals.get, ApprovalId(one.id))
-            assert found is not None
-            truth[one.id] = found.resolution.state if found.resolution else ApprovalState.PENDING
-        return judge(self.asked, truth, self.copies())
+async def crash(one: Round, dice: random.Random, number: int) -> None:
+    """Ask one, two or four questions and end the gateway while it sends them."""
+    async with asking(one.home) as running:
+        if number % 2:
+            on_posts(one.side, Fault(FaultKind.HOLD, seconds=5))
+        asking_ = asyncio.create_task(one.ask(running, number, dice.choice((1, 2, 4))))
+        if number % 2:
+            await until(lambda: any(copy.open for copy in one.copies_at(number)))
+        else:
+            await asyncio.sleep(dice.uniform(0, 0.06))
+        break_off()
+        await asking_

@@ -146,4 +146,4 @@ def test_the_readme_opens_with_a_prompt_and_two_commands() -> None:
     """A picture of what people will see, then what to type."""
     head = (ROOT / "README.md").read_text(encoding="utf-8")[:900]
 
-    assert head.index("docs/images/prompt.svg") < head.index("make demo") < head.index("make test")
+    assert head.index("docs/images/prompts.png") < head.index("make demo") < head.index("make test")

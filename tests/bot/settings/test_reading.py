@@ -275,10 +275,11 @@ def test_a_rule_whose_example_does_not_behave_is_a_mistake_of_the_file(home: Pat
      miss: [["rm", "b"]]}},
 ]}}}""",
     )
-    assert lines == [
+    (line,) = lines
+    assert line == (
         "config.json5:4: tools.exec.rules[0].examples.miss[0]: the example ['rm', 'b'] is matched"
         " by its rule; mend one of both"
-    ]
+    )
 
 
 @pytest.mark.parametrize(

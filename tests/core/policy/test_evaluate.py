@@ -10,7 +10,7 @@ from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
 from core.policy.evaluate import denial_reason, evaluate
 from core.policy.templates import ArgvTemplate
 from core.policy.words import WHY
-from tests.core.policy.plans import LISTED, command, listed, plan_of
+from tests.core.policy.plans import LISTED, command, listed, plan_of, wrapped
 
 REDIRECTION = Unreadable("R4", "a redirection")
 FULL = replace(LISTED, security=ExecSecurity.FULL)
@@ -24,6 +24,9 @@ COMMANDS = st.sampled_from(
         command("sh", "-c", "id"),
         command("git", "status"),
         command("git", "push", "x"),
+        wrapped("env", "git", "push", "a b"),
+        wrapped("sh", "-c", "ls; touch <x"),
+        wrapped("sh", "-c", "cal; touch 'x y'"),
         command("head", "-5"),
         command("head", "x"),
         command("mytool", "x", path="/opt/mytool"),

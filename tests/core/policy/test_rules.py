@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.command import PlannedCommand, Unreadable
+from core.model.command import PinnedDirectory, PlannedCommand, Unreadable
 from core.model.decision import Decision, DenialReason, Evaluation, Reason, Tier
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
 from core.policy.evaluate import denial_reason, evaluate
@@ -201,6 +201,17 @@ def test_the_tables_do_not_speak_for_a_namesake() -> None:
     """A script called cp in a folder of the agent is not the cp that only writes."""
     ours = command("./cp", "a", "b", path="/srv/app/cp")
     assert judged(ours, rule("allow", effect="writes")).decision is Decision.ASK
+
+
+@pytest.mark.parametrize("words", ["cat passwd", "env cat passwd", "env nice cat passwd"])
+def test_a_path_is_judged_where_cd_led(words: str) -> None:
+    """`cd /etc && env cat passwd` names /etc/passwd, also inside a wrapper."""
+    rules = (rule("allow", "cat", "<PATH:app>"), rule("deny", "cat", "<PATH:etc>"))
+    roots = {"app": "/srv/app", "etc": "/etc"}
+    here = wrapped(*words.split())
+    there = replace(here, cwd=PinnedDirectory("/etc", 1, 1))
+    assert judged(here, *rules, roots=roots).decision is Decision.ALLOW
+    assert judged(there, *rules, roots=roots).decision is Decision.DENY
 
 
 def test_an_agents_own_rules_stand_beside_those_for_all() -> None:

@@ -1,6 +1,5 @@
 """Lay one message of each platform side by side, each as on a phone."""
 
-from html import escape
 from pathlib import Path
 
 from tests.emulators.page import discord, slack, telegram
@@ -10,7 +9,7 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 def sheet(posted: dict[str, Json], bot: str) -> str:
-    """Return the whole page; ``posted`` holds a message by platform, ``bot`` is Slack's app name."""
+    """Return the page: a message by platform; ``bot`` is the name of the app in Slack."""
     cards = (
         _card("telegram", "Telegram", "a chat with the bot", telegram.message(posted["telegram"])),
         _card("slack", "Slack", "# ops", slack.message(posted["slack"], bot)),
@@ -18,7 +17,7 @@ def sheet(posted: dict[str, Json], bot: str) -> str:
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape('One prompt on three platforms')}</title>"
+        "<title>One prompt on three platforms</title>"
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="page.css"></head>'
         f"<body>{element('main', '', *cards).text}</body></html>"
     )

@@ -1,0 +1,61 @@
+"""The rules that the documents show are loaded, checked and judged."""
+
+import re
+
+import pytest
+
+from bot.settings import Settings, load
+from core.model.decision import Decision, Evaluation, Tier
+from core.policy.evaluate import evaluate
+from core.policy.provisions import compiled
+from tests.core.policy.plans import LISTED, listed, plan_of, wrapped
+from tests.project.tracked import ROOT
+
+PAGE = ROOT / "docs" / "how-to" / "policy-rules.md"
+
+
+@pytest.fixture
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Return the page's configuration, read as a gateway reads it."""
+    (text,) = re.findall(r"```json5\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    home = tmp_path_factory.mktemp("home", numbered=True)
+    home.chmod(0o700)
+    (home / "config.json5").write_text(text, encoding="utf-8")
+    return load(home, environ={})
+
+
+def judged(settings: Settings, line: str) -> Evaluation:
+    """Judge a line under the page's rules, everything listed."""
+    held = compiled(settings, "/home/alice").everyone
+    return evaluate(plan_of(wrapped(*line.split())), LISTED, listed("/**"), provisions=held)
+
+
+def test_each_rule_of_the_page_has_examples_of_both_kinds(settings: Settings) -> None:
+    """Loading checks them; a rule without any would show nothing."""
+    rules = settings.tools.exec.rules
+    assert len(rules) == 6
+    assert all(rule.examples.match and rule.examples.miss for rule in rules)
+
+
+def test_the_page_says_truly_what_its_rules_decide(settings: Settings) -> None:
+    """Among them the meeting of two rules that the page explains."""
+    for line, decision, tier in (
+        ("shred -u x", Decision.DENY, Tier.ROUTINE),
+        ("git push origin main", Decision.DENY, Tier.ROUTINE),
+        ("touch src/x", Decision.ALLOW, Tier.ROUTINE),
+        ("cp app /srv/deploy/x", Decision.ASK, Tier.ELEVATED),
+        ("curl http://x", Decision.DENY, Tier.ROUTINE),
+        ("cat x", Decision.ALLOW, Tier.ROUTINE),
+    ):
+        found = judged(settings, line)
+        assert (found.decision, found.tier) == (decision, tier), line
+    tiers = settings.approvals.exec.tiers
+    assert (tiers.critical.quorum, tiers.elevated.timeout) == (2, 300)
+
+
+def test_the_pages_agent_is_held_to_its_folders(settings: Settings) -> None:
+    """`~` is the gateway user's home."""
+    granted = compiled(settings, "/home/alice").agents["reviewer"].capabilities
+    assert granted is not None
+    assert granted.read == ("/usr/bin", "/home/alice/src")
+    assert granted.write == ("/home/alice/src/review",)
