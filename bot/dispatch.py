@@ -31,8 +31,10 @@ class Dispatch:
         try:
             while True:
                 await self._start_queued()
+                # Not wait_for: it can swallow a cancellation (bpo-37658), and stop would wait for ever.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), _LOOK_AGAIN_S)
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await self._wake.wait()
                 self._wake.clear()
         finally:
             unsubscribe()

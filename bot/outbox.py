@@ -56,8 +56,10 @@ class Outbox:
             while True:
                 self._wake.clear()
                 if not await self._claim():
+                    # Not wait_for: it can swallow a cancellation (bpo-37658).
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self._wake.wait(), _IDLE_S)
+                        async with asyncio.timeout(_IDLE_S):
+                            await self._wake.wait()
         finally:
             unsubscribe()
             for lane in self._lanes.values():

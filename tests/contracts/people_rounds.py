@@ -20,7 +20,7 @@ from tests.contracts.people_line import House, PeopleLine, people_line, until
 
 _ONCE, _, _DENY = ApprovalReply
 _SHOWN = {_ONCE: "Allowed once", _DENY: "Denied"}
-_BATCH = 8
+_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ def judge(
         found.duplicates |= {f"{copy.place}/{copy.id}" for copy in mine[1:]}
         for copy in mine:
             told = _told(copy.text, one.code, codes)
-            if copy.offers(one.id) or [truth[one.id]] != told:
+            ended = truth[one.id] is not ApprovalState.PENDING
+            if copy.offers(one.id) is ended or told != [truth[one.id]][: int(ended)]:
                 found.wrong.append(f"{one.code} is {truth[one.id]}; {copy.place} tells {told}")
     return found
 

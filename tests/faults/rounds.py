@@ -25,6 +25,7 @@ class Round:
         self.side = side
         self.home = home
         self.asked: list[Asked] = []
+        self._decided: list[Asked] = []
         self._places: dict[str, Target] = {}
         self._keys = count(1)
 
@@ -74,12 +75,13 @@ class Round:
 
     def allowed(self) -> list[Asked]:
         """Return the questions that are answered with yes: two of three."""
-        return [one for number, one in enumerate(self.asked) if number % 3]
+        return [one for number, one in enumerate(self._decided) if number % 3]
 
-    async def decide(self, *, breaking: bool = False) -> None:
-        """Press a button on every prompt; ``breaking`` cuts the line that presses come in by."""
+    async def decide(self, most: int = _MOST, *, breaking: bool = False) -> None:
+        """Press a button on the first prompts; ``breaking`` cuts the line that presses come by."""
+        self._decided = self.asked[:most]
         yes = {one.id for one in self.allowed()}
-        for number, one in enumerate(self.asked):
+        for number, one in enumerate(self._decided):
             if breaking and number == 1:
                 await self.side.cut()
             await self._press(one, f"{'o' if one.id in yes else 'd'}:{one.id}")
@@ -100,8 +102,9 @@ class Round:
         Then press what still has buttons: a copy that no gateway recorded becomes final so.
         """
         await self._until_settled(running)
+        over = {one.id for one in self._decided}
         for copy in self.copies():
-            for approval in copy.open:
+            for approval in copy.open & over:
                 name = next(name for name in copy.buttons if name.endswith(f"d:{approval}"))
                 await self._press_left(copy, name)
         await self._until_settled(running)
@@ -116,10 +119,13 @@ class Round:
 
     async def _until_settled(self, running: Gateway) -> None:
         async with asyncio.timeout(30):
-            while await running.store.read(approvals.pending, 1):
+            while await self._waiting(running) & {one.id for one in self._decided}:
                 await asyncio.sleep(0.02)
             while await running.store.read(outbox.open_surfaces) or self._is_running():
                 await asyncio.sleep(0.02)
+
+    async def _waiting(self, running: Gateway) -> set[str]:
+        return {one.id for one in await running.store.read(approvals.pending, _MOST)}
 
     def _is_running(self) -> bool:
         mine = [word for word in self.ran() if word.startswith(self.side.name)]

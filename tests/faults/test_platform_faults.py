@@ -21,6 +21,8 @@ from tests.faults.sides import asking, break_off, configure, on_edits, on_posts,
 
 ALL = ("slack", "telegram", "discord")
 CRASHES = 20
+DECIDED = 12
+"""Prompts that are decided after the crashes: Slack takes 50 edits a minute."""
 SEED = 20261121
 FAULTS = {
     "drops the connection": Fault(FaultKind.DROP),
@@ -42,7 +44,7 @@ async def end(all_: list[Round], home: Path) -> dict[str, Findings]:
     """Let a last gateway show what is left, decide everything, and judge the copies."""
     async with asking(home) as running:
         await asyncio.gather(*(one.until_shown(running) for one in all_))
-        await asyncio.gather(*(one.decide() for one in all_))
+        await asyncio.gather(*(one.decide(DECIDED) for one in all_))
         await asyncio.gather(*(one.until_final(running) for one in all_))
         return {one.side.name: await one.verdict(running) for one in all_}
 

@@ -20,6 +20,7 @@ $$
 def upgrade() -> None:
     """Create all tables and indexes, and PostgreSQL's clock."""
     _questions()
+    _asked()
     _messages()
     _machines()
     _surroundings()
@@ -48,6 +49,9 @@ def _questions() -> None:
         sa.Column("digest", sa.Text, nullable=False),
         sa.Column("behind", sa.Text),
     )
+
+
+def _asked() -> None:
     op.create_table(
         "questions",
         sa.Column("id", sa.Text, primary_key=True),

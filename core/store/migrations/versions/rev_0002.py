@@ -12,6 +12,7 @@ down_revision: Final = "0001"
 def upgrade() -> None:
     """Create the tables of ``core.store.directory``."""
     _people()
+    _granted()
     _sessions()
     op.create_index("accounts_person", "accounts", ["person"])
     live = sa.text("revoked_ms IS NULL")
@@ -46,6 +47,9 @@ def _people() -> None:
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("linked_ms", sa.BigInteger, nullable=False),
     )
+
+
+def _granted() -> None:
     op.create_table(
         "pairings",
         sa.Column("code_hash", sa.Text, primary_key=True),
