@@ -16,8 +16,9 @@ from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, b
 from core.approvals.rendering import phrase, printed, redact
 from core.errors import ChannelError
 from core.model.approval import Approval
-from core.model.identity import ApprovalId, Target
-from core.store import Store, approvals, outbox, runs
+from core.model.identity import Target
+from core.store import Store, approvals, outbox
+from core.store.shown import Shown, shown_by
 from core.store.threads import keep_thread, thread_of
 
 _BURST = 3
@@ -137,29 +138,24 @@ class Delivery:
     async def _edit(self, items: Items) -> None:
         first = items[0]
         channel, message = self.channels[first.target.channel], first.message or ""
-        members = await self.store.read(outbox.members, first.target, message)
-        if len(members) > 1 and isinstance(channel, Groups):
-            cards = [await self._card(approval_id) for approval_id in members]
-            shown = tuple(card for card in cards if card is not None)
-            await channel.update_group(first.target, message, shown)
+        shown = await self.store.read(shown_by, first)
+        if len(shown) > 1 and isinstance(channel, Groups):
+            cards = tuple(self._card(one) for one in shown)
+            await channel.update_group(first.target, message, cards)
         else:
-            approval = await self._known(first)
-            if approval is None:
+            own = [one for one in shown if one.approval.id == first.approval_id]
+            if not own:
+                await self.store.write(outbox.drop, first.id, "its approval is gone")
                 return
-            await channel.update(first.target, message, await self._outcome(approval))
+            card = build_outcome(own[0].approval, own[0].outcome, self.zone)
+            await channel.update(first.target, message, card)
         for item in items:
             await self.store.write(outbox.sent, item.id, message)
 
-    async def _card(self, approval_id: ApprovalId) -> PromptCard | OutcomeCard | None:
-        approval = await self.store.read(approvals.get, approval_id)
-        if approval is None:
-            return None
-        pending = approval.resolution is None
-        return build_prompt(approval, self.zone) if pending else await self._outcome(approval)
-
-    async def _outcome(self, approval: Approval) -> OutcomeCard:
-        result = await self.store.read(runs.outcome, approval.id)
-        return build_outcome(approval, result, self.zone)
+    def _card(self, shown: Shown) -> PromptCard | OutcomeCard:
+        if shown.approval.resolution is None:
+            return build_prompt(shown.approval, self.zone)
+        return build_outcome(shown.approval, shown.outcome, self.zone)
 
     async def _thread(
         self, channel: Channel, item: outbox.OutboxItem, approval: Approval

@@ -55,7 +55,8 @@ class Outbox:
             await self.store.write(outbox.reconcile)
             while True:
                 self._wake.clear()
-                if not await self._claim():
+                if await self._claim() < _BATCH:
+                    # All that was due is claimed; more, or a lane's end, sets the event.
                     # Not wait_for: it can swallow a cancellation (bpo-37658).
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_IDLE_S):

@@ -1,7 +1,8 @@
 """Be the whole gateway in a process of its own, and say when it committed what.
 
 ``python -m tests.benchmarks.chat_gateway HOME``; then one JSON line each: ``post`` (ask ``count``
-questions, each in one of ``places`` of ``channel``), ``notes`` (the store's wake-ups so far).
+questions, ``places`` such as ``slack:C01`` in turn, or without places where the settings say; in
+bursts of ``burst`` to one place, each ``every`` seconds), ``notes`` (the store's wake-ups so far).
 """
 
 import asyncio
@@ -31,19 +32,27 @@ class Asker:
         """Carry out one line."""
         match asked["do"]:
             case "post":
-                return await self._post(int(asked["count"]), asked["places"])
+                return await self._post(asked)
             case "notes":
                 notes, self._notes = self._notes, []
                 return notes
         return None
 
-    async def _post(self, count: int, places: list[str]) -> bool:
-        for number in range(count):
-            channel, _, to = places[number % len(places)].partition(":")
-            await self.ask(Target(channel, to))
-        return True
+    async def _post(self, asked: Json) -> list[float]:
+        """Ask, and return when the first and the last question was begun."""
+        places, burst = asked.get("places") or [""], int(asked.get("burst", 1))
+        every = float(asked.get("every", 0.0))
+        begun = at = time.monotonic()
+        for number in range(int(asked["count"])):
+            turn, place = divmod(number, burst)
+            if place == 0:
+                await asyncio.sleep(begun + turn * every - time.monotonic())
+            channel, _, to = str(places[turn % len(places)]).partition(":")
+            at = time.monotonic()
+            await self._ask(Target(channel, to) if to else None)
+        return [begun, at]
 
-    async def ask(self, origin: Target | None) -> None:
+    async def _ask(self, origin: Target | None) -> None:
         """Ask one question that is like no other."""
         self._asked += 1
         request = ExecRequest(

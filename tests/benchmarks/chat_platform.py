@@ -2,10 +2,12 @@
 
 ``python -m tests.benchmarks.chat_platform slack|telegram|discord``; then one JSON line each:
 ``press`` (press open buttons one after the other and time each), ``open`` (count the messages with
-buttons), ``calls`` (what the bot called since the last ``forget``: when, what, where, status).
+buttons), ``shown`` (the prompts that have buttons), ``calls`` (what the bot called since the last
+``forget``: when, what, status), ``unlimited`` (no rates), ``delay`` (answer messages later).
 """
 
 import asyncio
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +22,7 @@ from tests.channels.telegram import world as telegram
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_http import Pacing
 from tests.emulators.discord_objects import CHANNEL, GUILD
+from tests.emulators.faults import Fault, FaultKind, FaultQueue
 from tests.emulators.slack import SlackServer
 from tests.emulators.slack_rules import buttons
 from tests.emulators.slack_state import Place, Rate
@@ -27,14 +30,17 @@ from tests.emulators.telegram import TelegramServer
 
 PLACES = 60
 _PATIENCE_S = 20.0
+_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 Button = tuple[str, str, str]
-"""Where a message is, which one it is there, and the first button's label."""
+"""Where a message is, which one it is there, and what its first button sends."""
 
 
 class Stage(Protocol):
     """A platform as the stopwatch sees it."""
 
     changed: asyncio.Condition
+    faults: FaultQueue
+    says: str
 
     @property
     def hello(self) -> Json:
@@ -52,8 +58,11 @@ class Stage(Protocol):
     def press(self, button: Button) -> Awaitable[object]:
         """Let Ana press a button."""
 
-    def calls(self) -> list[tuple[str, str, int]]:
-        """Return what the bot called: method, place, HTTP status."""
+    def all_buttons(self) -> list[str]:
+        """Return what each button of each message sends."""
+
+    def calls(self) -> list[tuple[str, int]]:
+        """Return what the bot called: method, HTTP status."""
 
 
 @dataclass(slots=True)
@@ -61,9 +70,12 @@ class SlackStage:
     """A workspace with many channels."""
 
     server: SlackServer
+    says: str = "chat.postMessage"
     changed: asyncio.Condition = field(init=False)
+    faults: FaultQueue = field(init=False)
 
     def __post_init__(self) -> None:
+        self.faults = self.server.faults
         state = self.server.state
         self.changed = state.changed
         for number in range(PLACES):
@@ -99,28 +111,38 @@ class SlackStage:
         place, ts, label = button
         return await self.server.people.press(place, ts, slack.ANA, label)
 
-    def calls(self) -> list[tuple[str, str, int]]:
-        """Return what the bot called."""
+    def all_buttons(self) -> list[str]:
+        """Return what each button of each message sends."""
         return [
-            (one.method, str(one.arguments.get("channel", "")), one.status)
-            for one in self.server.calls
+            button["action_id"]
+            for place in self.server.state.places.values()
+            for message in place.messages.values()
+            for button in buttons(message.get("blocks", []))
         ]
+
+    def calls(self) -> list[tuple[str, int]]:
+        """Return what the bot called."""
+        return [(one.method, one.status) for one in self.server.calls]
 
 
 @dataclass(slots=True)
 class TelegramStage:
-    """Many private chats."""
+    """Many chats, a third of them groups."""
 
     server: TelegramServer
+    says: str = "sendMessage"
     changed: asyncio.Condition = field(init=False)
+    faults: FaultQueue = field(init=False)
 
     def __post_init__(self) -> None:
+        self.faults = self.server.faults
         self.changed = self.server.state.changed
 
     @property
     def hello(self) -> Json:
         """Return address, token and chats."""
-        places = [str(1000 + number) for number in range(PLACES)]
+        groups = [str(-1000 - number) for number in range(PLACES // 3)]
+        places = [str(1000 + number) for number in range(PLACES - len(groups))] + groups
         tokens = {"token": self.server.state.token}
         person = str(telegram.ANA)
         return {"url": self.server.url, "tokens": tokens, "places": places, "person": person}
@@ -149,12 +171,19 @@ class TelegramStage:
         chat, message, label = button
         return await self.server.press(int(chat), int(message), telegram.ANA, label)
 
-    def calls(self) -> list[tuple[str, str, int]]:
-        """Return what the bot called, but for its polls."""
+    def all_buttons(self) -> list[str]:
+        """Return what each button of each message sends."""
         return [
-            (one.method, one.parameters.get("chat_id", ""), one.status)
-            for one in self.server.calls
+            button["callback_data"]
+            for messages in self.server.state.chats.values()
+            for message in messages.values()
+            for row in (message.get("reply_markup") or {}).get("inline_keyboard", [])
+            for button in row
         ]
+
+    def calls(self) -> list[tuple[str, int]]:
+        """Return what the bot called."""
+        return [(one.method, one.status) for one in self.server.calls]
 
 
 @dataclass(slots=True)
@@ -162,9 +191,12 @@ class DiscordStage:
     """A server with many channels, each of which takes five messages in five seconds."""
 
     server: DiscordServer
+    says: str = "createMessage"
     changed: asyncio.Condition = field(init=False)
+    faults: FaultQueue = field(init=False)
 
     def __post_init__(self) -> None:
+        self.faults = self.server.faults
         state = self.server.state
         self.changed = state.changed
         self.server.pacing = Pacing(5, 5.0)
@@ -202,9 +234,19 @@ class DiscordStage:
         channel, message, label = button
         return await self.server.press(int(channel), int(message), discord.ANA, label)
 
-    def calls(self) -> list[tuple[str, str, int]]:
+    def all_buttons(self) -> list[str]:
+        """Return what each button of each message sends."""
+        return [
+            button["custom_id"]
+            for channel in self.server.state.channels
+            for message in self.server.messages(channel)
+            for row in message.get("components", [])
+            for button in row["components"]
+        ]
+
+    def calls(self) -> list[tuple[str, int]]:
         """Return what the bot called."""
-        return [(one.method, "", one.status) for one in self.server.calls]
+        return [(one.method, one.status) for one in self.server.calls]
 
 
 @dataclass(slots=True)
@@ -230,6 +272,11 @@ class Stopwatch:
                 return await self._press_all(int(asked["count"]), float(asked["pause"]))
             case "open":
                 return len(self.stage.open())
+            case "shown":
+                return sorted({one for data in self.stage.all_buttons() for one in _ID.findall(data)})
+            case "delay":
+                delay = Fault(FaultKind.DELAY, self.stage.says, seconds=float(asked["seconds"]))
+                self.stage.faults.add(delay, int(asked["times"]))
             case "forget":
                 self._from = len(self.stage.calls())
             case "unlimited":

@@ -20,7 +20,7 @@ from tests.contracts.people_line import House, PeopleLine, people_line, until
 
 _ONCE, _, _DENY = ApprovalReply
 _SHOWN = {_ONCE: "Allowed once", _DENY: "Denied"}
-_BATCH = 4
+_BATCH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,12 @@ class RoundsContract:
             for start in range(0, self.rounds, _BATCH):
                 numbers = range(start, min(start + _BATCH, self.rounds))
                 batch = await _ask(line, numbers)
+                await line.hold_outbox()
                 for asked in batch:
                     assert [] == await _round(line, asked, pick)
                     await _told_here(line)
                     spreads.append(line.meeting.spread_ms())
+                await line.send()
                 for asked in batch:
                     await line.ended(asked)  # others in the same message may have buttons before
                 for number, asked in zip(numbers, batch, strict=True):

@@ -9,12 +9,14 @@ import pytest
 from core.approvals.answering import AnswerOutcome
 from core.gate import Gate
 from core.model.approval import ApprovalReply
-from core.model.command import ExecOverrides
+from core.model.command import ExecOverrides, PinnedFile
 from core.model.decision import DenialReason
 from core.model.identity import SessionKey
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Denied, ExecResult, Finished, Pending, Running
 from core.policy.provisions import compiled
+from core.runner.resolve import SearchPath
+from core.settings import CoreSettings
 from core.store import events, outbox
 from tests.core.gate.line import gate_at, layer, list_patterns, request, says
 from tests.core.policy.ruled import rule, settings
@@ -134,6 +136,23 @@ async def test_a_rule_denies_with_its_reason_before_anything_runs(tmp_path: Path
     assert denied.reason is DenialReason.RULE_DENIED
     assert "write through the editor" in denied.why
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(("trusted", "kind"), [(True, Finished), (False, Pending)])
+async def test_skill_programs_run_for_agents_that_trust_skills(
+    tmp_path: Path, trusted: bool, kind: type[object]
+) -> None:
+    """S1: `autoAllowSkills` of the approvals file decides whether `skills.bins` count as listed."""
+    file = tmp_path / "exec-approvals.json"
+    file.write_text(json.dumps({"version": 1, "agents": {"main": {"autoAllowSkills": trusted}}}))
+    file.chmod(0o600)
+    async with gate_at(tmp_path) as gate:
+        pin = SearchPath().find("seq", "/")
+        assert isinstance(pin, PinnedFile)
+        known = CoreSettings.model_validate({"skills": {"bins": ["seq"]}})
+        gate.rulebook.compiled = compiled(known, str(tmp_path), lambda _: pin)
+        assert isinstance(await gate.submit(request("seq 3", cwd=tmp_path)), kind)
+        assert isinstance(await gate.submit(request("uname", cwd=tmp_path)), Pending)
 
 
 async def test_shell_is_never_remembered(tmp_path: Path) -> None:

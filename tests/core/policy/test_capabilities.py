@@ -126,7 +126,9 @@ def test_what_a_wrapper_runs_is_held_to_the_grants() -> None:
     assert "cannot be held" in str(problem(wrapped("sudo", "ls")))
     shelled = replace(plan_of(command("/bin/sh", "-c", "x")), unreadable=Unreadable("R4", "x"))
     held = provisions(capabilities=GRANTED)
-    assert evaluate(shelled, FULL, listed(), provisions=held).reason is Reason.CAPABILITY
+    found = evaluate(shelled, FULL, listed(), provisions=held)
+    assert found.reason is Reason.CAPABILITY
+    assert "a line that only a shell can read" in found.why
 
 
 def test_a_bound_link_counts_by_where_it_leads() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.command import PinnedDirectory, PlannedCommand, Unreadable
-from core.model.decision import Decision, DenialReason, Evaluation, Reason, Tier
+from core.model.decision import Decision, DenialReason, Evaluation, Promise, Reason, Tier
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
 from core.policy.evaluate import denial_reason, evaluate
 from core.policy.provisions import BadRule, compiled
@@ -120,6 +120,15 @@ def test_an_allow_rule_lifts_no_hidden_program(asked: PlannedCommand) -> None:
         rule("allow", effect="writes"),
     )
     assert judged(asked, *rules).decision is Decision.ASK
+
+
+def test_a_vector_says_nothing_of_arguments_that_nobody_has_seen() -> None:
+    """`xargs cat` runs more than `cat`: neither a rule nor an entry for that vector covers it."""
+    reader = wrapped("xargs", "cat")
+    assert judged(reader, rule("allow", "cat")).decision is Decision.ASK
+    entry = listed(Promise("/usr/bin/cat", ()))
+    assert evaluate(plan_of(reader), LISTED, entry).decision is Decision.ASK
+    assert judged(reader, rule("allow", glob="/usr/bin/cat")).decision is Decision.ALLOW
 
 
 def test_an_allow_rule_lifts_no_unreadable_line_and_no_environment() -> None:

@@ -1,0 +1,86 @@
+"""The developer corpus under the shipped example policy, as a gateway would judge it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bot.explain.entry import REQUESTER, SESSION
+from bot.policy_tools.judging import settings_from
+from bot.settings import Settings
+from core.model.command import ExecPlan, ExecRequest, PinnedFile
+from core.model.decision import Decision, Evaluation
+from core.model.identity import DEFAULT_AGENT
+from core.model.policy import PolicyLayer
+from core.policy.allowlist import Allowlist
+from core.policy.evaluate import evaluate
+from core.policy.provisions import Provisions
+from core.policy.resolve import resolve
+from core.runner.plan import Planner, Refusal
+from tests.core.policy.plans import corpus, in_usr_bin, wrapped
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "developer.json5"
+FILES = (
+    *("README.md", "docs/guide.md", "docs/api.md", "src/app.py", "src/util.py", "src/config.py"),
+    *("tests/test_app.py", "web/package.json", "package.json", "app.log", "notes.md", "data.csv"),
+)
+_NAMELESS = frozenset("/~$<>")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A line of the corpus, and what is decided about it."""
+
+    entry: dict[str, Any]
+    decision: Decision
+    why: str
+
+
+def workspace(home: Path) -> Path:
+    """Make the project that the lines are about, in ``~/projects`` of a home."""
+    folder = home / "projects" / "app"
+    for name in FILES:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text\n", encoding="utf-8")
+    return folder
+
+
+def example_settings(home: Path) -> Settings:
+    """Read the shipped example policy as the configuration of a home."""
+    return settings_from(EXAMPLE, {"SAYSO_HOME": str(home), "HOME": str(home)})
+
+
+def judged(settings: Settings, folder: Path, provisions: Provisions) -> list[Verdict]:
+    """Judge every line, with all programs in /usr/bin and ``folder`` below the home's projects.
+
+    Otherwise the figures would tell what is installed here, and not what the policy says.
+    """
+    return [_verdict(entry, settings, provisions, folder) for entry in corpus("developer.json")]
+
+
+def _verdict(
+    entry: dict[str, Any], settings: Settings, provisions: Provisions, folder: Path
+) -> Verdict:
+    policy = resolve(settings.exec_layers(DEFAULT_AGENT), PolicyLayer(source="no file"))
+    request = ExecRequest(REQUESTER, SESSION, str(folder), line=entry["command"])
+    plan = Planner(base_env={"HOME": str(folder.parents[1])}).plan(request, policy)
+    if isinstance(plan, Refusal):
+        return Verdict(entry, Decision.DENY, plan.why)
+    allowlist = Allowlist((), str(folder.parents[1]))
+    found: Evaluation = evaluate(_installed(plan), policy, allowlist, provisions=provisions)
+    return Verdict(entry, found.decision, found.why)
+
+
+def _installed(plan: ExecPlan) -> ExecPlan:
+    """Put every program that is named without a folder into /usr/bin, as Debian has them."""
+    if plan.unreadable is not None:
+        return plan
+    commands = tuple(
+        replace(wrapped(*one.argv, find=_debian), cwd=one.cwd, routing=one.routing)
+        for one in plan.commands
+    )
+    return replace(plan, commands=commands)
+
+
+def _debian(name: str) -> PinnedFile | None:
+    return in_usr_bin(name) if _NAMELESS.isdisjoint(name) else None

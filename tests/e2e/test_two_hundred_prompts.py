@@ -1,0 +1,258 @@
+"""Kill the gateway with 200 prompts open; what people decide meanwhile counts, once."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.client import Client
+from core.model.approval import ApprovalState
+from tests.e2e.chats import ANA, PLACES, SLACK_ANA, Chat, chats, configure, copies, remember
+from tests.e2e.copies import Asked, Copy, judge
+from tests.e2e.processes import ROOT, GatewayProcess, until
+from tests.emulators.discord_objects import CHANNEL
+
+PROMPTS = 200
+TYPED, REFUSED, CONTESTED, BY_COMMAND = 24, 3, 10, 4
+_LETTERS = {"allow-once": "o", "deny": "d"}
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What the platforms and the terminal took: approval to account and reply, as often as taken."""
+
+    taken: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+    def note(self, one: Asked, account: str, reply: str) -> None:
+        """Write down one decision that was accepted."""
+        self.taken.setdefault(one.id, []).append((account, reply))
+
+    def by_channel(self) -> Counter[str]:
+        """Count what was accepted in each channel."""
+        return Counter(by.partition(":")[0] for each in self.taken.values() for by, _ in each)
+
+
+def program(folder: Path) -> Path:
+    """Write a program that notes its argument each time it runs."""
+    folder.mkdir()
+    path = folder / "go"
+    path.write_text(f'#!/bin/sh\necho "$1" >> {folder}/ran\n')
+    path.chmod(0o755)
+    (folder / "ran").touch()
+    return path
+
+
+def ask_all(gateway: GatewayProcess, path: Path) -> list[Asked]:
+    """Ask 200 questions, each from the session of the next place."""
+    places = [place for three in zip(*PLACES.values(), strict=True) for place in three]
+    asked = []
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        for number in range(PROMPTS):
+            place = places[number % len(places)].conversation
+            wish = {"argv": [str(path), f"k{number}"], "cwd": str(path.parent), "wait": False}
+            told = client.call("exec.run", {**wish, "session": place})
+            asked.append(Asked(told["id"], told["code"], place, f"k{number}"))
+    return asked
+
+
+def everywhere(asked: list[Asked]) -> list[Asked]:
+    """Return each question once for each place that shows it: its session's and Discord's."""
+    common = (Asked(one.id, one.code, str(CHANNEL), one.key) for one in asked)
+    return list(dict.fromkeys([*asked, *common]))
+
+
+def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
+    """Say whether every question stands everywhere with its buttons."""
+    seen = {(copy.place, approval) for copy in copies(three) for approval in copy.open}
+    return all((one.place, one.id) in seen for one in everywhere(asked))
+
+
+def decide(three: dict[str, Chat], asked: list[Asked], decisions: Decisions) -> None:
+    """Press and type while no gateway runs; a third of the questions stays open."""
+    shown = copies(three)
+    of = {name: _of(asked, name) for name in PLACES}
+    for one in _two_thirds(of["telegram"]):
+        _press(three["telegram"], shown, one, _reply(one))
+        decisions.note(one, f"telegram:{ANA}", _reply(one))
+    contested = [_at(one, CHANNEL) for one in _two_thirds(of["telegram"])[:CONTESTED]]
+    for one in contested:
+        other = "deny" if _reply(one) == "allow-once" else "allow-once"
+        _press(three["discord"], shown, one, other)
+        decisions.note(one, f"discord:{ANA}", other)
+    for one in _two_thirds(of["discord"]):
+        _press(three["discord"], shown, one, _reply(one))
+        decisions.note(one, f"discord:{ANA}", _reply(one))
+    _in_slack(three["slack"], shown, of["slack"], decisions)
+
+
+def _in_slack(chat: Chat, shown: list[Copy], asked: list[Asked], decisions: Decisions) -> None:
+    """Type decisions, which Slack keeps; what is pressed meanwhile fails before their eyes."""
+    for one in asked[-REFUSED:]:
+        assert _press(chat, shown, one, "allow-once")["failed"]
+    chat.control("patience", seconds=[0.05, 2.0, 2.0, 2.0, 2.0, 2.0])
+    for one in [one for one in asked if one.place != "D0BOB0001"][:TYPED]:
+        words = f"approve {one.code} {_reply(one)}"
+        chat.control("say", channel=one.place, user=SLACK_ANA, text=words)
+        decisions.note(one, f"slack:{SLACK_ANA}", _reply(one))
+
+
+def _of(asked: list[Asked], name: str) -> list[Asked]:
+    here = {place.conversation for place in PLACES[name]}
+    return [one for one in asked if one.place in here]
+
+
+def _at(one: Asked, place: int) -> Asked:
+    return Asked(one.id, one.code, str(place), one.key)
+
+
+def _two_thirds(asked: list[Asked]) -> list[Asked]:
+    return asked[: 2 * len(asked) // 3]
+
+
+def _reply(one: Asked) -> str:
+    return "deny" if int(one.key[1:]) % 4 == 0 else "allow-once"
+
+
+def _press(chat: Chat, shown: list[Copy], one: Asked, reply: str) -> Any:
+    wanted = f"{_LETTERS[reply]}:{one.id}"
+    copy, button = next(
+        (copy, button)
+        for copy in shown
+        if copy.place == one.place
+        for button in copy.buttons
+        if button.endswith(wanted)
+    )
+    return chat.press(copy, button)
+
+
+def by_terminal(gateway: GatewayProcess, rest: list[Asked], decisions: Decisions) -> None:
+    """Decide what is left from another terminal: some with `sayso approve`, the others as it does."""
+    account = f"terminal:uid:{os.getuid()}"
+    for one in rest[:BY_COMMAND]:
+        done = gateway.cli("approve", one.code, _reply(one), own_session=True)
+        assert 0 == done.returncode, done.stdout
+        decisions.note(one, account, _reply(one))
+    ledger = gateway.home / "decisions"
+    ledger.touch()
+    words = ["-m", "tests.faults.approver", str(gateway.home / "gateway.sock"), str(ledger)]
+    with subprocess.Popen([sys.executable, *words], cwd=ROOT, start_new_session=True) as approver:
+        until("the terminal's answers", lambda: not waiting(gateway))
+        until("its ledger", lambda: len(_lines(ledger)) == len(rest) - BY_COMMAND)
+        approver.kill()
+    known = {one.id: one for one in rest}
+    for line in _lines(ledger):
+        approval, reply = line.split()
+        decisions.note(known[approval], account, reply)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def waiting(gateway: GatewayProcess) -> set[str]:
+    """Return the ids of what waits for an answer."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        return {row["id"] for row in client.call("exec.approval.list", {"limit": 1000})["pending"]}
+
+
+def open_surfaces(gateway: GatewayProcess) -> int:
+    """Return how many copies the gateway knows that are not in their final state."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        return int(client.call("health.get", {})["openSurfaces"])
+
+
+def miscounted(decisions: Decisions, rows: dict[str, dict[str, Any]]) -> list[str]:
+    """Return the questions that did not end by exactly one of the decisions that were taken."""
+    ends = {"done": "allow-once", "denied": "deny"}
+    return [
+        f"{key}: {rows[key]['by']} {rows[key]['state']}, taken were {taken}"
+        for key, taken in decisions.taken.items()
+        if (rows[key]["by"], ends.get(rows[key]["state"])) not in taken
+    ]
+
+
+def resolved(gateway: GatewayProcess) -> Counter[str]:
+    """Count the decisions in the journal, by approval."""
+    records = map(json.loads, _lines(gateway.home / "audit.jsonl"))
+    return Counter(record["run"] for record in records if record["kind"] == "resolve")
+
+
+@pytest.mark.timeout(120)
+def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Killed with 200 prompts open: each decision counts once, each copy ends final."""
+    home, path = tmp_path / "home", program(tmp_path / "bin")
+    gateway = GatewayProcess(home)
+    decisions = Decisions()
+    with chats() as three:
+        common = [{"channel": "discord", "to": str(CHANNEL)}]
+        configure(home, three, [f"uid:{os.getuid()}"], mode="both", targets=common)
+        remember(home, [place for each in PLACES.values() for place in each])
+        gateway.start()
+        try:
+            asked = ask_all(gateway, path)
+            until("every prompt", lambda: all_shown(three, asked), 60, 0.2)
+            gateway.kill()
+            decide(three, asked, decisions)
+            restarted = time.monotonic()
+            gateway.start()
+            until("what was decided", lambda: not waiting(gateway) & decisions.taken.keys(), 40)
+            by_terminal(gateway, [one for one in asked if one.id not in decisions.taken], decisions)
+            until("every run", lambda: all_ended(gateway), 30)
+            until("every copy", lambda: not open_surfaces(gateway), 60)
+            took = time.monotonic() - restarted
+            rows = {row["id"]: row for row in gateway.json("history", "--limit", "1000")}
+            found = judge(everywhere(asked), truth(rows), copies(three))
+            journal = resolved(gateway)
+        finally:
+            gateway.stop()
+
+    report(capsys, decisions, took, len(everywhere(asked)))
+    assert PROMPTS == len(decisions.taken) == len(rows)
+    assert [] == miscounted(decisions, rows)
+    assert Counter(rows) == journal
+    assert ([], [], set()) == (found.lost, found.wrong, found.duplicates)
+    done = sorted(one.key for one in asked if rows[one.id]["state"] == "done")
+    assert done == sorted(_lines(path.parent / "ran"))
+
+
+def all_ended(gateway: GatewayProcess) -> bool:
+    """Say whether nothing runs or waits to."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        rows = client.call("history.list", {"limit": 1000})["history"]
+    return {row["state"] for row in rows} <= {"done", "denied"}
+
+
+def truth(rows: dict[str, dict[str, Any]]) -> dict[str, ApprovalState]:
+    """Return how each question ended."""
+    ends = {"done": ApprovalState.ALLOWED, "denied": ApprovalState.DENIED}
+    return {key: ends[row["state"]] for key, row in rows.items()}
+
+
+def report(
+    capsys: pytest.CaptureFixture[str], decisions: Decisions, took: float, shown: int
+) -> None:
+    """Print the figures."""
+    counts = ", ".join(f"{name} {count}" for name, count in decisions.by_channel().items())
+    with capsys.disabled():
+        print(
+            f"\n{PROMPTS} prompts in {shown} copies, killed; decisions taken: {counts} "
+            f"({CONTESTED} contested); restart to the last final copy {took:.1f} s"
+        )
+
+
+def test_the_count_finds_a_lost_decision() -> None:
+    """Negative control: an end that nobody decided is reported, and one that was decided is not."""
+    decisions = Decisions({"a": [("slack:U1", "deny")], "b": [("slack:U1", "deny")]})
+    rows = {
+        "a": {"by": "slack:U1", "state": "denied"},
+        "b": {"by": "telegram:2", "state": "denied"},
+    }
+
+    assert ["b"] == [words.partition(":")[0] for words in miscounted(decisions, rows)]
