@@ -137,12 +137,7 @@ class ApprovalsFile:
             ApprovalsFileError: the file is corrupt or unsafe; it was left as it is.
             StateError: it could not be written; it was left as it is.
         """
-
-        def change(raw: Raw) -> tuple[bool, bool]:
-            removed = edit.remove_entry(raw, agent, pattern_or_id)
-            return removed, removed
-
-        return self._change(change)
+        return self._change(lambda raw: (edit.remove_entry(raw, agent, pattern_or_id),) * 2)
 
     def replace(self, text: str) -> ApprovalsDocument:
         """Put a whole new text in the file's place, also of a corrupt or lost one.

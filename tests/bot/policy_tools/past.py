@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from bot.explain.entry import REQUESTER
@@ -15,7 +14,7 @@ from core.model.policy import ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
 from core.runner.plan import Planner
-from core.store import approvals, open_store, outbox, runs
+from core.store import approvals, open_store, runs
 from core.store.drafts import ApprovalDraft, RunDraft
 from tests.core.store.making import ALICE, HALF_HOUR, SESSION, new_id
 
@@ -58,9 +57,7 @@ async def remember(
         for line, reply in asked:
             plan = planned(line, cwd, agent)
             verdict = evaluate(plan, ASKING, Allowlist((), "/home/nobody"))
-            draft = ApprovalDraft(
-                new_id(), replace(plan), verdict, REQUESTER, None, HALF_HOUR, local=True
-            )
+            draft = ApprovalDraft(new_id(), plan, verdict, REQUESTER, None, HALF_HOUR, local=True)
             await store.write(approvals.create, draft)
             if reply is not None:
                 await store.write(approvals.answer, draft.id, reply, ALICE, None, "", None)
