@@ -48,7 +48,7 @@ from core.model.policy import ExecHost
 from core.runner.plan import Planner
 from core.runner.process import Runner
 from core.settings import ThreadMode
-from core.store import Store, open_store, replicas
+from core.store import Store, open_store, replicas, session_overrides
 
 _log = logging.getLogger(__name__)
 
@@ -84,6 +84,7 @@ async def gateway(
         stack.push_async_callback(store.close)
         owner = secrets.token_hex(8)
         await store.write(replicas.heartbeat, owner, LEASE_MS)
+        await store.write(session_overrides.begin, owner)
         stack.push_async_callback(store.write, replicas.leave, owner)
         await recover(store, journal, owner)
         runner = Runner()

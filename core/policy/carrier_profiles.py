@@ -10,9 +10,6 @@ from enum import StrEnum
 from core.policy.profiles import Profile, profile_of
 from core.policy.tables import Table, section, words
 
-_DEPTH = 2
-
-
 class Effect(StrEnum):
     """What a program can do: ``runs`` others, which may do anything; the rest by itself."""
 
@@ -51,7 +48,7 @@ class CarrierProfile:
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Say what is not known to be harmless, ``None`` if all of it is."""
-        if tuple(arguments) in self.exact:
+        if self.exact and tuple(arguments) in self.exact:
             return None
         if self.commands:
             return self._by_command(arguments)
@@ -70,7 +67,9 @@ class CarrierProfile:
         return None if problem else next((self.acts[s] for s in spelled if s in self.acts), None)
 
     def _leading(self, arguments: Sequence[str]) -> tuple[int, str | None]:
-        return self.options.leading(arguments) if self.options else (0, None)
+        if self.options is None or not arguments or arguments[0][:1] != "-":
+            return 0, None
+        return self.options.leading(arguments)
 
     def _by_command(self, arguments: Sequence[str]) -> str | None:
         count, problem = self._leading(arguments)
@@ -81,18 +80,17 @@ class CarrierProfile:
             profile = self.commands.get(spelled)
             if profile is not None:
                 after = rest[spelled.count(" ") + 1 :]
-                leading = arguments[:count] if self.inherit else ()
-                found = profile.problem([*leading, *after])
+                found = profile.problem((*arguments[:count], *after) if self.inherit else after)
                 return f"{spelled}: {found}" if found else None
         return f"the subcommand {''.join(rest[:1])!r} is not known to be harmless"
 
 
 def _spellings(rest: Sequence[str]) -> tuple[str, ...]:
     """Return the longest name of a subcommand first; a word with a blank in it names none."""
-    if any(" " in word for word in rest[:1]):
+    if not rest or " " in rest[0]:
         return ()
-    depth = _DEPTH if " " not in "".join(rest[1:_DEPTH]) else 1
-    return tuple(" ".join(rest[:length]) for length in range(min(depth, len(rest)), 0, -1))
+    alone = (rest[0],)
+    return alone if len(rest) == 1 or " " in rest[1] else (f"{rest[0]} {rest[1]}", *alone)
 
 
 def carrier_profile_of(name: str, holder: Table) -> CarrierProfile:

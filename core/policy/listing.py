@@ -11,7 +11,7 @@ from core.policy.path_index import is_glob
 from core.policy.programs import Program
 from core.policy.rule_matching import GlobMatch, surroundings
 from core.policy.rules import Rule
-from core.policy.safe_bins import is_safe_bin, safe_bin_problem
+from core.policy.safe_bins import safe_bin_problem
 from core.policy.verdicts import Context, Verdict
 
 
@@ -59,11 +59,12 @@ def _by_path(
     exact = context.allowlist.exact(program.paths) if program.plain else None
     if exact is not None:
         return _listed(exact)
-    safe = not open_ended and is_safe_bin(file.path, file.realpath, policy.safe_bins)
-    refused = safe_bin_problem(file.realpath, argv[1:]) if safe else None
-    if safe and refused is None:
-        rule = f"{file.realpath} with its safe-bin profile"
-        return Verdict(Decision.ALLOW, Reason.SAFE_BIN, rule)
+    refused = None
+    if program.safe_bin in policy.safe_bins and program.safe_bin is not None and not open_ended:
+        refused = safe_bin_problem(program.safe_bin, argv[1:])
+        if refused is None:
+            rule = f"{file.realpath} with its safe-bin profile"
+            return Verdict(Decision.ALLOW, Reason.SAFE_BIN, rule)
     cover = _cover(file, program, context, lifting)
     if cover is None:
         return _missed(file, refused)
@@ -103,7 +104,7 @@ def distrusted(
     """Say why a match does not suffice under strict trust; both names must pass."""
     if program.plain:
         return None
-    for path in dict.fromkeys((file.path, file.realpath)):
+    for path in program.paths:
         problem = carrier_problem(path, argv[1:])
         if problem is not None:
             return problem

@@ -167,17 +167,22 @@ class _Scan:
             self.budget = self.profile.operands_then
 
     def _check_needs(self) -> str | None:
+        if not self.profile.needs:
+            return None
         lacking = next((one for one in self.profile.needs if not one & self.seen), None)
         return None if lacking is None else f"it may do more than read without {min(lacking)}"
 
     def _check_operands(self) -> str | None:
+        if not self.operands and self.profile.first is None:
+            return None
         counted = self.profile.counts_dash
         named = [one for one in self.operands if counted or one != "-"]
         if len(named) > self.budget:
             return f"operand {named[self.budget]!r} is one too many"
         if len(self.operands) > self.budget + 1:
             return "too many operands"
-        first = None if self.seen & self.profile.consuming else self.profile.first
+        brought = not self.profile.consuming.isdisjoint(self.seen)
+        first = None if brought else self.profile.first
         if first is not None and (not self.operands or not fits(first, self.operands[0])):
             return f"operand {''.join(self.operands[:1])!r} is outside the profile"
         kind = self.profile.operand_kind

@@ -11,6 +11,7 @@ from core.policy.carriers import (
     is_known,
     is_plain,
 )
+from core.policy.safe_bins import safe_bin_of
 from core.policy.wrappers import names_of, wrapper_kind
 
 
@@ -21,7 +22,8 @@ class Program:
     ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
     are ``(name, option)`` pairs that carry code; ``paths`` are what patterns may match;
     ``plain`` programs pass strict trust with any arguments; a ``carrier``'s path is never stored,
-    whatever its arguments; ``foreign`` ones lie in a system directory and are in no table.
+    whatever its arguments; ``foreign`` ones lie in a system directory and are in no table;
+    ``safe_bin`` is the profile of a filter that a configuration may let pass.
     """
 
     bare: str | None
@@ -31,6 +33,7 @@ class Program:
     plain: bool
     carrier: bool
     foreign: bool
+    safe_bin: str | None
 
 
 def program_of(word: str, file: PinnedFile) -> Program:
@@ -49,4 +52,5 @@ def _program(word: str, path: str, realpath: str) -> Program:
         plain=is_plain(path) and is_plain(realpath),
         carrier=is_carrier(path) or is_carrier(realpath),
         foreign=in_system_directory(realpath) and not (is_known(path) or is_known(realpath)),
+        safe_bin=safe_bin_of(path, realpath),
     )

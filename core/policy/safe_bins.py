@@ -44,19 +44,19 @@ def require_profiles(configured: Sequence[str]) -> None:
         raise ConfigError(msg)
 
 
-def is_safe_bin(invoked: str, real: str, configured: Sequence[str]) -> bool:
-    """Tell whether both paths name the same configured program in a trusted directory."""
+def safe_bin_of(invoked: str, real: str) -> str | None:
+    """Return the profiled name of a program that both its paths give it in trusted directories."""
     directory, _, name = real.rpartition("/")
-    if name not in configured or name not in _profiles() or directory not in _trusted():
-        return False
+    if name not in _profiles() or directory not in _trusted():
+        return None
     place, _, word = invoked.rpartition("/")
-    return word == name and place in _trusted()
+    return name if word == name and place in _trusted() else None
 
 
-def safe_bin_problem(real: str, arguments: Sequence[str]) -> str | None:
+def safe_bin_problem(name: str, arguments: Sequence[str]) -> str | None:
     """Say what the profile refuses; ``None`` means that only standard input can be read.
 
     Raises:
-        KeyError: the program has no profile; ask ``is_safe_bin`` first.
+        KeyError: the program has no profile; ask ``safe_bin_of`` first.
     """
-    return _profiles()[real.rpartition("/")[2]].problem(arguments)
+    return _profiles()[name].problem(arguments)

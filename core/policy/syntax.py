@@ -51,10 +51,19 @@ def read(text: str) -> Reading | Unreadable:
     # Nodes count bytes. Latin-1 gives a string in which byte n is character n.
     line = text if len(data) == len(text) else data.decode("latin-1")
     try:
-        return _line(root, line)
+        return _lone(root, line) or _line(root, line)
     except Refused as refused:
         rule, detail = refused.args
         return Unreadable(rule, detail)
+
+
+def _lone(root: Node, line: str) -> Reading | None:
+    """Take the one command that is the whole line, byte for byte; the commonest line by far."""
+    parts = root.children
+    if len(parts) != 1 or parts[0].type != "command":
+        return None
+    start, end = parts[0].byte_range
+    return None if start or end != len(line) else Reading((_command(parts[0], line, start, end),))
 
 
 def _line(root: Node, line: str) -> Reading:
@@ -69,7 +78,7 @@ def _line(root: Node, line: str) -> Reading:
             connectors += _broken(line[at:start], len(argvs) - len(connectors))
         at = end
         if kind == "command":
-            argvs.append(_command(node, line))
+            argvs.append(_command(node, line, start, end))
         elif kind == "file_redirect":
             # Behind a connector it has no command yet; -1 then, for which none is accepted.
             place = len(argvs) - 1 if len(argvs) > len(connectors) else -1
@@ -108,14 +117,14 @@ def _parts(root: Node) -> list[tuple[Node, str, str]]:
     without groups it decides alone. A loop, since thousands of links would exhaust recursion.
     """
     parts: list[tuple[Node, str, str]] = []
-    pending = [(root, "")]
+    pending = [(root, root.type, "")]
     while pending:
-        node, parent = pending.pop()
-        kind = node.type
+        part = pending.pop()
+        node, kind, _ = part
         if kind in _CONNECTORS:
-            pending += [(child, kind) for child in reversed(node.children)]
+            pending += [(child, child.type, kind) for child in reversed(node.children)]
         else:
-            parts.append((node, kind, parent))
+            parts.append(part)
     return parts
 
 
@@ -162,12 +171,11 @@ def _check_blanks(gap: str) -> None:
         raise Refused("R3", "text that belongs to no word")
 
 
-def _command(command: Node, line: str) -> tuple[Word, ...]:
-    """Return one command's words."""
+def _command(command: Node, line: str, start: int, end: int) -> tuple[Word, ...]:
+    """Return one command's words; it stands from ``start`` to ``end``."""
     name, *operands = command.children
     if name.type != "command_name":
         raise Refused("R8", "something before the program's name")
-    start, end = command.byte_range
     whole = line[start:end]
     if _PLAIN_COMMAND.fullmatch(whole) and LITERALS.issuperset(map(_KIND, operands)):
         words = [line[a:b] for a, b in map(_RANGE, (name, *operands))]

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
+from core.store import replicas
 from core.store.clock import now_ms
 from core.store.codec import dump, load, plain
 from core.store.context import context_of
@@ -36,6 +37,11 @@ _CLEAR = (
     )
     .values(overrides=None, set_by=None, at_ms=bindparam("p_now"))
     .returning(session_settings.c.session)
+)
+_CLEAR_ALL = (
+    update(session_settings)
+    .where(session_settings.c.overrides.is_not(None))
+    .values(overrides=None, set_by=None, at_ms=bindparam("p_now"))
 )
 _ALL = select(session_settings).where(session_settings.c.overrides.is_not(None))
 _ONE = _ALL.where(session_settings.c.session == bindparam("p_session"))
@@ -76,6 +82,20 @@ def clear(conn: Connection, session: SessionKey) -> bool:
     found = conn.execute(_CLEAR, {"p_session": session, "p_now": now_ms(conn)}).first()
     note(conn, CHANGED)
     return found is not None
+
+
+def begin(conn: Connection, owner: str) -> int:
+    """Forget what earlier gateways were told, where ``owner`` is the only one alive.
+
+    Returns how many sessions that were. What is set for a session lasts as long as the gateway
+    does (S0 "non-persistent unless saved via config"); the first of several that starts decides.
+    """
+    if not context_of(conn).alone and set(replicas.alive(conn)) - {owner}:
+        return 0
+    forgotten = conn.execute(_CLEAR_ALL, {"p_now": now_ms(conn)}).rowcount
+    if forgotten:
+        note(conn, CHANGED)
+    return forgotten
 
 
 def get(conn: Connection, session: SessionKey) -> SessionKnobs | None:

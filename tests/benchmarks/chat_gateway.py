@@ -39,17 +39,16 @@ class Asker:
         return None
 
     async def _post(self, asked: Json) -> list[float]:
-        """Ask, and return when the first and the last question was begun."""
+        """Ask, and return when the first and the last burst of questions was begun."""
         places, burst = asked.get("places") or [""], int(asked.get("burst", 1))
         every = float(asked.get("every", 0.0))
         begun = at = time.monotonic()
-        for number in range(int(asked["count"])):
-            turn, place = divmod(number, burst)
-            if place == 0:
-                await asyncio.sleep(begun + turn * every - time.monotonic())
+        for turn in range(int(asked["count"]) // burst):
+            await asyncio.sleep(begun + turn * every - time.monotonic())
             channel, _, to = str(places[turn % len(places)]).partition(":")
+            place = Target(channel, to) if to else None
             at = time.monotonic()
-            await self._ask(Target(channel, to) if to else None)
+            await asyncio.gather(*(self._ask(place) for _ in range(burst)))
         return [begun, at]
 
     async def _ask(self, origin: Target | None) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -273,7 +273,9 @@ class Stopwatch:
             case "open":
                 return len(self.stage.open())
             case "shown":
-                return sorted({one for data in self.stage.all_buttons() for one in _ID.findall(data)})
+                return sorted(
+                    {one for data in self.stage.all_buttons() for one in _ID.findall(data)}
+                )
             case "delay":
                 delay = Fault(FaultKind.DELAY, self.stage.says, seconds=float(asked["seconds"]))
                 self.stage.faults.add(delay, int(asked["times"]))

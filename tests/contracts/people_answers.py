@@ -11,7 +11,8 @@ from core.model.identity import DEFAULT_AGENT, SessionKey
 from core.model.result import Denied, Finished
 from core.store import grants
 from tests.contracts.channel_world import PeopleWorld
-from tests.contracts.people_line import House, PeopleLine, people_line
+from tests.contracts.people_house import House, people_line
+from tests.contracts.people_line import PeopleLine
 
 _ONCE, _ALWAYS, _DENY = ApprovalReply
 
@@ -136,9 +137,7 @@ class AnswersContract:
         assert "/usr/bin/nproc" in stored
         assert all(f"/usr/bin/{other}" not in stored for other in ("uptime", "hostname", "whoami"))
 
-    async def _choose(
-        self, line: PeopleLine, message: str, asked: Approval, scope: Scope
-    ) -> None:
+    async def _choose(self, line: PeopleLine, message: str, asked: Approval, scope: Scope) -> None:
         if self.two_steps:
             await line.world.press(message, _ALWAYS)
             await line.world.told(f"{asked.code}: always allowing lets agent main run this")

@@ -1,64 +1,30 @@
-"""Run a whole gate between two platforms: the one under test, and one inside this process.
-
-Inbox, outbox, dispatch and clock are the gateway's own, the store is SQLite, and what people allow
-is really run.
-"""
+"""Ask, answer and look at both platforms of a running gate."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from bot.clock import Clock
-from bot.delivery import Delivery
-from bot.dispatch import Dispatch
-from bot.health import Health
-from bot.inbox import inbox_of
-from bot.outbox import Outbox
-from bot.settings import load
-from bot.timed import TimedWork
-from channels.base import Channel
 from channels.memory import MemoryChannel
-from core.approvals.approvers import Approvers
-from core.approvals.forwarding import Forwarding, Step
-from core.approvals.listing import Listing
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.identity import Actor, ApprovalId, SessionKey, Target
 from core.model.result import Denied, Finished, Pending, Submission
-from core.settings import ForwardMode
 from core.store import approvals, pairing, people
 from core.store.states import OutboxKind, OutboxState
 from core.store.tables import outbox as outbox_rows
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.meeting import Meeting
-from tests.core.gate.line import gate_at, request
+from tests.core.gate.line import request
 
 _SHOWN = {OutboxState.SENT, OutboxState.STALE, OutboxState.CLOSED}
 _SETTLED = {OutboxState.CLOSED, OutboxState.DROPPED}
 _PATIENCE_S = 20.0
 _LONGEST_WAIT_S = 0.08
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """The rules of a test; the person under test may answer unless ``here`` lists others.
-
-    ``first`` and ``then`` name channels: with them, ``then`` is asked where ``first`` let
-    ``step_ms`` pass.
-    """
-
-    here: frozenset[str] | None = None
-    quorum: int = 1
-    timeout_ms: int = 60_000
-    remind_ms: int | None = None
-    first: str = ""
-    step_ms: int = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +113,17 @@ class PeopleLine:
     async def closes(self, asked: Approval, words: str) -> Approval:
         """Wait until both copies say how it ended, by whom and when, and offer nothing more."""
         end = await self.ended(asked)
-        copies, headline = await self.copies(asked), _headline(end, words)
+        await self.final(end, words)
+        return end
+
+    async def final(self, end: Approval, words: str) -> None:
+        """Look that both copies of what has ended say so and offer nothing more."""
+        copies, headline = await self.copies(end), _headline(end, words)
         await self.world.shows(copies[self.here], headline)
         assert not self.world.can_press(copies[self.here])
         beside = self.other.shown[copies[self.other.name]]
-        assert headline in beside.outcomes[asked.id].headline.text
-        assert asked.id not in {card.id for card in beside.open}
-        return end
+        assert headline in beside.outcomes[end.id].headline.text
+        assert end.id not in {card.id for card in beside.open}
 
     async def run(self, asked: Approval) -> Finished | Denied:
         """Wait for what became of a request."""
@@ -188,65 +158,12 @@ class PeopleLine:
     async def hold_outbox(self) -> None:
         """Let what is shown lie still, as while a gateway is busy or away."""
         if self._outbox is not None:
-            await _end(self._outbox)
+            await end(self._outbox)
         self._outbox = None
 
     async def send(self) -> None:
         """Send again what is due."""
         self._outbox = asyncio.create_task(self.start_outbox())
-
-
-@asynccontextmanager
-async def people_line(
-    home: Path, world: PeopleWorld, other: MemoryChannel, house: House
-) -> AsyncIterator[PeopleLine]:
-    """Run a gateway's parts over both platforms; Ana may send commands on both."""
-    here, there = world.channel.name, other.name
-    lists = {there: frozenset({"ana", "bob"}), here: house.here or frozenset({world.account})}
-    approvers = Approvers(lists, quorum=house.quorum)
-    senders = Listing({here: frozenset({world.account}), there: frozenset({"ana"})})
-    async with AsyncExitStack() as stack:
-        gate = await stack.enter_async_context(
-            gate_at(
-                home,
-                timeout_ms=house.timeout_ms,
-                remind_ms=house.remind_ms,
-                people=approvers,
-                forwarding=_forwarding(house, (world.target, Target(there, "room"))),
-            )
-        )
-        meeting = Meeting(inbox_of(gate, approvers, senders, elevated=False))
-        channels: dict[str, Channel] = {here: world.channel, there: other}
-        for channel in channels.values():
-            await channel.start(meeting)
-            stack.push_async_callback(channel.stop)
-            await until(lambda channel=channel: _ready(channel))  # type: ignore[misc] # a default
-        sending = Delivery(gate.store, channels)
-        line = PeopleLine(
-            world, other, gate, home, meeting, lambda: Outbox(gate.store, channels, sending).run()
-        )
-        await line.send()
-        stack.push_async_callback(line.hold_outbox)
-        stack.push_async_callback(_end, asyncio.create_task(Dispatch(gate, gate.store).run()))
-        _tick(stack, gate, channels, home)
-        yield line
-
-
-def _forwarding(house: House, places: tuple[Target, ...]) -> Forwarding:
-    if not house.first:
-        return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=places)
-    first, then = sorted(places, key=lambda place: place.channel != house.first)
-    steps = (Step((first,), False, house.step_ms), Step((then,), False, house.timeout_ms))
-    return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(), steps=steps)
-
-
-def _tick(stack: AsyncExitStack, gate: Gate, channels: dict[str, Channel], home: Path) -> None:
-    settings = load(home, environ={})
-    health = Health(gate.store, channels, settings)
-    clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
-    clock.start()
-    stack.callback(clock.stop)
-    stack.callback(gate.store.subscribe(clock.hear))
 
 
 def _rows(conn: Connection, run_id: ApprovalId) -> tuple[tuple[str, Copy], ...]:
@@ -271,11 +188,8 @@ def _headline(end: Approval, words: str) -> str:
     return f"{words} by {f'{final.by.name} ({account})' if final.by.name else account} {at}"
 
 
-async def _ready(channel: Channel) -> bool:
-    return (await channel.check()).ok
-
-
-async def _end(task: asyncio.Task[None]) -> None:
+async def end(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait until it is gone."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 

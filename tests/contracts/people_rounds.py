@@ -16,7 +16,8 @@ from core.model.identity import CODE_LENGTH
 from core.model.result import Finished
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.meeting import faults
-from tests.contracts.people_line import House, PeopleLine, people_line, until
+from tests.contracts.people_house import House, people_line
+from tests.contracts.people_line import PeopleLine, until
 
 _ONCE, _, _DENY = ApprovalReply
 _SHOWN = {_ONCE: "Allowed once", _DENY: "Denied"}
@@ -52,16 +53,15 @@ class RoundsContract:
             for start in range(0, self.rounds, _BATCH):
                 numbers = range(start, min(start + _BATCH, self.rounds))
                 batch = await _ask(line, numbers)
-                await line.hold_outbox()
+                await line.hold_outbox()  # both copies keep their buttons until both have answered
                 for asked in batch:
                     assert [] == await _round(line, asked, pick)
                     await _told_here(line)
                     spreads.append(line.meeting.spread_ms())
                 await line.send()
-                for asked in batch:
-                    await line.ended(asked)  # others in the same message may have buttons before
-                for number, asked in zip(numbers, batch, strict=True):
-                    wins[await _agrees(line, asked, tmp_path / f"made-{number}")] += 1
+                ends = [await line.ended(asked) for asked in batch]
+                for number, end in zip(numbers, ends, strict=True):
+                    wins[await _agrees(line, end, tmp_path / f"made-{number}")] += 1
 
         assert self.rounds == wins.total()
         assert {line.here, other.name} == set(wins)
@@ -91,7 +91,7 @@ async def _round(line: PeopleLine, asked: Approval, pick: random.Random) -> list
     """Let both people answer, in any order and sense; return what is wrong in what they heard."""
     names = [line.here, line.other.name]
     line.meeting.expect(*pick.sample(names, 2))
-    here, there = pick.choices((_ONCE, _DENY), k=2)
+    here, there = pick.choices((_ONCE, _DENY), (1, 2), k=2)
     message = (await line.copies(asked))[line.here]
     async with asyncio.TaskGroup() as both:
         both.create_task(line.press_there(asked, there, line.bob))
@@ -110,13 +110,13 @@ async def _told_here(line: PeopleLine) -> None:
     await line.world.told(mine.words)
 
 
-async def _agrees(line: PeopleLine, asked: Approval, made: Path) -> str:
+async def _agrees(line: PeopleLine, end: Approval, made: Path) -> str:
     """Look that both copies, the run and the decision agree; return the winner's channel."""
-    result = await line.run(asked)
-    end = (await line.approval(asked.id)).resolution
-    assert end is not None
-    assert end.by is not None
-    assert end.reply is not None
-    await line.closes(asked, _SHOWN[end.reply])
-    assert (end.reply is _ONCE) is isinstance(result, Finished) is made.exists()
-    return end.by.channel
+    final = end.resolution
+    assert final is not None
+    assert final.by is not None
+    assert final.reply is not None
+    await line.final(end, _SHOWN[final.reply])
+    result = await line.run(end)
+    assert (final.reply is _ONCE) is isinstance(result, Finished) is made.exists()
+    return final.by.channel

@@ -9,7 +9,8 @@ from core.model.approval import Approval, ApprovalReply
 from core.model.result import Finished
 from core.store import approvals, people
 from tests.contracts.channel_world import PeopleWorld
-from tests.contracts.people_line import House, PeopleLine, people_line, until
+from tests.contracts.people_house import House, people_line
+from tests.contracts.people_line import PeopleLine, until
 
 _ONCE, _, _DENY = ApprovalReply
 _REQUESTER = "The requester never approves its own request, on any of its accounts."

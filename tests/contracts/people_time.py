@@ -11,7 +11,8 @@ from core.model.decision import DenialReason
 from core.model.result import Denied, Finished
 from core.store.states import OutboxKind
 from tests.contracts.channel_world import PeopleWorld
-from tests.contracts.people_line import House, people_line, until
+from tests.contracts.people_house import House, people_line
+from tests.contracts.people_line import until
 
 _ONCE, _, _DENY = ApprovalReply
 

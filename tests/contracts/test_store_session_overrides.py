@@ -3,7 +3,7 @@
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
-from core.store import origins, session_overrides
+from core.store import origins, replicas, session_overrides
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, BOB, GROUP
 
@@ -49,3 +49,18 @@ async def test_every_change_wakes_the_readers(bench: Bench) -> None:
     assert 2 == bench.notes.count(session_overrides.CHANGED)
     assert [CHAT] == list(every.sessions)
     assert (bench.engine == "sqlite") == every.alone
+
+
+async def test_a_gateway_that_starts_alone_forgets_what_the_last_one_was_told(bench: Bench) -> None:
+    """What is set lasts as long as the gateways do; a second replica takes nothing away."""
+    await bench.store.write(session_overrides.put, CHAT, FULL, ALICE)
+    await bench.store.write(origins.remember_origin, CHAT, GROUP)
+    await bench.store.write(replicas.heartbeat, "other", 60_000)
+    beside = await bench.store.write(session_overrides.begin, "new")
+    await bench.store.write(replicas.leave, "other")
+    await bench.store.write(replicas.heartbeat, "new", 60_000)
+    await bench.store.write(session_overrides.begin, "new")
+
+    assert (1 if bench.engine == "sqlite" else 0) == beside  # SQLite: its lock proves us alone
+    assert await bench.store.read(session_overrides.get, CHAT) is None
+    assert GROUP == await bench.store.read(origins.origin_of, CHAT)

@@ -34,7 +34,6 @@ PLACES = {
     "slack": (
         Place(Target("slack", "C0OPS0001"), "C0OPS0001"),
         Place(Target("slack", SLACK_ANA), "D0ANA0001"),
-        Place(Target("slack", "U0BOB0001"), "D0BOB0001"),
     ),
     "telegram": tuple(Place(Target("telegram", chat), chat) for chat in ("101", "102", "103")),
     "discord": (
@@ -159,7 +158,5 @@ def remember(home: Path, places: Iterable[Place]) -> None:
 async def _remember(home: Path, places: list[Place]) -> None:
     store = await open_store(f"sqlite:///{home / 'state.db'}")
     for place in places:
-        await store.write(
-            origins.remember_origin, SessionKey(place.conversation), place.target
-        )
+        await store.write(origins.remember_origin, SessionKey(place.conversation), place.target)
     await store.close()

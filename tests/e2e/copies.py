@@ -40,12 +40,12 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: its id and code, where it was asked, and the word that its command writes."""
+    """A question: its id and code, where it was asked, and a word that only its command has."""
 
     id: str
     code: str
     place: str
-    key: str = ""
+    key: str
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ def judge(
     codes = re.compile("|".join(one.code for one in questions))
     found = Findings()
     for one in questions:
-        mine = [copy for copy in shown if copy.place == one.place and one.code in copy.text]
+        mine = [copy for copy in shown if copy.place == one.place and _shows(copy, one)]
         if not mine:
             found.lost.append(one.code)
         found.duplicates |= {f"{copy.place}/{copy.id}" for copy in mine[1:]}
@@ -101,6 +101,12 @@ def judge(
             if copy.offers(one.id) is ended or told != [truth[one.id]][: int(ended)]:
                 found.wrong.append(f"{one.code} is {truth[one.id]}; {copy.place} tells {told}")
     return found
+
+
+def _shows(copy: Copy, one: Asked) -> bool:
+    """Say whether a message shows a question; what answers a press names its code alone."""
+    command = re.search(rf"(?<![\w-]){re.escape(one.key)}(?![\w-])", copy.text)
+    return one.code in copy.text and command is not None
 
 
 def _told(text: str, code: str, codes: re.Pattern[str]) -> list[ApprovalState]:

@@ -14,13 +14,13 @@ import pytest
 
 from bot.client import Client
 from core.model.approval import ApprovalState
-from tests.e2e.chats import ANA, PLACES, SLACK_ANA, Chat, chats, configure, copies, remember
+from tests.e2e.chats import ANA, PLACES, SLACK_ANA, Chat, Place, chats, configure, copies, remember
 from tests.e2e.copies import Asked, Copy, judge
 from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.emulators.discord_objects import CHANNEL
 
 PROMPTS = 200
-TYPED, REFUSED, CONTESTED, BY_COMMAND = 24, 3, 10, 4
+TYPED, REFUSED, CONTESTED, BY_COMMAND = 20, 3, 10, 4
 _LETTERS = {"allow-once": "o", "deny": "d"}
 
 
@@ -51,7 +51,7 @@ def program(folder: Path) -> Path:
 
 def ask_all(gateway: GatewayProcess, path: Path) -> list[Asked]:
     """Ask 200 questions, each from the session of the next place."""
-    places = [place for three in zip(*PLACES.values(), strict=True) for place in three]
+    places = _turns()
     asked = []
     with Client(str(gateway.home / "gateway.sock")) as client:
         for number in range(PROMPTS):
@@ -60,6 +60,12 @@ def ask_all(gateway: GatewayProcess, path: Path) -> list[Asked]:
             told = client.call("exec.run", {**wish, "session": place})
             asked.append(Asked(told["id"], told["code"], place, f"k{number}"))
     return asked
+
+
+def _turns() -> list[Place]:
+    """Return whose turn it is to ask: Slack's least, since it takes but 50 edits a minute."""
+    others = [*PLACES["telegram"], *PLACES["discord"]]
+    return [*PLACES["slack"], *others, *others]
 
 
 def everywhere(asked: list[Asked]) -> list[Asked]:
@@ -96,8 +102,8 @@ def _in_slack(chat: Chat, shown: list[Copy], asked: list[Asked], decisions: Deci
     """Type decisions, which Slack keeps; what is pressed meanwhile fails before their eyes."""
     for one in asked[-REFUSED:]:
         assert _press(chat, shown, one, "allow-once")["failed"]
-    chat.control("patience", seconds=[0.05, 2.0, 2.0, 2.0, 2.0, 2.0])
-    for one in [one for one in asked if one.place != "D0BOB0001"][:TYPED]:
+    chat.control("patience", seconds=[0.5] * 40)
+    for one in asked[:TYPED]:
         words = f"approve {one.code} {_reply(one)}"
         chat.control("say", channel=one.place, user=SLACK_ANA, text=words)
         decisions.note(one, f"slack:{SLACK_ANA}", _reply(one))
@@ -216,7 +222,7 @@ def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     report(capsys, decisions, took, len(everywhere(asked)))
     assert PROMPTS == len(decisions.taken) == len(rows)
     assert [] == miscounted(decisions, rows)
-    assert Counter(rows) == journal
+    assert Counter(rows.keys()) == journal
     assert ([], [], set()) == (found.lost, found.wrong, found.duplicates)
     done = sorted(one.key for one in asked if rows[one.id]["state"] == "done")
     assert done == sorted(_lines(path.parent / "ran"))

@@ -23,7 +23,8 @@ class Controls:
             case "press" | "press_choice" | "slash" | "say":
                 return await self._person(action, body)
             case "messages":
-                return list(self.people.state.place(body["channel"]).messages.values())
+                place = self.people.state.places.get(body["channel"])
+                return list(place.messages.values()) if place is not None else []
             case "whispers":
                 return self.people.state.whispers
             case "deliveries":

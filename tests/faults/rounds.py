@@ -136,11 +136,11 @@ class Round:
         ledger = self.home / "ledger"
         return sorted(ledger.read_text().split()) if ledger.exists() else []
 
-    async def verdict(self, running: Gateway) -> Findings:
-        """Judge every copy by what the store says."""
+    async def verdict(self, running: Gateway, copies: list[Copy] | None = None) -> Findings:
+        """Judge copies by what the store says: those that the platform shows now, or others."""
         truth: dict[str, ApprovalState] = {}
         for one in self.asked:
             found = await running.store.read(approvals.get, ApprovalId(one.id))
             assert found is not None
             truth[one.id] = found.resolution.state if found.resolution else ApprovalState.PENDING
-        return judge(self.asked, truth, self.copies())
+        return judge(self.asked, truth, self.copies() if copies is None else copies)

@@ -23,8 +23,8 @@ from tests.emulators.slack_state import Place
 from tests.emulators.telegram import TelegramServer
 
 _CHANNELS = 720_000_000_000_000_000
-_POSTS = {"slack": "chat.postMessage", "telegram": "sendMessage", "discord": "createMessage"}
-_EDITS = {"slack": "chat.update", "telegram": "editMessageText", "discord": "editMessage"}
+POSTS = {"slack": "chat.postMessage", "telegram": "sendMessage", "discord": "createMessage"}
+EDITS = {"slack": "chat.update", "telegram": "editMessageText", "discord": "editMessage"}
 
 
 class Side(Protocol):
@@ -190,12 +190,12 @@ SIDES: dict[str, type[SlackSide | TelegramSide | DiscordSide]] = {
 
 def on_posts(side: Side, fault: Fault, times: int = 1) -> None:
     """Let posts go wrong."""
-    side.faults.add(replace(fault, method=_POSTS[side.name]), times)
+    side.faults.add(replace(fault, method=POSTS[side.name]), times)
 
 
 def on_edits(side: Side, fault: Fault, times: int = 1) -> None:
     """Let edits go wrong."""
-    side.faults.add(replace(fault, method=_EDITS[side.name]), times)
+    side.faults.add(replace(fault, method=EDITS[side.name]), times)
 
 
 @asynccontextmanager

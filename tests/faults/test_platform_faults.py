@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,37 @@ async def crash(one: Round, dice: random.Random, number: int) -> None:
             await asyncio.sleep(dice.uniform(0, 0.06))
         break_off()
         await asking_
+
+
+@pytest.mark.parametrize("name", ["slack", "discord"])
+async def test_without_the_lookup_the_judge_finds_a_second_copy(tmp_path: Path, name: str) -> None:
+    """Negative control: where nothing sent can be found again, the same crash shows two prompts."""
+    async with rounds(tmp_path, name) as all_:
+        all_[0].side.forget_dedupe()
+        await crash(all_[0], random.Random(SEED), 1)
+        all_[0].side.forget_dedupe()
+        found = (await end(all_, tmp_path))[name]
+
+    assert found.duplicates
+    assert ([], []) == (found.lost, found.wrong)
+
+
+async def test_the_judge_finds_what_is_wrong(tmp_path: Path) -> None:
+    """Negative control: dropped edits, a false ending and a lost prompt are each reported."""
+    async with rounds(tmp_path, *ALL) as all_, asking(tmp_path) as running:
+        for one in all_:
+            await one.ask(running, 1, 3)
+        await asyncio.gather(*(one.until_shown(running) for one in all_))
+        before = {one.side.name: one.copies() for one in all_}
+        await asyncio.gather(*(one.decide() for one in all_))
+        await asyncio.gather(*(one.until_final(running) for one in all_))
+        for one in all_:
+            unedited = await one.verdict(running, before[one.side.name])
+            false = [
+                replace(copy, text=copy.text.replace("Denied by", "Allowed once by"))
+                for copy in one.copies()
+            ]
+            assert (await one.verdict(running)).clean
+            assert 3 == len(unedited.wrong)
+            assert 1 == len((await one.verdict(running, false)).wrong)
+            assert 3 == len((await one.verdict(running, [])).lost)

@@ -67,12 +67,12 @@ def _verdict(
     if isinstance(plan, Refusal):
         return Verdict(entry, Decision.DENY, plan.why)
     allowlist = Allowlist((), str(folder.parents[1]))
-    found: Evaluation = evaluate(_installed(plan), policy, allowlist, provisions=provisions)
+    found: Evaluation = evaluate(installed(plan), policy, allowlist, provisions=provisions)
     return Verdict(entry, found.decision, found.why)
 
 
-def _installed(plan: ExecPlan) -> ExecPlan:
-    """Put every program that is named without a folder into /usr/bin, as Debian has them."""
+def installed(plan: ExecPlan) -> ExecPlan:
+    """Return a plan with each program that is named without a folder in /usr/bin, as Debian has them."""
     if plan.unreadable is not None:
         return plan
     commands = tuple(

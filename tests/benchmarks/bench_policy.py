@@ -1,0 +1,224 @@
+"""How long judging takes over the whole corpus, beside pycasbin and Cedar in the same run.
+
+Goals (issue 4): p50 at most 60 µs and p99 at most 300 µs with 1,000 rules and 10,000 allowlist
+entries; at least 20 times as fast as either at the same number of rules. A judgement is what the
+gateway does for a line: read it, then judge its plan. Programs and digests come from the warm caches
+of a running gateway and are not counted; the peers get the finished path and arguments.
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import quantiles
+
+import casbin
+import cedarpy
+import pytest
+
+from bot.explain.entry import Entry, entry_of
+from core.errors import SaysoError
+from core.model.approval import AllowlistEntry
+from core.model.command import ExecPlan
+from core.model.decision import Decision
+from core.policy import shell
+from core.policy.allowlist import Allowlist
+from core.policy.evaluate import evaluate
+from core.policy.provisions import Provisions, compiled
+from core.runner.plan import Planner, Refusal
+from core.settings import CoreSettings
+from tests.core.policy.developer import installed
+from tests.core.policy.plans import corpus
+
+RULES, ENTRIES = 1_000, 10_000
+ROUNDS = 9
+GOAL_P50_US, GOAL_P99_US, GOAL_RATIO = 60.0, 300.0, 20.0
+PROGRAMS = ("git", "npm", "docker", "kubectl", "make", "cargo", "terraform", "rm", "curl", "tar")
+PEER_CALLS = 30
+_MODEL = """
+[request_definition]
+r = agent, path, argv
+[policy_definition]
+p = agent, path, argv, eft
+[policy_effect]
+e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
+[matchers]
+m = r.agent == p.agent && keyMatch(r.path, p.path) && keyMatch(r.argv, p.argv)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One entry of the corpus, planned."""
+
+    entry: Entry
+    plan: ExecPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRule:
+    """What a rule says in the words of the peers: paths and arguments, each ending in ``*``."""
+
+    path: str
+    argv: str
+    allows: bool
+
+
+def cases() -> list[Case]:
+    """Plan the corpus, as if all its programs were installed."""
+    planner, found = Planner(), []
+    for fields in corpus("commands.json"):
+        try:
+            entry = entry_of({**fields, "cwd": "/tmp"}, "/tmp")
+        except SaysoError:
+            continue
+        plan = planner.plan(entry.request, entry.policy)
+        if not isinstance(plan, Refusal):
+            found.append(Case(entry, installed(plan)))
+    return found
+
+
+def rules() -> list[dict[str, object]]:
+    """Return 1,000 rules of the shapes that people write, most about the programs of the corpus."""
+    decide = ("allow", "ask", "deny")
+    found: list[dict[str, object]] = [
+        {"match": {"effect": "network"}, "decide": "ask"},
+        {"match": {"effect": "writes"}, "decide": "ask"},
+    ]
+    shapes: tuple[Callable[[int], dict[str, object]], ...] = (
+        lambda i: {"argv": [PROGRAMS[i % len(PROGRAMS)], f"task-{i}", "<PATH>"]},
+        lambda i: {"argv": [PROGRAMS[i % len(PROGRAMS)], "<NAME>", f"--level={i}"]},
+        lambda i: {"argv": [PROGRAMS[i % len(PROGRAMS)], f"sub-{i}", "<ANY>", "<ANY>"]},
+        lambda i: {"glob": f"/opt/team{i}/**/tool"},
+    )
+    while len(found) < RULES:
+        number = len(found)
+        match = shapes[number % len(shapes)](number)
+        found.append({"match": match, "decide": decide[number % len(decide)]})
+    return found
+
+
+def provisions() -> Provisions:
+    """Compile the rules."""
+    settings = CoreSettings.model_validate({"tools": {"exec": {"rules": rules()}}})
+    return compiled(settings, "/home/alice").everyone
+
+
+def entries(patterns: tuple[str, ...]) -> Allowlist:
+    """Return 10,000 entries and what the case itself lists."""
+    return Allowlist([*_OTHERS, *(AllowlistEntry(one) for one in patterns)], "/home/alice")
+
+
+_KINDS = ("/opt/p{}/bin/tool", "/opt/p{}/bin/*", "~/Projects/**/bin/tool{}", "/srv/**/p{}/*")
+_OTHERS = [AllowlistEntry(_KINDS[i % 4].format(i)) for i in range(ENTRIES)]
+
+
+def judge(case: Case, allowlist: Allowlist, held: Provisions) -> Decision:
+    """Read and judge one case as a gateway does."""
+    if case.entry.request.line is not None:
+        shell.read(case.entry.request.line)
+    return evaluate(case.plan, case.entry.policy, allowlist, case.entry.acl, held).decision
+
+
+def measured() -> list[float]:
+    """Return the time of each case in µs, the median of its rounds."""
+    held, found = provisions(), []
+    allowlists: dict[tuple[str, ...], Allowlist] = {}
+    for case in cases():
+        patterns = case.entry.allowlist
+        allowlist = allowlists.get(patterns)
+        if allowlist is None:
+            allowlists.clear()  # each holds 10,000 entries
+            allowlist = allowlists[patterns] = entries(patterns)
+        found.append(_median_us(lambda: judge(case, allowlist, held), ROUNDS))  # noqa: B023 - called at once
+    return found
+
+
+def _median_us(call: Callable[[], object], rounds: int) -> float:
+    call()  # a gateway that runs has seen the program before
+    gc.disable()
+    try:
+        times = []
+        for _ in range(rounds):
+            start = time.perf_counter_ns()
+            call()
+            times.append((time.perf_counter_ns() - start) / 1000)
+    finally:
+        gc.enable()
+    return sorted(times)[rounds // 2]
+
+
+def peer_rules(count: int) -> list[PeerRule]:
+    """Return as many rules for the peers, about paths and arguments alike."""
+    return [
+        PeerRule(
+            f"/usr/bin/{PROGRAMS[i % len(PROGRAMS)]}*" if i % 4 else f"/opt/team{i}/*",
+            f"task-{i} *",
+            allows=i % 3 != 2,
+        )
+        for i in range(count)
+    ]
+
+
+def casbin_judge(count: int) -> Callable[[str, str], bool]:
+    """Return pycasbin with as many policies."""
+    model = casbin.Model()
+    model.load_model_from_text(_MODEL)
+    enforcer = casbin.Enforcer(model)
+    enforcer.add_policies(
+        [
+            ["main", one.path, one.argv, "allow" if one.allows else "deny"]
+            for one in peer_rules(count)
+        ]
+    )
+    return lambda path, argv: bool(enforcer.enforce("main", path, argv))
+
+
+def cedar_judge(count: int) -> Callable[[str, str], bool]:
+    """Return Cedar with as many policies, parsed once."""
+    text = "\n".join(
+        f'{"permit" if one.allows else "forbid"}(principal == Agent::"main", action, resource) '
+        f'when {{ context.path like "{one.path}" && context.argv like "{one.argv}" }};'
+        for one in peer_rules(count)
+    )
+    policies = cedarpy.PolicySet.from_str(text)
+    request = {"principal": 'Agent::"main"', "action": 'Action::"run"', "resource": 'Tool::"Exec"'}
+
+    def decide(path: str, argv: str) -> bool:
+        context = {"path": path, "argv": argv}
+        found = cedarpy.is_authorized({**request, "context": context}, policies, [])
+        return bool(found.allowed)
+
+    return decide
+
+
+def peer_us(decide: Callable[[str, str], bool]) -> float:
+    """Return a peer's median over programs of the corpus, after checking that it decides."""
+    assert decide("/usr/bin/npm", "task-1 x")
+    assert not decide("/usr/bin/npm", "nothing")
+    calls = [(f"/usr/bin/{name}", f"task-{i} a b") for i, name in enumerate(PROGRAMS)]
+    found = [_median_us(lambda: decide(*call), PEER_CALLS // len(calls)) for call in calls]  # noqa: B023 - called at once
+    return sorted(found)[len(found) // 2]
+
+
+@pytest.mark.benchmark
+@pytest.mark.timeout(300)
+def test_judging_the_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+    """Judge each corpus entry at 1,000 rules and 10,000 entries, then the peers at 1,000."""
+    times = measured()
+    cuts = quantiles(times, n=100)
+    p50, p99 = cuts[49], cuts[98]
+    peers = {"pycasbin": peer_us(casbin_judge(RULES)), "cedarpy": peer_us(cedar_judge(RULES))}
+    with capsys.disabled():
+        print(f"\n{len(times)} entries at {RULES} rules and {ENTRIES} allowlist entries:")
+        print(f"p50 {p50:.1f} µs (goal <= {GOAL_P50_US:.0f}), p99 {p99:.1f} (<= {GOAL_P99_US:.0f})")
+        print(f"mean {sum(times) / len(times):.1f} µs, slowest {max(times):.1f} µs")
+        for name, taken in peers.items():
+            ratio = taken / p50
+            print(
+                f"{name} at {RULES} rules: {taken:.0f} µs, {ratio:.0f} x (goal {GOAL_RATIO:.0f} x)"
+            )
+    assert len(times) > 600
+    assert p50 <= 2 * GOAL_P50_US
+    assert p99 <= 2 * GOAL_P99_US
+    assert min(peers.values()) / p50 >= GOAL_RATIO
