@@ -2,8 +2,10 @@
 #
 #   make demo    see the whole product work: one command allowed, one denied, one for you to decide
 #   make test    system packages, lint, types, import contracts, benchmarks, tests
+#   make fuzz    the nightly setting: 200,000 accepted lines against bash and dash, and the wrappers
 #
 # Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
+#            FUZZ_LINES=20000
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -16,6 +18,7 @@ DEV := $(VENV)/.sayso-dev
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+FUZZ_LINES ?= 200000
 UV ?= uv
 
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip
@@ -26,10 +29,10 @@ COMPILE := $(UV) pip compile pyproject.toml - --universal --python-version 3.11 
 # What builds the editable install; pinned with the rest, so that building needs no network either.
 BUILD := 'hatchling>=1.27\neditables>=0.5\n'
 
-.PHONY: help install demo test system lint types imports format docs lock clean
+.PHONY: help install demo test fuzz system lint types imports format docs lock clean
 
 help:
-	@sed -n '3,6s/^# \{0,3\}//p' Makefile
+	@sed -n '3,8s/^# \{0,3\}//p' Makefile
 
 install: $(RUNTIME)
 
@@ -44,6 +47,11 @@ test: system lint types imports
 	echo '== tests, $(JOBS) at a time'; \
 	$(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --quiet $(PYTEST_ARGS) || status=$$?; \
 	exit $$status
+
+fuzz: $(DEV)
+	@echo '== fuzz, $(FUZZ_LINES) lines'
+	@SAYSO_FUZZ_LINES=$(FUZZ_LINES) $(BIN)/python -m pytest --quiet --capture=no $(PYTEST_ARGS) \
+		tests/faults/test_shell_fuzz.py tests/faults/test_wrapper_fuzz.py
 
 system:
 	@echo '== system packages that the tests use'

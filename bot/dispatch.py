@@ -31,7 +31,7 @@ class Dispatch:
         try:
             while True:
                 await self._start_queued()
-                # Not wait_for: it can swallow a cancellation (bpo-37658), and stop would wait for ever.
+                # Not wait_for: it can swallow a cancellation (bpo-37658); stop would never end.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LOOK_AGAIN_S):
                         await self._wake.wait()

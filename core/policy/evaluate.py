@@ -39,7 +39,8 @@ _DENIAL = {
     Reason.CAPABILITY: DenialReason.CAPABILITY_DENIED,
 }
 
-
+# A member looked up on its class costs ten times a module's name, and this is asked each time.
+_ALLOW, _ASK, _DENY = Decision
 _strictness = attrgetter("decision")
 
 
@@ -68,16 +69,16 @@ def evaluate(
     """
     context = Context(policy, allowlist, acl, provisions, plan.cwd.path)
     whole = _whole_line(plan, context)
-    if whole is not None and (whole.decision is Decision.DENY or plan.unreadable):
+    if whole is not None and (whole.decision is _DENY or plan.unreadable):
         return _uniform(plan, whole, policy)
-    segments = tuple(judge(command, context) for command in plan.commands)
-    deciding = max(segments, key=_strictness)
+    segments = tuple([judge(command, context) for command in plan.commands])
+    deciding = segments[0] if len(segments) == 1 else max(segments, key=_strictness)
     finding = _Finding(deciding.decision, deciding.reason, deciding.rule)
     if whole is not None and whole.decision > finding.decision:
         finding = whole
-    elif finding.decision is Decision.ALLOW and policy.ask is ExecAsk.ALWAYS and acl is None:
+    elif finding.decision is _ALLOW and policy.ask is ExecAsk.ALWAYS and acl is None:
         finding = _Finding(Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command")
-    asks = finding.decision is Decision.ASK and whole is None and policy.ask is ExecAsk.ON_MISS
+    asks = finding.decision is _ASK and whole is None and policy.ask is ExecAsk.ON_MISS
     promise = _promise(plan, segments, context) if asks else ()
     return _concluded(finding, segments, policy, promise)
 
@@ -91,7 +92,7 @@ def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
     if beyond is not None:
         return beyond
     environment = _environment(plan)
-    if environment is not None and environment.decision is Decision.DENY:
+    if environment is not None and environment.decision is _DENY:
         return environment
     if not plan.commands:
         return _Finding(Decision.DENY, Reason.EXECUTABLE_NOT_FOUND, "nothing to run")
@@ -143,8 +144,8 @@ def _uniform(plan: ExecPlan, finding: _Finding, policy: ExecPolicy) -> Evaluatio
 
 
 def _final(decision: Decision, policy: ExecPolicy) -> Decision:
-    never_ask = decision is Decision.ASK and policy.ask is ExecAsk.OFF
-    return Decision.DENY if never_ask else decision
+    never_ask = decision is _ASK and policy.ask is ExecAsk.OFF
+    return _DENY if never_ask else decision
 
 
 def _concluded(
@@ -167,7 +168,7 @@ def _promise(
     """Return what would let this very line pass from now on, if it were stored."""
     promises: list[Promise] = []
     for command, segment in zip(plan.commands, segments, strict=True):
-        if segment.decision is Decision.ALLOW:
+        if segment.decision is _ALLOW:
             continue
         found = promises_of(command, context)
         if found is None:

@@ -19,6 +19,7 @@ from core.policy.wrapper_grammar import Opaque
 from core.policy.wrappers import is_shell, names_of
 
 _strictness = attrgetter("decision")
+_FULL = ExecSecurity.FULL
 _RULED = {
     Decision.ALLOW: Reason.RULE_ALLOWED,
     Decision.ASK: Reason.RULE_ASKED,
@@ -69,7 +70,7 @@ def _unruled(
 ) -> Verdict:
     """Judge a command that no rule forbids or asks about; ``lifting`` is one that allows it."""
     rules = context.provisions.rules
-    full = context.policy.security is ExecSecurity.FULL
+    full = context.policy.security is _FULL
     if full and not rules.restrict:
         return Verdict(Decision.ALLOW, Reason.SECURITY_FULL, "security is full")
     program = program_of(command.argv[0], file)

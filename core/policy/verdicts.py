@@ -1,7 +1,6 @@
 """Name what one command is judged against, and what comes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.model.command import PlannedCommand
@@ -22,8 +21,7 @@ class Verdict(NamedTuple):
     entries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a segment is judged against, in ``folder``. ``acl`` set: it alone decides (S4)."""
 
     policy: ExecPolicy
@@ -34,4 +32,4 @@ class Context:
 
     def inside(self, command: PlannedCommand) -> "Context":
         """Return this for what a wrapper runs: it stands in the wrapper's own folder."""
-        return self if command.cwd is None else replace(self, folder=command.cwd.path)
+        return self if command.cwd is None else self._replace(folder=command.cwd.path)

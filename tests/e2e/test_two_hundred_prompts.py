@@ -26,7 +26,7 @@ _LETTERS = {"allow-once": "o", "deny": "d"}
 
 @dataclass(slots=True)
 class Decisions:
-    """What the platforms and the terminal took: approval to account and reply, as often as taken."""
+    """What the platforms and the terminal took: approval to each account and reply."""
 
     taken: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
@@ -139,7 +139,7 @@ def _press(chat: Chat, shown: list[Copy], one: Asked, reply: str) -> Any:
 
 
 def by_terminal(gateway: GatewayProcess, rest: list[Asked], decisions: Decisions) -> None:
-    """Decide what is left from another terminal: some with `sayso approve`, the others as it does."""
+    """Decide the rest from another terminal: some with `sayso approve`, the others as it does."""
     account = f"terminal:uid:{os.getuid()}"
     for one in rest[:BY_COMMAND]:
         done = gateway.cli("approve", one.code, _reply(one), own_session=True)

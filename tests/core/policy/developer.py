@@ -72,7 +72,7 @@ def _verdict(
 
 
 def installed(plan: ExecPlan) -> ExecPlan:
-    """Return a plan with each program that is named without a folder in /usr/bin, as Debian has them."""
+    """Return a plan whose programs, where named without a folder, lie in /usr/bin as on Debian."""
     if plan.unreadable is not None:
         return plan
     commands = tuple(

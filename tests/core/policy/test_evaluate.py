@@ -142,6 +142,18 @@ def test_an_entry_with_arguments_covers_exactly_these() -> None:
     assert evaluate(plan_of(copy), LISTED, entry).decision is Decision.ASK
 
 
+def test_an_entry_with_arguments_covers_nothing_longer() -> None:
+    """The whole vector counts, not how it begins."""
+    entry = listed(Promise("/usr/bin/git", ("push", "origin")))
+    for words, decision in {
+        "git push origin": Decision.ALLOW,
+        "git push origin main": Decision.ASK,
+        "git push": Decision.ASK,
+    }.items():
+        found = evaluate(plan_of(command(*words.split())), LISTED, entry)
+        assert found.decision is decision, words
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -161,6 +173,17 @@ def test_a_link_to_a_carrier_is_a_carrier() -> None:
     """The real name counts as well as the invoked one."""
     plan = plan_of(command("/opt/reader", "x", realpath="/usr/bin/vim.basic"))
     assert evaluate(plan, LISTED, listed("/opt/*")).reason is Reason.CARRIER
+
+
+@pytest.mark.parametrize("trust", Trust)
+def test_a_link_is_what_it_is_called_and_what_it_leads_to(trust: Trust) -> None:
+    """The invoked name counts as well as the real one: a file may act by how it is called."""
+    policy, entries = replace(LISTED, trust=trust), listed("/opt/*", "/usr/bin/*")
+    hidden = command("sudo", "ls", realpath="/opt/tool")
+    assert evaluate(plan_of(hidden), policy, entries).reason is Reason.WRAPPER
+    editor = command("vim", "x", realpath="/opt/editor")
+    wanted = Reason.CARRIER if trust is Trust.STRICT else Reason.ALLOWLISTED
+    assert evaluate(plan_of(editor), policy, entries).reason is wanted
 
 
 def test_a_wildcard_does_not_cover_an_unknown_system_program() -> None:

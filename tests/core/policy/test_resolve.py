@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,9 @@ from core.model.policy import (
     Trust,
     stricter,
     stricter_ask,
+    stricter_fallback,
     stricter_security,
+    stricter_trust,
 )
 from core.policy.resolve import resolve
 
@@ -56,6 +59,52 @@ def is_no_laxer(policy: ExecPolicy, than: ExecPolicy) -> bool:
         and combined.safe_bins == policy.safe_bins
         and policy.timeout_ms <= than.timeout_ms
     )
+
+
+def test_the_stricter_of_two_values_lets_less_run() -> None:
+    """In words, for the orders are what everything else here is measured by."""
+    assert ExecSecurity.DENY is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.DENY)
+    assert ExecSecurity.ALLOWLIST is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.FULL)
+    assert ExecAsk.ALWAYS is stricter_ask(ExecAsk.ON_MISS, ExecAsk.ALWAYS)
+    assert ExecAsk.ON_MISS is stricter_ask(ExecAsk.ON_MISS, ExecAsk.OFF)
+    assert AskFallback.DENY is stricter_fallback(AskFallback.ALLOWLIST, AskFallback.DENY)
+    assert AskFallback.ALLOWLIST is stricter_fallback(AskFallback.ALLOWLIST, AskFallback.FULL)
+    assert Trust.STRICT is stricter_trust(Trust.CLASSICAL, Trust.STRICT)
+
+
+STRICT = PolicyLayer(
+    "tools.exec",
+    security=ExecSecurity.DENY,
+    ask=ExecAsk.ALWAYS,
+    ask_fallback=AskFallback.DENY,
+    trust=Trust.STRICT,
+    safe_bins=("jq",),
+    timeout_ms=1000,
+)
+
+
+@pytest.mark.parametrize("as_call", [True, False])
+def test_a_laxer_call_or_file_changes_nothing(as_call: bool) -> None:
+    """Neither the agent nor the approvals file lets more run than the configuration does."""
+    lax = PolicyLayer(
+        "call" if as_call else "exec-approvals.json",
+        security=ExecSecurity.FULL,
+        ask=ExecAsk.OFF,
+        ask_fallback=AskFallback.FULL,
+        trust=Trust.CLASSICAL,
+        safe_bins=("jq", "grep"),
+        timeout_ms=9000,
+    )
+    found = resolve([lax, STRICT], NOTHING) if as_call else resolve([STRICT], lax)
+    assert found == resolve([STRICT], NOTHING)
+    assert set(found.sources.values()) == {"tools.exec", "built-in default"}
+
+
+def test_a_call_comes_before_the_session() -> None:
+    """Of the host, which is no matter of strictness, the call speaks first (S0)."""
+    session = PolicyLayer("session", host=ExecHost.GATEWAY)
+    policy = resolve([PolicyLayer("call", host=ExecHost.NODE), session], NOTHING)
+    assert (policy.host, policy.sources["host"]) == (ExecHost.NODE, "call")
 
 
 @given(POLICIES, POLICIES)

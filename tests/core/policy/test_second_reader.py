@@ -66,6 +66,8 @@ def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
             "a &>/dev/null& b",
             ">/dev/null a",
             "a > b",
+            "a >/dev/zero",
+            "a 2> /etc/x",
             "a $HOMEb",
             "a $HOMEé",
             "a [b-d]",
@@ -78,6 +80,11 @@ def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
 def test_what_is_not_plain_is_refused(line: str) -> None:
     """Anything that the tokenizer does not know ends the reading."""
     assert isinstance(second_reader.read(line), Unreadable)
+
+
+def test_a_line_break_ends_a_command() -> None:
+    """Of the words on two lines none is an argument of the other line's program."""
+    assert second_reader.read("a b\nc 'd'") == Reading((("a", "b"), ("c", "d")), (Connector.THEN,))
 
 
 @given(st.lists(st.text("ab./:@%+,^-", min_size=1, max_size=5), min_size=1, max_size=6))

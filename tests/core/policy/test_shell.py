@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from core.model.command import (
     Word,
     WordPart,
 )
-from core.policy import shell
+from core.policy import second_reader, shell, syntax
 from core.policy.shell import read
 
 PIPE, AND, OR, THEN = Connector.PIPE, Connector.AND, Connector.OR, Connector.THEN
@@ -350,6 +351,20 @@ def test_any_syntax_is_answered_alike_twice(text: str) -> None:
     if isinstance(answer, Reading):
         assert all(answer.argvs)
         assert len(answer.connectors) == len(answer.argvs) - 1
+
+
+@pytest.mark.parametrize("reader", [second_reader, syntax])
+def test_a_reading_needs_both_readers(reader: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one reader errs, the other one is against it: the line is unreadable."""
+    honest = reader.read
+    monkeypatch.setattr(reader, "read", lambda text: honest(text.replace("b", "c")))
+    assert read("a b") == Unreadable("R10", "two readers disagree")
+
+
+def test_a_reading_that_is_written_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What people are shown must read back as what would run."""
+    monkeypatch.setattr(shell, "quote_reading", lambda reading: "a c")
+    assert read("a b") == Unreadable("R10", "two readers disagree")
 
 
 def test_the_shells_of_the_proof_are_installed() -> None:

@@ -33,6 +33,7 @@ def test_int_takes_one_to_999999(word: str) -> None:
         " 5",
         "\u0665",
         "\uff15",
+        "1\uff15",
         "²",
         "",
         "all",
