@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEvent
@@ -20,6 +20,8 @@ from apscheduler.triggers.interval import IntervalTrigger
 _log = logging.getLogger(__name__)
 _SWEEP_S = 1.0
 _NEXT = "next-deadline"
+_LOOK = "look"
+_SOON_S = 0.05
 
 
 class Work(Protocol):
@@ -60,11 +62,15 @@ class Clock:
         self._scheduler.start()
 
     def hear(self, note: str) -> None:
-        """Look at what is due next when a deadline was committed; a listener of the store."""
-        if note in {"deadline", "resync"} and self._scheduler.running:
-            self._scheduler.add_job(
-                self._sweep, id="look", replace_existing=True, next_run_time=datetime.now(UTC)
-            )
+        """Look soon at what is due next when a deadline was committed; a listener of the store.
+
+        Soon, and once for many: an answer's own edit must not wait behind a sweep.
+        """
+        if note not in {"deadline", "resync"} or not self._scheduler.running:
+            return
+        if self._scheduler.get_job(_LOOK) is None:
+            soon = datetime.now(UTC) + timedelta(seconds=_SOON_S)
+            self._scheduler.add_job(self._sweep, DateTrigger(run_date=soon), id=_LOOK)
 
     def stop(self) -> None:
         """Stop all jobs; what was due is done after the next start."""

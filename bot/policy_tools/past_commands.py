@@ -11,6 +11,7 @@ from bot.policy_tools.judging import Judge
 from bot.settings import Settings
 from core.errors import BadRequest
 from core.model.command import ExecPlan, ExecRequest
+from core.model.policy import ExecHost
 from core.runner.plan import Refusal
 from core.store.aside import read_aside
 from core.store.past import PastCommand, past
@@ -23,6 +24,7 @@ _UNIT_MS: Final[Mapping[str, int]] = {
     "d": 86_400_000,
     "w": 604_800_000,
 }
+_HERE: Final = frozenset((ExecHost.GATEWAY.value, ExecHost.SANDBOX.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ def replayed(command: PastCommand, judge: Judge, cwd: str) -> Replay:
         return Replay(command, command.plan)
     if command.asked:
         return Replay(command, "its question was written by another version of Sayso")
+    if command.place not in _HERE:
+        return Replay(command, f"it was for the node {command.place}, which has its own programs")
     request = ExecRequest(
         requester=REQUESTER,
         session=command.session,

@@ -10,7 +10,6 @@ from core.model.command import ExecPlan
 from core.model.decision import Evaluation
 from core.model.identity import AgentId, ApprovalId, SessionKey
 from core.store.codec import load
-from core.store.states import RowState
 from core.store.tables import approvals, decisions, questions, runs
 
 _ASKED = (
@@ -45,7 +44,6 @@ _UNASKED = (
         runs.c.session,
         runs.c.place,
         runs.c.text,
-        runs.c.state,
     )
     .where(runs.c.asked == 0, runs.c.created_ms >= bindparam("p_since"))
     .order_by(runs.c.created_ms.desc(), runs.c.id)
@@ -60,7 +58,7 @@ class PastCommand:
     ``plan`` and ``evaluation`` are those of the question; ``None`` for what no person was asked
     about, of which the store keeps the text only, and for what an older Sayso wrote in another
     shape. ``answer_ms`` is the time from the first copy of the prompt to a person's reply.
-    ``refused``: policy denied it unasked. ``joined``: it waited behind an identical question.
+    ``joined``: it waited behind an identical question. ``place`` is a host's word or a node's name.
     """
 
     id: ApprovalId
@@ -74,7 +72,6 @@ class PastCommand:
     evaluation: Evaluation | None = None
     reply: ApprovalReply | None = None
     answer_ms: int | None = None
-    refused: bool = False
     joined: bool = False
 
 
@@ -124,5 +121,4 @@ def _unasked(row: RowMapping) -> PastCommand:
         place=row["place"],
         text=row["text"],
         asked=False,
-        refused=row["state"] == RowState.DENIED.value,
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.chat_programs import Json, Program, program
+from tests.benchmarks.chat_programs import Json, Program, configure, program
 
 NAMES = ("slack", "telegram", "discord")
 GOAL = 1.5
@@ -67,22 +67,6 @@ def _figures(times: list[float]) -> str:
     return f"p50 {_p50(times) * 1e3:.1f} p99 {p99 * 1e3:.1f} ms"
 
 
-def _configure(home: Path, platforms: dict[str, Program], **exec_: object) -> None:
-    hellos = {name: platform.hello for name, platform in platforms.items()}
-    channels = {
-        name: {**hello["tokens"], "apiBaseUrl": hello["url"], "approvers": [hello["person"]]}
-        for name, hello in hellos.items()
-    }
-    config = {
-        "tools": {"exec": {"host": "gateway", "security": "allowlist"}},
-        "approvals": {"exec": exec_},
-        "channels": channels,
-    }
-    home.mkdir(mode=0o700)
-    (home / "config.json5").write_text(json.dumps(config))
-    (home / "config.json5").chmod(0o600)
-
-
 def _shown(platforms: dict[str, Program], count: int, seconds: float = 30.0) -> int:
     """Wait until so many messages have buttons, over all platforms; return how many have."""
     end = time.monotonic() + seconds
@@ -102,7 +86,7 @@ def _ours(name: str, platform: Program, folder: Path, times: Times) -> None:
     """Time a round of presses that our gateway answers."""
     _, presses = ROUNDS[name]
     home = folder / f"home-{len(times.edited)}"
-    _configure(home, {name: platform}, mode="session")
+    configure(home, {name: platform}, mode="session")
     with program("chat_gateway", str(home), log=folder / "log") as gate:
         places = [f"{name}:{place}" for place in platform.hello["places"]]
         gate.ask("post", count=presses, places=places)
@@ -150,7 +134,7 @@ def _fan_out(platforms: dict[str, Program], folder: Path) -> float:
         for name, platform in platforms.items()
         for place in platform.hello["places"][: SHARES[name]]
     ]
-    _configure(home, platforms, mode="targets", targets=targets)
+    configure(home, platforms, mode="targets", targets=targets)
     took = []
     with program("chat_gateway", str(home), log=folder / "log") as gate:
         before = _shown(platforms, 0)
@@ -168,7 +152,7 @@ def _fan_out(platforms: dict[str, Program], folder: Path) -> float:
 
 
 @pytest.mark.benchmark
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_fan_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Ten copies on three platforms take what the slowest takes, not the sum of all."""
     with ExitStack() as stack:
@@ -215,7 +199,7 @@ def _violations(calls: dict[str, list[list[object]]]) -> int:
 def _load(platforms: dict[str, Program], folder: Path) -> tuple[set[str], float]:
     """Ask all prompts; return those that are shown, and the seconds from the first to the last."""
     home = folder / "home"
-    _configure(home, platforms, mode="session", timeout=600)
+    configure(home, platforms, mode="session", timeout=600)
     columns = [
         [f"{name}:{place}" for place in platform.hello["places"][-CHATS:]]
         for name, platform in platforms.items()
@@ -234,7 +218,7 @@ def _load(platforms: dict[str, Program], folder: Path) -> tuple[set[str], float]
 
 
 @pytest.mark.benchmark
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(240)
 def test_prompts_in_a_minute(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Prompts at the rate of 1,000 a minute are all shown in time, within every platform's rates.
 

@@ -67,6 +67,23 @@ def _line(process: subprocess.Popen[str]) -> Any:
     return json.loads(line)
 
 
+def configure(home: Path, platforms: dict[str, Program], **exec_: object) -> None:
+    """Write the settings of a gateway over these platforms; ``exec_`` is ``approvals.exec``."""
+    hellos = {name: platform.hello for name, platform in platforms.items()}
+    channels = {
+        name: {**hello["tokens"], "apiBaseUrl": hello["url"], "approvers": [hello["person"]]}
+        for name, hello in hellos.items()
+    }
+    config = {
+        "tools": {"exec": {"host": "gateway", "security": "allowlist"}},
+        "approvals": {"exec": exec_},
+        "channels": channels,
+    }
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text(json.dumps(config))
+    (home / "config.json5").chmod(0o600)
+
+
 async def serve(hello: Json, handle: Handler) -> None:
     """Say hello, then answer each line of the input until it ends."""
     _say(hello)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import pytest
+
 from channels.base import Inbound, Inbox, Reply, Tone
 from channels.commands import Approve
 from channels.memory import MemoryChannel
@@ -44,6 +46,8 @@ class RoundsContract:
     rounds = 40
     """How many, within what the platform's rates let a test do."""
 
+    @pytest.mark.slow
+    @pytest.mark.timeout(180)
     async def test_two_answers_at_once_have_one_winner(
         self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
     ) -> None:

@@ -49,9 +49,11 @@ class Round:
     async def recall(self, running: Gateway) -> None:
         """Read from the store what was asked: a crash may have cut an asker's answer off."""
         waiting = await running.store.read(approvals.pending, _MOST)
-        for one in waiting:
-            if one.origin is not None and one.origin.channel == self.side.name:
-                self.asked.append(Asked(one.id, one.code, one.origin.to, one.plan.session))
+        self.asked = [
+            Asked(one.id, one.code, one.origin.to, one.plan.session)
+            for one in waiting
+            if one.origin is not None and one.origin.channel == self.side.name
+        ]
 
     def copies(self) -> list[Copy]:
         """Return every message of the bot."""

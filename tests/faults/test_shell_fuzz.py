@@ -46,7 +46,8 @@ Expander = Callable[[Reading, str, str], ExpandedLine | Unreadable | NoFolder]
 BATCH = 100
 ACCEPTED = int(os.environ.get("SAYSO_FUZZ_LINES", "6000"))
 """Lines that must be accepted and run in both shells; `make fuzz` asks for 200,000."""
-BATCHES = max(ACCEPTED // 20, 1)
+# About a quarter is accepted; the more are drawn, the more of them were drawn before.
+BATCHES = max(ACCEPTED // (20 if ACCEPTED < 50_000 else 15), 1)
 STRINGS = 20_000
 PATIENCE_S = max(ACCEPTED // 20, 300)
 EACH_FORM = 100

@@ -112,10 +112,8 @@ class _Carrier:
         reason = one.reason or f"from {self._name}, {one.place}"
         for rule in _rules(one, reason):
             self._rules[rule] = None
-        whole = one.prefix and len(one.words) == 1
-        if not whole:
+        if one.prefix and len(one.words) > 1:
             self._narrowed |= names_of(one.words[0])
-        if one.prefix and not whole:
             why = f"carried over for up to {LONGEST} words; a longer command asks unless listed"
             self._leave(one, why)
 

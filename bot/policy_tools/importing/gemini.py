@@ -26,6 +26,7 @@ _PASSED_OVER = frozenset(("allowRedirection", "allow_redirection"))
 _KNOWN = frozenset(
     ("toolName", "commandPrefix", "decision", "priority", "denyMessage", *_REGEXES, *_CONDITIONS)
 )
+_HIGHEST = 999
 _Rule = dict[str, object]
 
 
@@ -52,7 +53,8 @@ def _of(place: str, rule: _Rule) -> Iterator[Statement]:
     decide = _DECISIONS.get(str(rule.get("decision")))
     narrows = decide is not Decision.ALLOW
     priority = rule.get("priority")
-    rank = priority if isinstance(priority, int) else 999
+    # Without a priority, which Gemini demands, an allow outranks nothing and nothing a denial.
+    rank = priority if isinstance(priority, int) else _HIGHEST if narrows else 0
     if not _about_commands(rule):
         yield Unstated(place, text, "it is not about commands")
         return

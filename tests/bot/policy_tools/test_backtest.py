@@ -2,18 +2,23 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.policy_tools.backtest import Change, changes_of
-from bot.policy_tools.past_commands import span_ms
+from bot.policy_tools.judging import present_judge
+from bot.policy_tools.past_commands import replayed, span_ms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply
 from core.model.decision import Decision
+from core.model.identity import AgentId
 from core.store import open_store
-from tests.bot.policy_tools.past import home, remember, sayso, write
+from core.store.past import PastCommand
+from tests.bot.policy_tools.past import home, planned, remember, sayso, write
+from tests.core.store.making import SESSION, new_id
 from tests.postgres import PostgresServer
 
 ONCE, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY
@@ -156,6 +161,19 @@ async def test_people_read_the_gravest_first(tmp_path: Path) -> None:
     assert "main  ask -> allow  rm notes.md" in done.stdout
     assert "cannot be judged: 1" in done.stdout
     assert "'./tool' is not found" in done.stdout
+
+
+def test_what_a_node_ran_unasked_is_not_judged_here(tmp_path: Path) -> None:
+    """A node has programs of its own; a question to it kept its plan and is judged."""
+    state = home(tmp_path, ALLOW_LIST)
+    judge = present_judge({"SAYSO_HOME": str(state), "HOME": str(tmp_path)})
+    command = PastCommand(new_id(), 1, AgentId("main"), SESSION, "pi", "ls", asked=False)
+
+    assert "it was for the node pi" in str(replayed(command, judge, str(tmp_path)).plan)
+    kept = replace(command, asked=True, plan=planned("ls", tmp_path))
+    assert kept.plan is replayed(kept, judge, str(tmp_path)).plan
+    lost = replayed(replace(command, asked=True), judge, str(tmp_path))
+    assert "another version of Sayso" in str(lost.plan)
 
 
 def test_without_a_store_it_says_so(tmp_path: Path) -> None:

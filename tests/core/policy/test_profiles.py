@@ -70,6 +70,7 @@ def test_an_option_that_is_both_stops_the_load() -> None:
         ({"flags": "-t -x", "needs": "-t"}, [["-t"], ["-xt"]], [[], ["-x"]]),
         ({"flags": "-a -b -c", "needs": "-a|-b -c"}, [["-bc"]], [["-ab"], ["-c"]]),
         ({"flags": "-name -ls", "single": True}, [["-name"], ["-ls"]], [["-nl"], ["--", "-name"]]),
+        ({"flags": "-ls", "single": True, "operands": -1}, [["x", "-ls"]], [["--", "x", "-rm"]]),
         ({"flags": "-t", "values": {"any": "-f"}, "bundle": True}, [["tf", "a"]], [["ft", "a"]]),
         ({"flags": "-a", "operands": -1, "ordered": True}, [["-a", "x"]], [["x", "-a"]]),
         ({"operands": 1, "counts_dash": True}, [["-"], ["x"]], [["-", "x"], ["-", "-"]]),
