@@ -158,10 +158,13 @@ class TerminalChannel:
     def _forget_half_typed(self) -> None:
         if self._inbox is None or self._ended or not self.input.isatty():
             return
-        # Whole lines were typed for what was shown before: they count.
-        if select.select([self.input], [], [], 0)[0]:
+        # Whole lines were typed for what was shown before: they count; one is handed over a read.
+        while self._has_input():
             self._read()
         termios.tcflush(self.input.fileno(), termios.TCIFLUSH)
+
+    def _has_input(self) -> bool:
+        return not self._ended and bool(select.select([self.input], [], [], 0)[0])
 
     def _unwatch(self) -> None:
         if self._watching:

@@ -9,17 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bot.policy_tools.entries import suggestible
 from bot.policy_tools.judging import Judge
 from bot.policy_tools.prompt_costs import Cost, by_program, by_reason, by_rule, prompts_of, total
 from core.model.approval import AllowlistEntry, ApprovalReply
 from core.model.decision import Decision, Promise
 from core.model.identity import AgentId
-from core.policy.carriers import inline_options, is_carrier
-from core.policy.wrappers import names_of, wrapper_kind
 from core.store.past import PastCommand
-
-_CODE = frozenset(("-e", "-c", "-E", "-r", "--eval", "eval", "-eval"))
-"""Options by which the tables tell interpreters from programs that merely run others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +51,6 @@ def report(commands: Iterable[PastCommand], judge: Judge, least: int) -> Report:
         found,
         sum(_passes(one, found, judge) for one in prompts if _still_asked(one, judge)),
     )
-
-
-def suggestible(entry: Promise) -> bool:
-    """Tell whether an entry may be suggested at all."""
-    names = names_of(entry.pattern)
-    if wrapper_kind(names, 0) or wrapper_kind(names, 1):
-        return False
-    if is_interpreter(names):
-        return False
-    return entry.argv is not None or not is_carrier(entry.pattern)
-
-
-def is_interpreter(names: frozenset[str]) -> bool:
-    """Tell whether a program of these names takes programs as its arguments or input."""
-    return any(option in _CODE and name != "make" for name, option in inline_options(names))
 
 
 def _frequent(prompts: Iterable[PastCommand], least: int) -> tuple[Suggestion, ...]:

@@ -1,8 +1,8 @@
 """Word what prompts cost, and the commands that would save some; nothing is applied."""
 
-import shlex
 from collections.abc import Iterator
 
+from bot.policy_tools.entries import add_command
 from bot.policy_tools.prompt_costs import Cost
 from bot.policy_tools.suggest import Report, Suggestion
 from core.approvals.rendering import redact
@@ -23,7 +23,7 @@ def to_json(found: Report) -> dict[str, object]:
                 "pattern": one.entry.pattern,
                 "argv": None if one.entry.argv is None else list(one.entry.argv),
                 "prompts": one.prompts,
-                "command": command_for(one),
+                "command": add_command(one.agent, one.entry),
             }
             for one in found.suggestions
             if printable(one)
@@ -60,17 +60,9 @@ def shown(found: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def command_for(one: Suggestion) -> str:
-    """Return the command that adds a suggestion."""
-    words = ["sayso", "approvals", "allowlist", "add", "--agent", one.agent, one.entry.pattern]
-    if one.entry.argv is not None:
-        words += ["--argv", *one.entry.argv]
-    return shlex.join(words)
-
-
 def printable(one: Suggestion) -> bool:
     """Tell whether a suggestion can be copied: no secret in it, no character that misleads."""
-    command = command_for(one)
+    command = add_command(one.agent, one.entry)
     return redact(command).text == command
 
 
@@ -110,4 +102,4 @@ def _diff(found: Report) -> Iterator[str]:
         return
     yield f"these {len(listed)} entries would have saved {found.saved} of the prompts; to add them:"
     for one in listed:
-        yield f"  {command_for(one)}    # {one.prompts} prompts"
+        yield f"  {add_command(one.agent, one.entry)}    # {one.prompts} prompts"

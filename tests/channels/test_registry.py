@@ -27,7 +27,8 @@ def test_built_in_channels_load() -> None:
 def test_an_unknown_channel_names_the_known_ones() -> None:
     """The error says what would have been right."""
     with pytest.raises(
-        ConfigError, match=r"no channel 'telgram'.*discord, memory, slack, telegram, terminal, webhook"
+        ConfigError,
+        match=r"no channel 'telgram'.*discord, memory, slack, telegram, terminal, webhook",
     ):
         load("telgram")
 

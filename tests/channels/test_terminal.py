@@ -15,7 +15,7 @@ from channels.cards import build_outcome, build_prompt
 from channels.commands import Approve, Malformed
 from channels.terminal import TerminalChannel
 from core.model.approval import ApprovalReply
-from core.model.identity import Target
+from core.model.identity import ApprovalId, Target
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
 from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox, until
@@ -102,6 +102,23 @@ class TestTerminal(ChannelContract):
     """The contract, on a pseudo-terminal."""
 
     two_steps = groups = threads = False
+
+    async def test_answers_typed_before_a_new_prompt_all_count(
+        self, world: TerminalWorld, inbox: RecordingInbox
+    ) -> None:
+        """Whole lines that nobody has read yet are not thrown away with what was half typed."""
+        third = ApprovalId(f"3{ID[1:]}")
+        await world.channel.start(inbox)
+        await world.channel.post(world.target, build_prompt(approval()))
+        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
+        await world.type("d 7K3F9Q")
+        await world.type("d 2MZZ8X")
+        await world.channel.post(world.target, build_prompt(approval(id=third)))
+
+        got = await inbox.take(2)
+
+        assert {"7k3f9q", "2mzz8x"} == {inbound.command.ref for inbound in got}
+        await world.channel.stop()
 
     async def test_a_letter_with_two_prompts_open_answers_none(
         self, world: TerminalWorld, inbox: RecordingInbox

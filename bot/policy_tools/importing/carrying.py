@@ -13,8 +13,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from bot.policy_tools.entries import is_interpreter
 from bot.policy_tools.importing.statements import Stated, Statement, Unstated
-from bot.policy_tools.suggest import is_interpreter
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
 from core.model.identity import AgentId

@@ -2,11 +2,11 @@
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from bot.policy_tools.entries import add_command
 from bot.policy_tools.importing import claude_code, codex, gemini, openclaw
 from bot.policy_tools.importing.carrying import Imported, ImportedRule, carried
 from bot.policy_tools.importing.statements import LARGEST, Statement
@@ -138,9 +138,7 @@ def _entries(imported: Imported) -> Iterator[str]:
     yield ""
     yield f"{len(imported.entries)} allowlist entries:"
     for one in imported.entries:
-        words = ["sayso", "approvals", "allowlist", "add", "--agent", one.agent, one.entry.pattern]
-        words += [] if one.entry.argv is None else ["--argv", *one.entry.argv]
-        yield f"  {redact(shlex.join(words)).text}"
+        yield f"  {redact(add_command(one.agent, one.entry)).text}"
 
 
 def _left(imported: Imported) -> Iterator[str]:

@@ -11,7 +11,7 @@ from core.model.policy import Trust
 from core.policy.provisions import NO_PROVISIONS, Provisions, compiled
 from core.policy.rules import Rules
 from core.settings.rules import RuleSection
-from tests.core.policy.developer import Verdict, example_settings, judged, workspace
+from tests.core.policy.developer import EXAMPLE, Verdict, example_settings, judged, workspace
 from tests.core.policy.plans import corpus
 
 
@@ -56,6 +56,18 @@ def test_at_most_one_everyday_line_in_five_asks(found: list[Verdict]) -> None:
     assert [] == [one for one in everyday if one.decision is Decision.DENY and _harmless(one)]
 
 
+def test_the_page_tells_the_figures_of_today(found: list[Verdict]) -> None:
+    """docs/how-to/example-policy.md names how many lines there are and how many ask."""
+    page = (EXAMPLE.parents[1] / "how-to" / "example-policy.md").read_text(encoding="utf-8")
+    everyday = [one for one in found if one.entry["class"] != "hostile"]
+    harmless = [one for one in everyday if one.entry["needs"] == "nobody"]
+
+    assert f"{len(everyday)} everyday lines" in page
+    assert f"about {_asked(everyday):.0%} of them".replace("%", " %") in page
+    assert f"harmless ones it asks about {_asked(harmless):.0%}".replace("%", " %") in page
+    assert f"any of {len(found) - len(everyday)}\n" in page
+
+
 def test_what_it_never_allows_is_denied_with_its_reason(found: list[Verdict]) -> None:
     """A force push and the deletion of everything are refused in words."""
     by_line = {one.entry["command"]: one for one in found}
@@ -97,3 +109,7 @@ def test_every_rule_that_allows_is_needed(settings: Settings, tmp_path: Path) ->
 
 def _harmless(one: Verdict) -> bool:
     return bool(one.entry["needs"] == "nobody")
+
+
+def _asked(found: list[Verdict]) -> float:
+    return sum(one.decision is Decision.ASK for one in found) / len(found)
