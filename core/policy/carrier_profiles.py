@@ -10,6 +10,7 @@ from enum import StrEnum
 from core.policy.profiles import Profile, profile_of
 from core.policy.tables import Table, section, words
 
+
 class Effect(StrEnum):
     """What a program can do: ``runs`` others, which may do anything; the rest by itself."""
 

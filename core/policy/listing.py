@@ -14,7 +14,6 @@ from core.policy.rules import Rule
 from core.policy.safe_bins import safe_bin_problem
 from core.policy.verdicts import Context, Verdict
 
-
 # A member looked up on its class costs ten times a module's name.
 _ALLOW, _LISTED, _ROUTINE = Decision.ALLOW, Reason.ALLOWLISTED, Tier.ROUTINE
 _STRICT = Trust.STRICT

@@ -4,10 +4,13 @@ import os
 import signal
 
 from core.runner.fileid import identity
-from core.runner.frames import NULL, Stage
+from core.runner.frames import NULL, Pin, Stage
+from core.runner.leases import Leases, drop, is_exposed, take
 
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 """Reset in each child: Python itself ignores SIGPIPE and SIGXFSZ, and that would be inherited."""
+
+_CHANGED = "`{}` changed after it was approved"
 
 
 class Refused:
@@ -31,7 +34,7 @@ class Streams:
 
 
 def start_pipeline(
-    stages: list[Stage], fds: list[int], env: dict[str, str], streams: Streams
+    stages: list[Stage], fds: list[int], env: dict[str, str], streams: Streams, leases: Leases
 ) -> list[int | Refused]:
     """Start all commands of a pipeline in one new process group; standard error joins the sink."""
     started: list[int | Refused] = []
@@ -39,7 +42,11 @@ def start_pipeline(
     for index, stage in enumerate(stages):
         last = index == len(stages) - 1
         following, sink = (-1, streams.sink) if last else os.pipe2(os.O_CLOEXEC)
-        child = _start(stage, fds, env, (source, sink, streams.sink), group)
+        ends = (source, sink, streams.sink)
+        why = _changed(stage, fds, leases)
+        child = Refused(why, drift=True) if why else _start(stage, fds, env, ends, group)
+        if stage["program"] >= 0:
+            drop(fds[stage["program"]])  # from its start on, the kernel itself refuses writers
         started.append(child)
         if isinstance(child, int) and group == 0:
             group = child  # it lives, as a zombie at least, until all have joined: nobody reaps now
@@ -58,12 +65,9 @@ def start_pipeline(
 def _start(
     stage: Stage, fds: list[int], env: dict[str, str], streams: tuple[int, int, int], group: int
 ) -> int | Refused:
-    changed = _changed(stage, fds)
-    if changed:
-        return Refused(f"`{changed}` changed after it was approved", drift=True)
     program = stage["program"]
     # By descriptor the approved inode runs, whatever its name means by now. A `#!` script goes by
-    # path, checked just above: its interpreter opens it by name, and a descriptor that stays open
+    # path, checked just before: its interpreter opens it by name, and a descriptor that stays open
     # for that would leak into the command and change its $0.
     path = stage["path"] if program < 0 else f"/proc/self/fd/{fds[program]}"
     redirections = [
@@ -92,20 +96,34 @@ def _start(
             os.fchdir(fds[0])
 
 
-def _changed(stage: Stage, fds: list[int]) -> str:
-    """Return the path of the first pinned file that is not as it was, or ``""``."""
+def _changed(stage: Stage, fds: list[int], leases: Leases) -> str:
+    """Return what is not as it was approved, or ``""``; what could still change is leased."""
     folder = stage["folder"]
     if folder and not _is_at(fds[folder], stage["folder_path"]):
-        return stage["folder_path"]
+        return _CHANGED.format(stage["folder_path"])
     for index, pin in enumerate(stage["pins"]):
         by_descriptor = index == 0 and stage["program"] >= 0
-        try:
-            status = os.fstat(fds[stage["program"]]) if by_descriptor else os.stat(pin["path"])  # noqa: PTH116 - pathlib is outside the import budget
-        except OSError:
-            return pin["path"]
-        if list(identity(status)) != list(pin["identity"]):
-            return pin["path"]
+        why = _pin_fault(pin, fds[stage["program"]] if by_descriptor else -1, leases)
+        if why:
+            return why
     return ""
+
+
+def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
+    """Return why a file may not start, or ``""``; ``fd`` is -1 where it goes by its name."""
+    try:
+        status = os.stat(pin["path"]) if fd < 0 else os.fstat(fd)  # noqa: PTH116 - pathlib is outside the import budget
+        if is_exposed(status):
+            fd, forbidden = leases.open(pin["path"]) if fd < 0 else (fd, take(fd))
+            if forbidden:
+                return (
+                    f"`{pin['path']}` {forbidden}, so it was not started. Mend that and ask again"
+                )
+            status = os.fstat(fd)  # once more, for now nobody can write to it
+    except OSError:
+        return _CHANGED.format(pin["path"])
+    same = list(identity(status)) == list(pin["identity"])
+    return "" if same else _CHANGED.format(pin["path"])
 
 
 def _is_at(fd: int, path: str) -> bool:

@@ -16,6 +16,7 @@ import time
 
 from core.runner import confine, frames, pipeline, procfs, reaper, stages
 from core.runner.drain import Drain
+from core.runner.leases import Leases
 
 NOT_STARTED = 126
 """The status that a shell gives a command that could not be started."""
@@ -33,6 +34,7 @@ class Supervisor:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._drain = Drain()
+        self._leases = Leases()
         self._statuses: dict[int, int] = {}
         self._children_left = False
         self._cancelled = False
@@ -56,7 +58,7 @@ class Supervisor:
         job: frames.Job = json.loads(frames.encode(frames.VOID)[frames.HEADER.size :])
         confine.restrict(job["limits"])
         streams = stages.Streams(self._null, self._drain.inlet)
-        started = stages.start_pipeline(job["stages"], [], job["env"], streams)
+        started = stages.start_pipeline(job["stages"], [], job["env"], streams, self._leases)
         self._turn(time.monotonic())
         self._reap()
         report = self._ended(started[-1])
@@ -87,6 +89,7 @@ class Supervisor:
             self._send({"failed": {"drift": False, "why": f"its limits or directory: {error}"}})
             return False
         last = self._walk(job, fds)
+        self._leases.give_back(at_once=True)
         if last is None:
             return False
         self._end(job["grace_ms"] / 1000)
@@ -137,7 +140,7 @@ class Supervisor:
             if not pipeline.wanted(connector, status):
                 continue
             members = [job["stages"][index] for index in group]
-            started = stages.start_pipeline(members, fds, job["env"], streams)
+            started = stages.start_pipeline(members, fds, job["env"], streams, self._leases)
             if not self._announce(started, first=last is None):
                 return None
             last = started[-1]
@@ -173,7 +176,8 @@ class Supervisor:
             self._timed_out = not self._cancelled and time.monotonic() >= self._deadline
             if self._cancelled or self._timed_out:
                 return False
-            self._turn(self._deadline)
+            self._turn(self._leases.until(self._deadline))
+            self._leases.give_back()
         return True
 
     def _end(self, grace_s: float) -> None:

@@ -6,37 +6,22 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.client import Client
-from core.model.approval import ApprovalState
 from tests.e2e.chats import ANA, PLACES, SLACK_ANA, Chat, Place, chats, configure, copies, remember
 from tests.e2e.copies import Asked, Copy, judge
+from tests.e2e.decisions import Decisions, miscounted, truth
 from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.emulators.discord_objects import CHANNEL
 
 PROMPTS = 200
 TYPED, REFUSED, CONTESTED, BY_COMMAND = 20, 3, 10, 4
 _LETTERS = {"allow-once": "o", "deny": "d"}
-
-
-@dataclass(slots=True)
-class Decisions:
-    """What the platforms and the terminal took: approval to each account and reply."""
-
-    taken: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-
-    def note(self, one: Asked, account: str, reply: str) -> None:
-        """Write down one decision that was accepted."""
-        self.taken.setdefault(one.id, []).append((account, reply))
-
-    def by_channel(self) -> Counter[str]:
-        """Count what was accepted in each channel."""
-        return Counter(by.partition(":")[0] for each in self.taken.values() for by, _ in each)
 
 
 def program(folder: Path) -> Path:
@@ -70,7 +55,7 @@ def _turns() -> list[Place]:
 
 def everywhere(asked: list[Asked]) -> list[Asked]:
     """Return each question once for each place that shows it: its session's and Discord's."""
-    common = (Asked(one.id, one.code, str(CHANNEL), one.key) for one in asked)
+    common = (replace(one, place=str(CHANNEL)) for one in asked)
     return list(dict.fromkeys([*asked, *common]))
 
 
@@ -87,7 +72,9 @@ def decide(three: dict[str, Chat], asked: list[Asked], decisions: Decisions) -> 
     for one in _two_thirds(of["telegram"]):
         _press(three["telegram"], shown, one, _reply(one))
         decisions.note(one, f"telegram:{ANA}", _reply(one))
-    contested = [_at(one, CHANNEL) for one in _two_thirds(of["telegram"])[:CONTESTED]]
+    contested = [
+        replace(one, place=str(CHANNEL)) for one in _two_thirds(of["telegram"])[:CONTESTED]
+    ]
     for one in contested:
         other = "deny" if _reply(one) == "allow-once" else "allow-once"
         _press(three["discord"], shown, one, other)
@@ -112,10 +99,6 @@ def _in_slack(chat: Chat, shown: list[Copy], asked: list[Asked], decisions: Deci
 def _of(asked: list[Asked], name: str) -> list[Asked]:
     here = {place.conversation for place in PLACES[name]}
     return [one for one in asked if one.place in here]
-
-
-def _at(one: Asked, place: int) -> Asked:
-    return Asked(one.id, one.code, str(place), one.key)
 
 
 def _two_thirds(asked: list[Asked]) -> list[Asked]:
@@ -164,24 +147,17 @@ def _lines(path: Path) -> list[str]:
 
 def waiting(gateway: GatewayProcess) -> set[str]:
     """Return the ids of what waits for an answer."""
-    with Client(str(gateway.home / "gateway.sock")) as client:
-        return {row["id"] for row in client.call("exec.approval.list", {"limit": 1000})["pending"]}
+    return {row["id"] for row in _call(gateway, "exec.approval.list", limit=1000)["pending"]}
 
 
 def open_surfaces(gateway: GatewayProcess) -> int:
     """Return how many copies the gateway knows that are not in their final state."""
+    return int(_call(gateway, "health.get")["openSurfaces"])
+
+
+def _call(gateway: GatewayProcess, method: str, **params: int) -> dict[str, Any]:
     with Client(str(gateway.home / "gateway.sock")) as client:
-        return int(client.call("health.get", {})["openSurfaces"])
-
-
-def miscounted(decisions: Decisions, rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Return the questions that did not end by exactly one of the decisions that were taken."""
-    ends = {"done": "allow-once", "denied": "deny"}
-    return [
-        f"{key}: {rows[key]['by']} {rows[key]['state']}, taken were {taken}"
-        for key, taken in decisions.taken.items()
-        if (rows[key]["by"], ends.get(rows[key]["state"])) not in taken
-    ]
+        return client.call(method, params)
 
 
 def resolved(gateway: GatewayProcess) -> Counter[str]:
@@ -230,15 +206,8 @@ def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def all_ended(gateway: GatewayProcess) -> bool:
     """Say whether nothing runs or waits to."""
-    with Client(str(gateway.home / "gateway.sock")) as client:
-        rows = client.call("history.list", {"limit": 1000})["history"]
+    rows = _call(gateway, "history.list", limit=1000)["history"]
     return {row["state"] for row in rows} <= {"done", "denied"}
-
-
-def truth(rows: dict[str, dict[str, Any]]) -> dict[str, ApprovalState]:
-    """Return how each question ended."""
-    ends = {"done": ApprovalState.ALLOWED, "denied": ApprovalState.DENIED}
-    return {key: ends[row["state"]] for key, row in rows.items()}
 
 
 def report(

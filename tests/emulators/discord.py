@@ -2,8 +2,7 @@
 
 In a test: ``async with DiscordServer() as server``. As a process of its own, which outlives
 gateways: ``python -m tests.emulators.discord --port 0`` prints ``{"port": …, "token": …}`` and
-takes ``/control/press``, ``choose``, ``slash``, ``say``, ``messages``, ``interaction``, ``fault``,
-``calls``, ``sessions`` and ``drop``.
+takes what ``discord_control.CONTROLS`` lists.
 """
 
 import argparse
@@ -18,7 +17,15 @@ from aiohttp import web
 
 from tests.emulators.discord_control import CONTROLS
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, Gateway
-from tests.emulators.discord_http import Pacing, answer, drop, parsed, refuse_or_delay, refused
+from tests.emulators.discord_http import (
+    Pacing,
+    answer,
+    drop,
+    lose_or_hold,
+    parsed,
+    refuse_or_delay,
+    refused,
+)
 from tests.emulators.discord_interactions import Interaction
 from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_rest import ROUTES, UNAUTHENTICATED, Handler, Request, Rest
@@ -201,11 +208,8 @@ class DiscordServer:
                 response = answer(await handler(self._rest, call))
             except Refusal as refusal:
                 return await self._answered(name, call, refused(refusal))
-            if fault is not None and fault.kind is FaultKind.LOSE:
-                await self.state.notify()
-                drop(request)
-            if fault is not None and fault.kind is FaultKind.HOLD:
-                await asyncio.sleep(fault.seconds)
+            await self.state.notify()
+            await lose_or_hold(request, fault)
             if pacing is not None:
                 pacing.told(call.ids["channel"], response)
             return await self._answered(name, call, response)

@@ -73,6 +73,14 @@ async def refuse_or_delay(fault: Fault | None) -> None:
         await asyncio.sleep(fault.seconds)
 
 
+async def lose_or_hold(request: web.Request, fault: Fault | None) -> None:
+    """Keep the answer to what was carried out back, for some seconds or for good."""
+    if fault is not None and fault.kind is FaultKind.LOSE:
+        drop(request)
+    if fault is not None and fault.kind is FaultKind.HOLD:
+        await asyncio.sleep(fault.seconds)
+
+
 def drop(request: web.Request) -> None:
     """Cut the connection instead of an answer."""
     if request.transport is not None:

@@ -53,7 +53,7 @@ def _fork(folder: str, tests: list[str]) -> str:
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.write(writing, json.dumps(_run(folder, tests)).encode())
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - whatever it was, the parent finds it in the log
             traceback.print_exc()
         finally:
             sys.stdout.flush()

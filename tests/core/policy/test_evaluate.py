@@ -142,6 +142,14 @@ def test_an_entry_with_arguments_covers_exactly_these() -> None:
     assert evaluate(plan_of(copy), LISTED, entry).decision is Decision.ASK
 
 
+@pytest.mark.parametrize("trust", Trust)
+def test_a_carrier_is_stored_with_its_arguments_also_where_they_only_read(trust: Trust) -> None:
+    """Its path alone would let every other argument pass under classical trust (DESIGN §6)."""
+    policy = replace(LISTED, trust=trust)
+    found = evaluate(plan_of(command("git", "status")), policy, listed())
+    assert found.promise == (Promise("/usr/bin/git", ("status",)),)
+
+
 def test_an_entry_with_arguments_covers_nothing_longer() -> None:
     """The whole vector counts, not how it begins."""
     entry = listed(Promise("/usr/bin/git", ("push", "origin")))
@@ -262,6 +270,14 @@ def test_an_acl_alone_decides() -> None:
         assert (found.decision, found.reason) == (Decision.DENY, Reason.ARGV_NOT_ALLOWED)
     shelled = plan_of(command("/bin/sh", "-c", "df -h"), unreadable=REDIRECTION)
     assert evaluate(shelled, FULL, listed(), acl).decision is Decision.DENY
+
+
+def test_an_acl_reads_addresses_narrowly_under_strict_trust() -> None:
+    """A proxy may take what follows a double slash for another host."""
+    acl = [ArgvTemplate.parse(["curl", "http://127.0.0.1:1<URL_PATH>"])]
+    plan = plan_of(command("curl", "http://127.0.0.1:1//evil/a"))
+    assert evaluate(plan, LISTED, listed(), acl).decision is Decision.DENY
+    assert evaluate(plan, CLASSICAL, listed(), acl).decision is Decision.ALLOW
 
 
 @given(st.lists(COMMANDS, min_size=1, max_size=4), st.lists(st.sampled_from(PATTERNS)), POLICIES)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -46,7 +47,9 @@ class Workshop:
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         nodes = [f"tests/core/{test}" for test in tests]
-        print(json.dumps({"folder": str(copy), "tests": nodes}), file=self._server.stdin, flush=True)
+        print(
+            json.dumps({"folder": str(copy), "tests": nodes}), file=self._server.stdin, flush=True
+        )
         answer = self._server.stdout.readline().strip()
         assert answer, f"the run broke down:\n{log(copy)}"
         found: dict[str, Any] = json.loads(answer)
@@ -124,6 +127,13 @@ def test_a_weakening_is_caught(mutant: Mutant, workshop: Workshop) -> None:
     assert found["exit"] == pytest.ExitCode.TESTS_FAILED, log(copy)
     assert found["raised"][-1] in CAUGHT, log(copy)
     workshop.note(mutant, time.monotonic() - started)
+
+
+def test_a_change_that_weakens_nothing_is_not_caught(workshop: Workshop) -> None:
+    """Negative control: it is the weakening that makes a test fail, not the copy."""
+    first = MUTANTS[0]
+    copy = workshop.mutated(replace(first, new=f"{first.old}  # the same"))
+    assert workshop.run(copy, [first.caught_by])["exit"] == pytest.ExitCode.OK, log(copy)
 
 
 def test_no_weakening_stands_twice() -> None:

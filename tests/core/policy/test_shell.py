@@ -134,7 +134,8 @@ def test_expansions_are_kept_apart_from_text(word: str, parts: list[WordPart]) -
 
 
 @pytest.mark.parametrize(
-    "line", ["ls '*' \\* \"?\" '[a]'", "ls '~' \"~\" a~ \\~", 'ls "*"x x"[a]"', "ls '$HOME' \\$HOME"]
+    "line",
+    ["ls '*' \\* \"?\" '[a]'", "ls '~' \"~\" a~ \\~", 'ls "*"x x"[a]"', "ls '$HOME' \\$HOME"],
 )
 def test_quotes_keep_expansions_from_happening(line: str) -> None:
     """A quoted or escaped character stands for itself."""

@@ -214,6 +214,13 @@ def test_what_fits_may_also_be_meant(elements: list[str], words: list[str]) -> N
     assert template.may_fit(words, HERE) or not template.fits(words, HERE)
 
 
+def test_a_link_into_a_forbidden_folder_may_be_meant() -> None:
+    """A rule that forbids a folder is about a bound link that leads there."""
+    forbidden = ArgvTemplate.of_rule(["<PATH:etc>"], {"etc": "/etc"})
+    assert forbidden.may_fit(["link"], HERE)
+    assert not forbidden.may_fit(["other"], HERE)
+
+
 @given(st.lists(st.text(max_size=8), max_size=4))
 def test_literals_mean_themselves(words: list[str]) -> None:
     """A vector of plain words fits itself alone, shell characters included."""

@@ -10,7 +10,15 @@ from core.policy.shell_payload import shell_grammars
 from core.policy.tables import section, table, words
 from core.policy.unwrap import Unwrapped, reading_applet, unwrap
 from core.policy.wrapper_grammar import Opaque, find_command, grammars
-from tests.core.policy.plans import LISTED, command, listed, pinned, plan_of, wrapped
+from tests.core.policy.plans import (
+    LISTED,
+    command,
+    in_usr_bin,
+    listed,
+    pinned,
+    plan_of,
+    wrapped,
+)
 
 EVERYDAY = listed("/usr/bin/ls", "/usr/bin/grep", "/usr/bin/git", "/opt/a=b/tool")
 
@@ -292,13 +300,14 @@ def test_programs_that_could_change_meanwhile_ask(argv: tuple[str, ...]) -> None
     """Behind a ``;`` and under xargs time passes after the last look at an inner program."""
 
     def find(name: str) -> PinnedFile:
-        return pinned(f"/opt/{name}" if name in {"ls", "tool"} else f"/usr/bin/{name}")
+        return pinned(f"/opt/{name}") if name in {"ls", "tool"} else in_usr_bin(name)
 
     entries = listed("/opt/ls", "/opt/tool")
     found = evaluate(plan_of(wrapped(*argv, find=find)), LISTED, entries)
     assert (found.decision, found.reason) == (Decision.ASK, Reason.WRAPPER)
-    alone = evaluate(plan_of(wrapped("env", "tool", find=find)), LISTED, entries)
-    assert alone.decision is Decision.ALLOW
+    for at_once in (("env", "tool"), ("sh", "-c", "tool")):
+        alone = evaluate(plan_of(wrapped(*at_once, find=find)), LISTED, entries)
+        assert alone.decision is Decision.ALLOW
 
 
 def test_each_grammar_is_known_as_a_wrapper() -> None:
