@@ -64,8 +64,9 @@ def _by_path(
     if exact is not None:
         return _listed(exact)
     refused = None
-    if program.safe_bin in policy.safe_bins and program.safe_bin is not None and not open_ended:
-        refused = safe_bin_problem(program.safe_bin, argv[1:])
+    safe = program.safe_bin
+    if safe is not None and safe in policy.safe_bins and not open_ended:
+        refused = safe_bin_problem(safe, argv[1:])
         if refused is None:
             rule = f"{file.realpath} with its safe-bin profile"
             return Verdict(Decision.ALLOW, Reason.SAFE_BIN, rule)

@@ -30,6 +30,17 @@ _LOCALE_VALUE = re.compile(r"[A-Za-z0-9_.@:-]{1,64}", re.ASCII)
 
 _ZONE_VALUE = re.compile(r"(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/,.<>-]{0,63}", re.ASCII)
 
+_GIT = {
+    "GIT_OPTIONAL_LOCKS": "0",  # `git status` writes nothing, so it leaves another git's lock alone
+    "GIT_PAGER": "cat",  # instead of the program that core.pager names
+    "GIT_TERMINAL_PROMPT": "0",  # nobody is there to type a password: fail at once
+    # Stronger than .git/config, where an agent could name a program that `git status` then runs.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+}
+"""Git reads more than its arguments; a request may set no name that begins with ``GIT_``."""
+
 _NAME = re.compile(r"[^=\0]+")
 
 
@@ -48,6 +59,7 @@ def base_environment(search_path: str, source: Mapping[str, str]) -> dict[str, s
         "SHELL": "/bin/sh",
         "TERM": "dumb",
         "LANG": "C.UTF-8",
+        **_GIT,
     }
     base.update(_matching(source, _LOCALE_NAMES, _LOCALE_VALUE))
     base.update(_matching(source, ("TZ",), _ZONE_VALUE))

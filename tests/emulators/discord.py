@@ -15,17 +15,9 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.emulators import discord_http as http
 from tests.emulators.discord_control import CONTROLS
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, Gateway
-from tests.emulators.discord_http import (
-    Pacing,
-    answer,
-    drop,
-    lose_or_hold,
-    parsed,
-    refuse_or_delay,
-    refused,
-)
 from tests.emulators.discord_interactions import Interaction
 from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_rest import ROUTES, UNAUTHENTICATED, Handler, Request, Rest
@@ -53,7 +45,7 @@ class DiscordServer:
     port: int = 0
     faults: FaultQueue = field(default_factory=FaultQueue)
     calls: list[Call] = field(default_factory=list)
-    pacing: Pacing | None = None
+    pacing: http.Pacing | None = None
     gateway: Gateway = field(init=False)
     _rest: Rest = field(init=False)
     _runner: web.AppRunner | None = None
@@ -195,21 +187,21 @@ class DiscordServer:
 
     def _route(self, name: str, handler: Handler) -> Callable[[web.Request], Any]:
         async def serve(request: web.Request) -> web.StreamResponse:
-            call = await parsed(request)
+            call = await http.parsed(request)
             fault = self.faults.strike(name)
             pacing = self.pacing if name == "createMessage" else None
             try:
                 if fault is not None and fault.kind is FaultKind.DROP:
-                    drop(request)
-                await refuse_or_delay(fault)
+                    http.drop(request)
+                await http.refuse_or_delay(fault)
                 self._authorise(request, name)
                 if pacing is not None:
                     pacing.admit(call.ids["channel"])
-                response = answer(await handler(self._rest, call))
+                response = http.answer(await handler(self._rest, call))
             except Refusal as refusal:
-                return await self._answered(name, call, refused(refusal))
+                return await self._answered(name, call, http.refused(refusal))
             await self.state.notify()
-            await lose_or_hold(request, fault)
+            await http.lose_or_hold(request, fault)
             if pacing is not None:
                 pacing.told(call.ids["channel"], response)
             return await self._answered(name, call, response)
@@ -231,7 +223,7 @@ class DiscordServer:
         if action is None:
             raise web.HTTPNotFound(text=f"no control; there are {sorted(CONTROLS)}")
         try:
-            return answer(await action(self, await request.json()))
+            return http.answer(await action(self, await request.json()))
         except LookupError as error:
             raise web.HTTPNotFound(text=str(error)) from error
 

@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import json
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 _SHARED = ("hypothesis", "json5", "pydantic", "tree_sitter", "tree_sitter_bash")
 _OPTIONS = ("-q", "-x", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull)
 """No plugin and no setting but these: the named tests need none, and each costs time."""
+_LONGEST = 50
+"""Seconds after which a run is killed: a weakening may loop for ever."""
 
 
 class _Raised:
@@ -49,6 +52,7 @@ def _fork(folder: str, tests: list[str]) -> str:
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(_LONGEST)
             log = os.open(Path(folder) / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             os.dup2(log, 1)
             os.dup2(log, 2)

@@ -1,4 +1,4 @@
-r"""Deliberate weakenings of the policy code, each with the test that must catch it.
+"""Deliberate weakenings of the policy code, each with the test that must catch it.
 
 One text of one file is replaced by another one; it occurs there exactly once.
 """
@@ -237,8 +237,8 @@ WRAPPERS = (
     Mutant(
         "a safe bin may get unknown operands from xargs",
         "policy/listing.py",
-        " is not None and not open_ended:",
-        " is not None:",
+        " and not open_ended:",
+        ":",
         "policy/test_unwrap.py::test_the_inner_command_is_judged_as_if_it_stood_there",
     ),
     Mutant(

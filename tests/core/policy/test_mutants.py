@@ -21,6 +21,7 @@ CAUGHT = ("AssertionError", "Failed")
 """What a test raises that says no; anything else would be a mutant that does not even run."""
 NEEDED = ("tests/core/policy", "tests/core/runner/test_expand.py", "tests/corpus")
 _NO_CACHE = shutil.ignore_patterns("__pycache__", "test_mutants.py")
+_NO_TRACES = shutil.ignore_patterns("log.txt", ".hypothesis")
 
 
 class Workshop:
@@ -60,7 +61,7 @@ class Workshop:
         """Return a copy with one weakening; all other files are those of the genuine copy."""
         copy = self._folder / "mutant"
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self.genuine, copy, copy_function=os.link, symlinks=True)
+        shutil.copytree(self.genuine, copy, copy_function=os.link, ignore=_NO_TRACES)
         path = copy / "core" / mutant.file
         text = path.read_text(encoding="utf-8")
         assert text.count(mutant.old) == 1, f"{mutant.name}: not one place to mutate"

@@ -1,11 +1,13 @@
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from core.runner.environ import base_environment
 from core.runner.plan import Planner
-from tests.core.runner.runs import planned, request
+from core.runner.process import Runner
+from tests.core.runner.runs import planned, request, run, script
 
 PATH = "/usr/bin:/bin"
 
@@ -27,10 +29,26 @@ def test_nothing_of_the_gateway_leaks() -> None:
 
     built = base_environment(PATH, dangerous)
 
-    assert set(built) == {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG"}
+    named = {name for name in built if not name.startswith("GIT_")}
+    assert named == {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG"}
     assert built["PATH"] == PATH
     assert built["SHELL"] == "/bin/sh"
     assert built["TERM"] == "dumb"
+
+
+async def test_git_runs_nothing_that_its_repository_names(runner: Runner, tmp_path: Path) -> None:
+    """A program in core.fsmonitor is not run by `git status`, and no lock is taken."""
+    hook = script(tmp_path / "hook", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    git = ("git", "-C", str(tmp_path))
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "config", "core.fsmonitor", str(hook)], check=True)
+
+    done = await run(runner, request("git status --short", cwd=tmp_path))
+
+    assert done.exit_code == 0
+    assert not (tmp_path / "ran").exists()
+    subprocess.run([*git, "status", "--short"], check=True)
+    assert (tmp_path / "ran").exists()  # the control: git by itself runs it
 
 
 def test_home_locale_zone_and_tmpdir_are_kept(tmp_path: Path) -> None:

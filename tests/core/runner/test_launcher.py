@@ -24,6 +24,7 @@ LEAF_MODULES = (
     "drain",
     "fileid",
     "frames",
+    "leases",
     "launcher",
     "output",
     "pipeline",
