@@ -8,6 +8,7 @@ wake-up only makes somebody look again.
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 from core.approvals.answering import Answer, Answered, Answering
@@ -81,7 +82,7 @@ class Broker:
 
 async def _either(changed: asyncio.Event, seconds: float) -> None:
     # A note can be lost with its connection, so every waiter also looks by itself.
-    try:
-        await asyncio.wait_for(changed.wait(), seconds)
-    except TimeoutError:
-        return
+    # Not wait_for: before Python 3.12 it can swallow a cancellation (bpo-37658).
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await changed.wait()

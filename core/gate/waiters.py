@@ -59,7 +59,8 @@ class Waiters:
                     self.settle(run_id, outcome)
                     return
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), _LOOK_AGAIN_S)
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await changed.wait()
                 changed.clear()
         except Exception as failure:  # noqa: BLE001 - handed to the waiter, who must not hang
             if not future.done():

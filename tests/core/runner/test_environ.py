@@ -36,18 +36,22 @@ def test_nothing_of_the_gateway_leaks() -> None:
     assert built["TERM"] == "dumb"
 
 
+def git(folder: Path, *words: str) -> None:
+    """Run git by itself, in the tests' own environment."""
+    subprocess.run(["git", "-C", folder, *words], check=True)
+
+
 async def test_git_runs_nothing_that_its_repository_names(runner: Runner, tmp_path: Path) -> None:
-    """A program in core.fsmonitor is not run by `git status`, and no lock is taken."""
+    """A program in core.fsmonitor is not run by `git status`."""
     hook = script(tmp_path / "hook", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    git = ("git", "-C", str(tmp_path))
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "config", "core.fsmonitor", str(hook)], check=True)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "core.fsmonitor", str(hook))
 
     done = await run(runner, request("git status --short", cwd=tmp_path))
 
     assert done.exit_code == 0
     assert not (tmp_path / "ran").exists()
-    subprocess.run([*git, "status", "--short"], check=True)
+    git(tmp_path, "status", "--short")
     assert (tmp_path / "ran").exists()  # the control: git by itself runs it
 
 
