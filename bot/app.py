@@ -35,6 +35,7 @@ from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.answering import Answering
 from core.approvals.asking import Asking
 from core.approvals.broker import Broker
+from core.approvals.idle import Idle
 from core.approvals.tiers import tiers_of
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
@@ -110,13 +111,15 @@ def _gate(
     channels: Mapping[str, Channel],
     owner: str,
 ) -> Gate:
+    usage = UsageFile(settings.home / "exec-approvals.usage.json")
     rulebook = Rulebook(
         configured=settings.exec_layers,
         file=ApprovalsFile(settings.home / "exec-approvals.json"),
-        usage=UsageFile(settings.home / "exec-approvals.usage.json"),
+        usage=usage,
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
         elevated=settings.tools.elevated.enabled,
         compiled=provisions_of(settings),
+        idle=Idle.of(settings.home, usage, settings.approvals.exec.allow_always_idle),
     )
     people = approvers(settings)
     asking = Asking(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from bot.client import Client
+from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
 from bot.settings import Settings, load
 from bot.surfaces import approvers
@@ -13,6 +14,7 @@ from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.approvers import Approvers
 from core.errors import GatewayUnreachable, SaysoError
 from core.model.policy import AskFallback, ExecHost, ExecSecurity
+from core.policy.rule_lint import open_paths
 from core.settings import ForwardMode
 
 _OURS = ("bot", "channels", "core")
@@ -51,6 +53,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _policy,
         _people,
         _approvals,
+        _rules,
         _skills,
         _gateway,
     )
@@ -124,8 +127,13 @@ def _approvals(settings: Settings) -> Iterator[Finding]:
     file = ApprovalsFile(settings.home / "exec-approvals.json")
     file.read()
     yield Finding(Verdict.OK, "exec-approvals.json", "is readable")
-    for line in file.lint():
+    for line in (*file.lint(), *idle_of(settings, settings.home).lint(file.read().agents)):
         yield Finding(Verdict.WARN, "exec-approvals.json", line)
+
+
+def _rules(settings: Settings) -> Iterator[Finding]:
+    for line in open_paths(provisions_of(settings)):
+        yield Finding(Verdict.WARN, "rules", line)
 
 
 def _skills(settings: Settings) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from channels.base import Choice, Inbound, Reply, Tone
 from channels.commands import Approve, BareReply, Choose
 from core.approvals.answering import Answer, Answered, AnswerOutcome
-from core.approvals.rendering import join, phrase, redact
+from core.approvals.rendering import Redacted, join, phrase, redact
 from core.gate import Gate
+from core.gate.previews import Previews, words_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, Approval, ApprovalReply
 from core.model.identity import ApprovalId
 from core.store import Store
@@ -60,14 +61,19 @@ class Answers:
         if offered.outcome is not AnswerOutcome.OFFERED or offered.approval is None:
             return _told(offered)
         approval = offered.approval
-        stored = join("\n", tuple(redact(one.words) for one in approval.evaluation.promise))
         words = phrase(
             "{}: always allowing lets agent {} run this without asking:\n{}\nFor how long?",
             redact(approval.code),
             redact(approval.plan.agent, strict=True),
-            stored,
+            join("\n", await self._stored(approval)),
         )
         return Reply(words, choices=_scopes(approval.id))
+
+    async def _stored(self, approval: Approval) -> tuple[Redacted, ...]:
+        """Word what would be stored, and what it would have let run, if that can be told."""
+        stored = tuple(redact(one.words) for one in approval.evaluation.promise)
+        preview = await Previews(self.store, self.gate.rulebook).of_question(approval)
+        return stored if preview is None else (*stored, phrase("It {}.", words_of(preview)))
 
     async def _adopt(self, approval: Approval, inbound: Inbound) -> None:
         """Make sure that the message which was pressed is edited, even if its sending was lost."""

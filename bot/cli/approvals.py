@@ -27,6 +27,7 @@ _ADD = """\
 examples:
   sayso approvals allowlist add --agent main /usr/bin/rg
   sayso approvals allowlist add --agent main /usr/bin/git --argv status --short
+  sayso approvals allowlist add --dry-run /usr/bin/rm    what it would have matched; adds nothing
 """
 _REMOVE = """\
 example:
@@ -56,6 +57,11 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser = _command(members, "add", "let programs run for an agent", _ADD, add)
     parser.add_argument("pattern", metavar="PATTERN", help="a path; * in one folder, ** in any")
     _agent(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="add nothing; say which of the agent's last 500 commands it would have matched",
+    )
     parser.add_argument(
         "--argv",
         nargs=argparse.REMAINDER,
@@ -125,14 +131,34 @@ def put(args: argparse.Namespace) -> int:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a pattern and print its entry; an entry that is there already stays."""
+    """Add a pattern and print its entry; an entry that is there already stays.
+
+    With ``--dry-run`` nothing is added; what it would have matched is printed.
+    """
     argv = None if args.argv is None else tuple(args.argv)
+    if args.dry_run:
+        return _try(args, argv)
     entry = _file().add(args.agent, args.pattern, argv)
     if args.json:
         limit = {} if argv is None else {"argv": list(argv)}
         _print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
     else:
         sys.stdout.write(f"{_plain(entry.words)} may run for agent {_plain(args.agent)}\n")
+    return 0
+
+
+def _try(args: argparse.Namespace, argv: tuple[str, ...] | None) -> int:
+    import os  # noqa: PLC0415 - only here
+
+    from bot.intake.results import preview_of  # noqa: PLC0415 - slow to import
+    from bot.policy_tools.would_match import would_match  # noqa: PLC0415 - the same
+
+    found = preview_of(would_match(os.environ, args.agent, args.pattern, argv))
+    if args.json:
+        _print_json(found)
+    else:
+        words = _plain(_words({"pattern": args.pattern, "argv": argv}))
+        sys.stdout.write(f"{words} {found['sentence']}; nothing was added\n")
     return 0
 
 

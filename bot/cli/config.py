@@ -55,20 +55,27 @@ def _add(
 def check(args: argparse.Namespace) -> int:
     """Return 0 if the configuration can be used, else 2 with one line for each mistake.
 
+    Rules that allow more than they seem to are warned of; they are no mistakes.
+
     Raises:
         StateError: somebody else could rewrite the configuration.
     """
+    from bot.provisions import provisions_of  # noqa: PLC0415 - slow to import
     from bot.settings import InvalidConfig, home_folder, read  # noqa: PLC0415 - slow to import
     from bot.settings.home import CONFIG_NAME  # noqa: PLC0415 - slow to import
+    from core.policy.rule_lint import open_paths  # noqa: PLC0415 - slow to import
 
     home = home_folder(None, os.environ)
     try:
-        read(home, os.environ)
+        settings = read(home, os.environ).settings
     except InvalidConfig as error:
         return _tell_problems(error, as_json=args.json)
+    warnings = open_paths(provisions_of(settings))
     if args.json:
-        sys.stdout.write('{"ok": true, "problems": []}\n')
+        told = {"ok": True, "problems": [], "warnings": warnings}
+        sys.stdout.write(json.dumps(told) + "\n")
     else:
+        sys.stderr.writelines(f"warning: {line}\n" for line in warnings)
         missing = "" if (home / CONFIG_NAME).exists() else " (no file: defaults are in effect)"
         sys.stdout.write(f"{home / CONFIG_NAME}: ok{missing}\n")
     return 0

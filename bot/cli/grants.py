@@ -58,6 +58,8 @@ def show(args: argparse.Namespace) -> int:
         by = grant["name"] or grant["by"]
         what = ", ".join(grant["promise"])
         sys.stdout.write(f"{grant['code']}  {grant['agent']}  {what}  {_limits(grant)}by {by}\n")
+        if grant["preview"] is not None:
+            sys.stdout.write(f"        {grant['preview']['sentence']}\n")
     if not found:
         sys.stdout.write("No grant holds.\n")
     return 0

@@ -10,10 +10,13 @@ from bot.explain.entry import REQUESTER, SESSION
 from bot.explain.rules import Looks, looks_of
 from bot.explain.rules import shown as shown_rules
 from bot.explain.rules import to_json as to_rules
+from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
 from bot.settings import home_folder, read
 from core.approvals.allowlist_file import ApprovalsFile
-from core.model.command import ExecRequest
+from core.approvals.idle import Sorted, told
+from core.model.approval import AllowlistEntry
+from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import AgentId
 from core.model.policy import ExecPolicy
@@ -27,12 +30,16 @@ _KNOBS = ("host", "node", "security", "ask", "ask_fallback", "trust", "safe_bins
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists."""
+    """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists.
+
+    ``idle`` tells the entries that would cover a program of it, were they not idle.
+    """
 
     policy: ExecPolicy
     verdict: Evaluation | Refusal
     agent: AgentId
     looks: tuple[Looks, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 def explain_one(
@@ -54,11 +61,23 @@ def explain_one(
     plan = Planner(settings.tools.exec.search_path).plan(request, policy)
     if isinstance(plan, Refusal):
         return Explained(policy, plan, who)
-    allowlist = Allowlist(file.entries(who), str(Path.home()))
+    entries = idle_of(settings, home).sort(who, file.entries(who))
+    allowlist = Allowlist(entries.counted, str(Path.home()))
     skilled = file.read().auto_allow_skills(who)
     provisions = provisions_of(settings).of(who, skilled=skilled)
     verdict = evaluate(plan, policy, allowlist, provisions=provisions)
-    return Explained(policy, verdict, who, looks_of(plan, provisions.rules))
+    looks = looks_of(plan, provisions.rules)
+    return Explained(policy, verdict, who, looks, _idle(plan, entries))
+
+
+def _idle(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
+    files = (one.executable for command in plan.commands for one in (command, *command.effective))
+    paths = {path for file in files if file is not None for path in (file.path, file.realpath)}
+    return tuple(
+        told(entry, at)
+        for entry, at in entries.idle
+        if Allowlist([AllowlistEntry(entry.pattern)], str(Path.home())).match(tuple(paths))
+    )
 
 
 def to_json(explained: Explained) -> dict[str, object]:
@@ -79,7 +98,9 @@ def to_json(explained: Explained) -> dict[str, object]:
     }
     looked = to_rules(explained.looks)
     who = explained.agent
-    return {**judged, "why": verdict.why, "agent": who, "policy": knobs, "rules": looked}
+    idle = list(explained.idle)
+    told_too = {"agent": who, "policy": knobs, "rules": looked, "idle": idle}
+    return {**judged, "why": verdict.why, **told_too}
 
 
 def shown(explained: Explained) -> str:
@@ -95,6 +116,7 @@ def shown(explained: Explained) -> str:
         f"  {knob:<{width}}  {_plain(getattr(explained.policy, knob))}  ({source})"
         for knob, source in sources.items()
     ]
+    head += ["", *(f"idle entry: {line}" for line in explained.idle)] if explained.idle else []
     head += shown_rules(explained.looks)
     return "\n".join([*head, "", f"policy for agent {explained.agent}:", *knobs]) + "\n"
 

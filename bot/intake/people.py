@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from bot.intake import peers, results
 from bot.intake.frames import AccountParams, GrantParams, NameParams, NoParams, WhoParams, read
 from core.gate import Gate
+from core.gate.previews import Previews
 from core.ipc.unix import Peer
 from core.model.identity import Requester
 from core.store import Store, grants, pairing, people
@@ -134,8 +135,10 @@ class PeopleMethods:
     async def grants(self, params: dict[str, object], _peer: Peer) -> object:
         """List what people allowed for a while and what still holds."""
         read(NoParams, params)
-        found = await self.gate.store.read(grants.listed)
-        return {"grants": [results.grant(one) for one in found]}
+        rulebook, store = self.gate.rulebook, self.gate.store
+        found = await store.read(grants.listed, rulebook.idle_ms)
+        previews = await Previews(store, rulebook).of_grants(found)
+        return {"grants": [results.grant(one, previews.get(one.id)) for one in found]}
 
     async def revoke_grant(self, params: dict[str, object], peer: Peer) -> object:
         """End a grant; anybody may call this."""

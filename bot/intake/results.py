@@ -5,9 +5,12 @@ Output of a command goes back to the agent that ran it, unchanged: it is the age
 
 from core.approvals.rendering import redact, show_command
 from core.approvals.sentences import limits
+from core.gate.previews import words_of
 from core.model.approval import Approval
 from core.model.events import SessionEvent
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
+from core.policy.preview import Preview
+from core.policy.skills import Skills
 from core.store.approvals import HistoryRow
 from core.store.grants import Grant
 from core.store.people import Person
@@ -137,8 +140,8 @@ def person(one: Person) -> Json:
     }
 
 
-def grant(one: Grant) -> Json:
-    """Return a grant: what it lets run, for whom, and how far it goes."""
+def grant(one: Grant, preview: Preview | None) -> Json:
+    """Return a grant: what it lets run, for whom, how far it goes, what it would have matched."""
     return {
         "id": one.id,
         "code": one.code,
@@ -150,4 +153,21 @@ def grant(one: Grant) -> Json:
         "createdMs": one.created_ms,
         "expiresMs": one.expires_ms,
         "usesLeft": one.uses_left,
+        "usedMs": one.used_ms,
+        "preview": None if preview is None else preview_of(preview),
+    }
+
+
+def bins(skills: Skills) -> list[Json]:
+    """Return the programs of skills: the name that was listed and the real path behind it."""
+    return [{"name": safe(name), "path": safe(path)} for path, (name, _) in skills.pins.items()]
+
+
+def preview_of(one: Preview) -> Json:
+    """Return a preview: numbers, the denied texts, and the same in words."""
+    return {
+        "looked": one.looked,
+        "matched": one.matched,
+        "denied": [safe(text) for text in one.denied],
+        "sentence": words_of(one).text,
     }

@@ -9,6 +9,7 @@ from bot.intake.frames import (
     EventsParams,
     IdParams,
     ListParams,
+    NoParams,
     ResolveParams,
     RunParams,
     read,
@@ -55,6 +56,7 @@ class Methods:
             "events.ack": self.ack,
             "history.list": self.history,
             "health.get": self.get_health,
+            "skills.bins": self.skills,
             **PeopleMethods(self.gate, self._askers).table(),
         }
 
@@ -72,6 +74,12 @@ class Methods:
     async def request(self, params: dict[str, object], peer: Peer) -> object:
         """Submit a request and answer at once: accepted with an id, or ended."""
         return await self.run({**params, "wait": False}, peer)
+
+    async def skills(self, params: dict[str, object], _peer: Peer) -> object:
+        """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
+        read(NoParams, params)
+        found = self.gate.rulebook.compiled.skills
+        return {"bins": results.bins(found), "ignored": [results.safe(one) for one in found.lint]}
 
     async def wait(self, params: dict[str, object], _peer: Peer) -> object:
         """Wait for the end of a run."""

@@ -9,6 +9,8 @@ from bot.provisions import provisions_of
 from bot.settings import Settings, home_folder, read
 from bot.settings.home import CONFIG_NAME
 from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.idle import Idle
+from core.approvals.usage import UsageFile
 from core.errors import BadRequest
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest
@@ -47,6 +49,7 @@ class Judge:
     def __init__(self, settings: Settings, approvals: Path) -> None:
         self._settings = settings
         self._file = ApprovalsFile(approvals)
+        self._idle = idle_of(settings, approvals.parent)
         self._compiled: Compiled = provisions_of(settings)
         self._planner = Planner(settings.tools.exec.search_path)
         self._allowlists: dict[tuple[AgentId, tuple[AllowlistEntry, ...]], Allowlist] = {}
@@ -85,9 +88,16 @@ class Judge:
         """Return an agent's allowlist, with further entries."""
         found = self._allowlists.get((agent, extra))
         if found is None:
-            found = listed((*self._file.entries(agent), *extra))
+            counted = self._idle.sort(agent, self._file.entries(agent)).counted
+            found = listed((*counted, *extra))
             self._allowlists[agent, extra] = found
         return found
+
+
+def idle_of(settings: Settings, home: Path) -> Idle:
+    """Return what knows which entries of the file in a home count no longer."""
+    usage = UsageFile(home / "exec-approvals.usage.json")
+    return Idle.of(home, usage, settings.approvals.exec.allow_always_idle)
 
 
 def listed(entries: tuple[AllowlistEntry, ...]) -> Allowlist:

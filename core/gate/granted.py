@@ -16,36 +16,10 @@ from core.model.command import ExecPlan
 from core.model.decision import Decision, Evaluation
 from core.model.policy import ExecPolicy
 from core.policy.allowlist import Allowlist
-from core.policy.templates import Surroundings
+from core.policy.either import Either
 from core.policy.words import WHY
 from core.store import Store, grants
 from core.store.grants import Grant, GrantSpent
-
-
-class _Widened(Allowlist):
-    """An agent's allowlist, as indexed once, with the patterns of grants beside it."""
-
-    __slots__ = ("_own",)
-
-    def __init__(self, own: Allowlist, given: Sequence[Grant], home: str) -> None:
-        promised = (promise for grant in given for promise in grant.promise)
-        super().__init__((AllowlistEntry(p.pattern, argv=p.argv) for p in promised), home)
-        self._own = own
-
-    def exact(self, paths: Sequence[str]) -> AllowlistEntry | None:
-        """Return the entry or grant that names one of the paths without a wildcard."""
-        return self._own.exact(paths) or super().exact(paths)
-
-    def match(self, paths: Sequence[str]) -> AllowlistEntry | None:
-        """Return the entry or grant that covers one of the paths, an exact one first."""
-        return self.exact(paths) or self._own.match(paths) or super().match(paths)
-
-    def match_vector(
-        self, paths: Sequence[str], arguments: tuple[str, ...], at: Surroundings
-    ) -> AllowlistEntry | None:
-        """Return the entry or grant that covers one of the paths with exactly these arguments."""
-        own = self._own.match_vector(paths, arguments, at)
-        return own or super().match_vector(paths, arguments, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +37,8 @@ class Granted:
         Raises:
             StoreError: the grants cannot be read or used, so nothing runs.
         """
-        active = await self.store.read(grants.active, plan.agent, plan.session)
+        idle_ms = self.rulebook.idle_ms
+        active = await self.store.read(grants.active, plan.agent, plan.session, idle_ms)
         if not active:
             return None
         found = self._judged(plan, policy, active)
@@ -71,7 +46,7 @@ class Granted:
             return None
         needed = self._needed(plan, policy, active)
         try:
-            await self.store.write(grants.use, tuple(grant.id for grant in needed))
+            await self.store.write(grants.use, tuple(grant.id for grant in needed), idle_ms)
         except GrantSpent:
             return None
         return _named(asked, found, needed)
@@ -88,8 +63,12 @@ class Granted:
         return tuple(needed)
 
     def _judged(self, plan: ExecPlan, policy: ExecPolicy, given: Sequence[Grant]) -> Evaluation:
+        promised = (
+            AllowlistEntry(p.pattern, argv=p.argv) for grant in given for p in grant.promise
+        )
+        granted = Allowlist(promised, self.rulebook.home)
         own = self.rulebook.allowlist(plan.agent)
-        return self.rulebook.judge(plan, policy, _Widened(own, given, self.rulebook.home))
+        return self.rulebook.judge(plan, policy, Either(own, granted))
 
 
 def _named(asked: Evaluation, found: Evaluation, needed: tuple[Grant, ...]) -> Evaluation:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.idle import Idle, Sorted
 from core.approvals.rendering import redact
 from core.approvals.usage import LastUse, UsageFile
 from core.model.approval import AllowlistEntry
@@ -17,13 +18,23 @@ from core.policy.provisions import NO_COMPILED, Compiled, Provisions
 from core.policy.resolve import resolve
 
 
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """An allowlist as built from these entries; good until an epoch ms, ``None`` for ever."""
+
+    entries: tuple[AllowlistEntry, ...]
+    allowlist: Allowlist
+    until_ms: int | None
+
+
 @dataclass(slots=True)
 class Rulebook:
     """The layers of policy of every agent, and its allowlist as indexed last.
 
     ``configured`` returns an agent's layers of the configuration, its own first. ``elevated`` is
     ``tools.elevated.enabled``: without it no session has full security, whatever was set before.
-    ``compiled`` are the rules, capabilities and skills of the configuration.
+    ``compiled`` are the rules, capabilities and skills of the configuration. ``idle`` knows which
+    entries count no longer, ``None``: all do.
     """
 
     configured: Callable[[AgentId], tuple[PolicyLayer, ...]]
@@ -32,9 +43,8 @@ class Rulebook:
     home: str
     elevated: bool = False
     compiled: Compiled = NO_COMPILED
-    _indexed: dict[AgentId, tuple[tuple[AllowlistEntry, ...], Allowlist]] = field(
-        default_factory=dict
-    )
+    idle: Idle | None = None
+    _indexed: dict[AgentId, _Index] = field(default_factory=dict)
 
     def policy(self, request: ExecRequest, session: PolicyLayer | None = None) -> ExecPolicy:
         """Resolve the effective policy of a request: call, session, agent, global, then the file.
@@ -58,6 +68,14 @@ class Rulebook:
         chosen = () if session is None else (session,)
         layers = (call, *chosen, *self.configured(request.agent))
         return resolve(layers, self.file.layer(request.agent))
+
+    def standing(self, agent: AgentId) -> ExecPolicy:
+        """Resolve an agent's policy without a call or a session.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        return resolve(self.configured(agent), self.file.layer(agent))
 
     def provisions(self, agent: AgentId) -> Provisions:
         """Return an agent's rules, capabilities and, where they count as listed, its skills.
@@ -89,8 +107,39 @@ class Rulebook:
         """Return an agent's indexed allowlist, built anew only when its entries changed."""
         entries = self.file.entries(agent)
         known = self._indexed.get(agent)
-        if known is not None and known[0] is entries:
-            return known[1]
-        index = Allowlist(entries, self.home)
-        self._indexed[agent] = (entries, index)
+        if known is not None and known.entries is entries and not self._over(known):
+            return known.allowlist
+        found = self._counted(agent, entries)
+        index = Allowlist(found.counted, self.home)
+        self._indexed[agent] = _Index(entries, index, found.until_ms)
         return index
+
+    @property
+    def idle_ms(self) -> int | None:
+        """Return after how long without use grants and entries no longer count."""
+        return None if self.idle is None else self.idle.after_ms
+
+    def see(self) -> None:
+        """Let the entries that are new begin to count now.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        if self.idle is not None:
+            self.idle.see(self.file.read().agents)
+
+    def renew(self, agent: AgentId, entry: AllowlistEntry) -> None:
+        """Let an entry count that a person said anew, though it was there and idle."""
+        if self.idle is not None:
+            self.idle.renew(agent, entry)
+            self._indexed.pop(agent, None)
+
+    def _counted(self, agent: AgentId, entries: tuple[AllowlistEntry, ...]) -> Sorted:
+        if self.idle is None:
+            return Sorted(entries)
+        self.see()
+        return self.idle.sort(agent, entries)
+
+    def _over(self, known: _Index) -> bool:
+        until, idle = known.until_ms, self.idle
+        return until is not None and idle is not None and idle.now_ms() >= until

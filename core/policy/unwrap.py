@@ -7,7 +7,7 @@ nor a shell's own words choose what runs (DESIGN §1 rule 2; bypasses.md §4, CV
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from core.model.command import Connector, PinnedFile, PlannedCommand, Reading, Unreadable, Word
 from core.policy import shell
@@ -120,6 +120,7 @@ def _real_name(name: str, file: PinnedFile) -> str:
     return real if called == name and {place, real_place} <= _trusted() else ""
 
 
+@lru_cache(maxsize=64)  # one request asks for the same payload several times
 def _payload(real: str, argv: tuple[str, ...]) -> Unwrapped | Opaque:
     at = find_payload(shell_grammars()[real], argv)
     if isinstance(at, Opaque):

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, Field, model_validator
 
 from core.model.identity import Target
-from core.settings.base import PlatformId, Seconds, Section, Word, Words, milliseconds
+from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
 from core.settings.session_filter import session_filter
 
 DEFAULT_APPROVAL_SECONDS = 600
@@ -197,6 +197,11 @@ class ApprovalsExecSection(Section):
         strict=False,
         description="the escalation ladder: who is asked one after the other; it replaces mode, "
         "targets, timeout and remind",
+    )
+    allow_always_idle: Days | None = Field(
+        default=None,
+        description="days after which a grant, or an entry of exec-approvals.json, that was not "
+        "used counts no longer; null: they always count",
     )
     tiers: TiersSection = Field(
         default_factory=TiersSection, description="questions that weigh more than others"

@@ -1,13 +1,25 @@
 """Keep allow-always with a limit: until a time, for a number of uses, in one session.
 
 The row is written in the transaction of the decision. What it lets run is what the prompt promised
-to store. A grant ends by its limits, by ``revoke``, and while its giver is revoked.
+to store. A grant ends by its limits, by ``revoke``, and while its giver is revoked; one that was
+not used for ``idle_ms`` does not count either.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, Text, and_, bindparam, func, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    RowMapping,
+    Text,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.approval import GrantTerms
@@ -28,7 +40,11 @@ _is_live = and_(
     grants.c.revoked_ms.is_(None),
     or_(grants.c.expires_ms.is_(None), grants.c.expires_ms > func.sayso_now()),
     or_(grants.c.uses_left.is_(None), grants.c.uses_left > 0),
+    func.coalesce(grants.c.used_ms, grants.c.created_ms) + bindparam("p_idle", type_=BigInteger)
+    > func.sayso_now(),
 )
+_NEVER = 1 << 60
+"""An idle time in ms that no clock reaches."""
 _LIVE = select(grants).where(_is_live).order_by(grants.c.created_ms, grants.c.id)
 _ACTIVE = _LIVE.where(
     grants.c.agent == bindparam("p_agent"),
@@ -64,6 +80,7 @@ class Grant:
     created_ms: int
     expires_ms: int | None
     uses_left: int | None
+    used_ms: int | None = None
 
     @property
     def code(self) -> str:
@@ -92,31 +109,36 @@ def give(
     conn.execute(_GIVE, row)
 
 
-def active(conn: Connection, agent: AgentId, session: SessionKey) -> tuple[Grant, ...]:
+def active(
+    conn: Connection, agent: AgentId, session: SessionKey, idle_ms: int | None = None
+) -> tuple[Grant, ...]:
     """Return what may lift a question of this agent in this session now.
 
     Those without a count come first, so that counted uses are kept for what needs them.
     """
-    rows = conn.execute(_ACTIVE, {"p_agent": agent, "p_session": session}).mappings().all()
+    params = {"p_agent": agent, "p_session": session, "p_idle": idle_ms or _NEVER}
+    rows = conn.execute(_ACTIVE, params).mappings().all()
     found = [_grant(row) for row in rows]
     standing = [grant for grant in found if not people.known_as(conn, grant.by).revoked]
     return tuple(sorted(standing, key=lambda grant: grant.uses_left is not None))
 
 
-def use(conn: Connection, ids: Sequence[ApprovalId]) -> None:
+def use(conn: Connection, ids: Sequence[ApprovalId], idle_ms: int | None = None) -> None:
     """Use each of these grants once, all or none.
 
     Raises:
-        GrantSpent: one of them is over, revoked or used up by now; nothing was used.
+        GrantSpent: one of them is over, revoked, idle or used up by now; nothing was used.
     """
-    used = conn.execute(_USE, {"p_ids": list(ids)}).scalars().all()
+    params = {"p_ids": list(ids), "p_idle": idle_ms or _NEVER}
+    used = conn.execute(_USE, params).scalars().all()
     if len(used) != len(set(ids)):
         raise GrantSpent
 
 
-def listed(conn: Connection) -> tuple[Grant, ...]:
+def listed(conn: Connection, idle_ms: int | None = None) -> tuple[Grant, ...]:
     """Return every grant that has not ended, the oldest first."""
-    return tuple(_grant(row) for row in conn.execute(_LIVE).mappings())
+    rows = conn.execute(_LIVE, {"p_idle": idle_ms or _NEVER}).mappings()
+    return tuple(_grant(row) for row in rows)
 
 
 def revoke(conn: Connection, ref: str) -> tuple[Grant, ...]:
@@ -137,4 +159,5 @@ def _grant(row: RowMapping) -> Grant:
         created_ms=row["created_ms"],
         expires_ms=row["expires_ms"],
         uses_left=row["uses_left"],
+        used_ms=row["used_ms"],
     )

@@ -1,14 +1,27 @@
 """Read the commands of the past with what is needed to judge them anew."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, RowMapping, bindparam, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Subquery,
+    Table,
+    Text,
+    bindparam,
+    func,
+    select,
+)
 
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan
 from core.model.decision import Evaluation
 from core.model.identity import AgentId, ApprovalId, SessionKey
+from core.policy.preview import Earlier
 from core.store.codec import load
 from core.store.tables import approvals, decisions, questions, runs
 
@@ -51,6 +64,34 @@ _UNASKED = (
 )
 
 
+_LATELY = 20_000
+"""Among so many commands the last of one agent are looked for: no reading grows with time."""
+
+
+def _lately(table: Table, *where: ColumnElement[bool]) -> Subquery:
+    columns = (table.c.id, table.c.created_ms, table.c.agent, table.c.session, table.c.text)
+    newest = select(*columns).where(*where).order_by(table.c.created_ms.desc()).limit(_LATELY)
+    return newest.subquery()
+
+
+def _of_agent(newest: Subquery) -> Select[Any]:
+    return (
+        select(newest)
+        .where(newest.c.agent == bindparam("p_agent"), newest.c.id != bindparam("p_but"))
+        .order_by(newest.c.created_ms.desc(), newest.c.id)
+        .limit(bindparam("p_limit"))
+    )
+
+
+_LAST_ASKED = _of_agent(_lately(approvals))
+_LAST_UNASKED = _of_agent(_lately(runs, runs.c.asked == 0))
+_PLANS = (
+    select(questions.c.id, questions.c.plan, decisions.c.reply)
+    .select_from(questions.outerjoin(decisions, decisions.c.approval_id == questions.c.id))
+    .where(questions.c.id.in_(bindparam("p_ids", type_=Text, expanding=True)))
+)
+
+
 @dataclass(frozen=True, slots=True)
 class PastCommand:
     """One command of the past.
@@ -82,6 +123,31 @@ def past(conn: Connection, since_ms: int, limit: int) -> tuple[PastCommand, ...]
     found += [_unasked(row) for row in conn.execute(_UNASKED, params).mappings()]
     found.sort(key=lambda one: (-one.at_ms, one.id))
     return tuple(found[:limit])
+
+
+def recent(
+    conn: Connection, agent: AgentId, limit: int, but: ApprovalId | None = None
+) -> tuple[Earlier, ...]:
+    """Return an agent's last commands for a preview, the newest first; ``but`` is left out."""
+    params = {"p_agent": agent, "p_limit": limit, "p_but": but or ""}
+    found = [*conn.execute(_LAST_ASKED, params).mappings()]
+    found += conn.execute(_LAST_UNASKED, params).mappings()
+    found.sort(key=lambda row: (-row["created_ms"], row["id"]))
+    last = found[:limit]
+    ids = {"p_ids": [row["id"] for row in last]}
+    asked = {row["id"]: row for row in conn.execute(_PLANS, ids).mappings()}
+    return tuple(_earlier(row, asked.get(row["id"])) for row in last)
+
+
+def _earlier(row: RowMapping, question: RowMapping | None) -> Earlier:
+    text, session = row["text"], SessionKey(row["session"])
+    if question is None:
+        return Earlier(text, session)
+    try:
+        plan = load(ExecPlan, question["plan"])
+    except ValidationError:
+        plan = None
+    return Earlier(text, session, plan, question["reply"] == ApprovalReply.DENY.value)
 
 
 def _asked(row: RowMapping) -> PastCommand:

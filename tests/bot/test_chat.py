@@ -250,3 +250,22 @@ async def test_the_prompt_tells_how_the_run_ended(tmp_path: Path) -> None:
 
     assert decided is not None
     assert "" == decided.detail.text
+
+
+async def test_always_tells_what_it_would_have_matched(tmp_path: Path) -> None:
+    """Behind "Always allow…" stand the past commands that it covers, the denied ones by name."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        for number, (line, reply) in enumerate((("uptime", ONCE), ("uptime -s", DENY))):
+            asked = await ask(gate, tmp_path, line)
+            await until(lambda wanted=number: len(prompts(channel)) > wanted)
+            await channel.press(prompts(channel)[number].id, reply, ANA)
+            await gate.wait(asked.run_id, 10_000)
+        await ask(gate, tmp_path, "uptime -p")
+        await until(lambda: len(prompts(channel)) > 2)
+        offered = await channel.press(prompts(channel)[2].id, ALWAYS, ANA)
+
+    assert offered is not None
+    words = "It would have matched 2 of the last 2 commands, 1 of them denied: uptime -s."
+    assert words in offered.text.text
+    assert 4 == len(offered.choices)

@@ -149,3 +149,22 @@ async def test_pruning_forgets_ended_grants_and_votes_only(bench: Bench) -> None
     assert [stays] == [grant.id for grant in await active(bench)]
     assert await bench.store.read(approvals.get, question.id) is None
     assert () == await bench.store.write(grants.revoke, ended)
+
+
+async def test_a_grant_that_is_not_used_counts_no_longer(bench: Bench) -> None:
+    """Idle time runs from the last use, else from the gift, on the database's clock."""
+    day = 86_400_000
+    asked = await give(bench, GrantTerms(session_only=True))
+    await bench.advance(day)
+    assert [asked] == [one.id for one in await bench.store.read(grants.listed, 2 * day)]
+    await bench.store.write(grants.use, (asked,), 2 * day)
+    await bench.advance(day + day // 2)
+    held = await bench.store.read(grants.active, MAIN, SESSION, 2 * day)
+    assert [asked] == [one.id for one in held]
+    await bench.advance(day)
+
+    assert () == await bench.store.read(grants.active, MAIN, SESSION, 2 * day)
+    assert () == await bench.store.read(grants.listed, 2 * day)
+    with pytest.raises(GrantSpent):
+        await bench.store.write(grants.use, (asked,), 2 * day)
+    assert [asked] == [one.id for one in await active(bench)]

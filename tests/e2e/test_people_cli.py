@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.client import Client
 from tests.bot.terminals import in_terminal
 from tests.e2e.processes import GatewayProcess, write_config
 
@@ -103,3 +104,22 @@ def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None
     assert [] == quiet.json("grants", "list")
     assert 3 == unknown.returncode
     assert "No such grant" in unknown.stdout
+
+
+def test_the_programs_of_skills_are_told(tmp_path: Path) -> None:
+    """`skills.bins` names what counts as listed, with its path, and why the rest does not."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    config = json.loads((home / "config.json5").read_text())
+    config["skills"] = {"bins": ["seq", "bash", "no-such-skill"]}
+    (home / "config.json5").write_text(json.dumps(config))
+    running = GatewayProcess(home)
+    running.start()
+    try:
+        with Client(str(home / "gateway.sock")) as client:
+            found = client.call("skills.bins", {})
+    finally:
+        running.stop()
+
+    assert [{"name": "seq", "path": str(Path("/usr/bin/seq").resolve())}] == found["bins"]
+    assert ["'bash'", "'no-such-skill'"] == [line.split(" ")[1] for line in found["ignored"]]

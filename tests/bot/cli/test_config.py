@@ -146,3 +146,17 @@ def test_a_wrong_word_is_a_usage_error(home: Path, words: list[str]) -> None:
 
     assert done.returncode == 2
     assert "usage: sayso config" in done.stderr
+
+
+def test_check_warns_of_a_rule_that_allows_more_than_it_says(home: Path) -> None:
+    """A plain <PATH> is below whatever folder an agent names; that is told and no mistake."""
+    rule = '{match: {argv: ["touch", "<PATH>"]}, decide: "allow"}'
+    (home / "config.json5").write_text(f"{{tools: {{exec: {{rules: [{rule}]}}}}}}")
+
+    done = sayso(home, "config", "check")
+    told = json.loads(sayso(home, "config", "check", "--json").stdout)
+
+    assert 0 == done.returncode
+    assert "warning: tools.exec.rules[0] allows 'touch <PATH>'" in done.stderr
+    assert told["ok"]
+    assert 1 == len(told["warnings"])

@@ -115,7 +115,8 @@ async def test_the_watcher_hears_the_leader_of_the_run(runner: Runner) -> None:
 
     assert watcher.identity is not None
     assert alive(watcher.identity[0])
-    assert len(marked(run_id)) == 1
+    # The kernel shows a new program's environment a moment after it let its starter go on.
+    await until(lambda: len(marked(run_id)) == 1)
     assert await runner.cancel(run_id)
     assert (await task).signal == 15
     await until(lambda: watcher.identity is not None and not alive(watcher.identity[0]))

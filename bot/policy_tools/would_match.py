@@ -1,0 +1,40 @@
+"""Say what an entry would have matched, before it is added: ``allowlist add --dry-run``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.policy_tools.judging import present_judge, present_settings
+from core.approvals.approvals_document import ignored_because
+from core.approvals.approvals_edit import known_agent
+from core.errors import BadRequest
+from core.model.approval import AllowlistEntry
+from core.model.command import ExecPlan
+from core.model.decision import Evaluation
+from core.policy.allowlist import Allowlist
+from core.policy.preview import LOOKED_AT, History, Preview
+from core.store.aside import read_aside
+from core.store.past import recent
+
+
+def would_match(
+    environ: Mapping[str, str], agent: str, pattern: str, argv: tuple[str, ...] | None
+) -> Preview:
+    """Return which of an agent's last commands an entry would have let run.
+
+    Raises:
+        BadRequest: the entry could never match, or no single agent is named.
+        SaysoError: the configuration, the approvals file or the store cannot be used.
+    """
+    why = ignored_because(pattern, argv)
+    if why:
+        raise BadRequest(f"{pattern!r} would not be added: {why}.")
+    who = known_agent(agent)
+    judge = present_judge(environ)
+    commands = read_aside(present_settings(environ).store_url, recent, who, LOOKED_AT)
+
+    def judged(plan: ExecPlan, allowlist: Allowlist) -> Evaluation:
+        return judge.judge(plan, allowlist=allowlist)
+
+    entry = AllowlistEntry(pattern, argv=argv)
+    history = History(who, commands, str(Path.home()))
+    return history.preview([entry], judge.allowlist(who), judged)
