@@ -45,7 +45,7 @@ test: system lint types imports
 	@status=0; \
 	$(BIN)/python -m pytest -m benchmark --quiet --capture=no $(PYTEST_ARGS) || status=$$?; \
 	echo '== tests, $(JOBS) at a time'; \
-	$(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --quiet $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --dist=worksteal --quiet $(PYTEST_ARGS) || status=$$?; \
 	exit $$status
 
 fuzz: $(DEV)

@@ -3,10 +3,11 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bot.cli.approvals_words import entry_words, pattern_words, plain, worded
 from bot.cli.home import home
 from bot.cli.layout import Formatter
 
@@ -37,7 +38,6 @@ _LIST = """\
 example:
   sayso approvals allowlist list --agent main
 """
-_KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -108,7 +108,7 @@ def get(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(text)
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _worded(text))
+        sys.stdout.writelines(f"{line}\n" for line in worded(_path(), text))
     return _warn(file)
 
 
@@ -143,7 +143,7 @@ def add(args: argparse.Namespace) -> int:
         limit = {} if argv is None else {"argv": list(argv)}
         _print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
     else:
-        sys.stdout.write(f"{_plain(entry.words)} may run for agent {_plain(args.agent)}\n")
+        sys.stdout.write(f"{plain(entry.words)} may run for agent {plain(args.agent)}\n")
     return 0
 
 
@@ -157,7 +157,7 @@ def _try(args: argparse.Namespace, argv: tuple[str, ...] | None) -> int:
     if args.json:
         _print_json(found)
     else:
-        words = _plain(_words({"pattern": args.pattern, "argv": argv}))
+        words = plain(pattern_words({"pattern": args.pattern, "argv": argv}))
         sys.stdout.write(f"{words} {found['sentence']}; nothing was added\n")
     return 0
 
@@ -168,10 +168,10 @@ def remove(args: argparse.Namespace) -> int:
     if args.json:
         _print_json({"removed": removed})
     elif removed:
-        sys.stdout.write(f"{_plain(args.pattern)} was removed\n")
+        sys.stdout.write(f"{plain(args.pattern)} was removed\n")
     else:
         sys.stderr.write(
-            f"sayso: agent {_plain(args.agent)} has no entry {_plain(args.pattern)}; "
+            f"sayso: agent {plain(args.agent)} has no entry {plain(args.pattern)}; "
             f"`sayso approvals allowlist list --agent …` names them\n"
         )
     return 0 if removed else 1
@@ -185,7 +185,7 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(entries)
     else:
-        sys.stdout.writelines(f"{_entry(entry)}\n" for entry in entries)
+        sys.stdout.writelines(f"{entry_words(entry)}\n" for entry in entries)
     return _warn(file)
 
 
@@ -207,55 +207,9 @@ def _with_usage(text: dict[str, Any]) -> dict[str, Any]:
 
 def _warn(file: "ApprovalsFile") -> int:
     for line in file.lint():
-        sys.stderr.write(f"warning: {_plain(line)}\n")
+        sys.stderr.write(f"warning: {plain(line)}\n")
     return 0
 
 
 def _print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
-
-
-def _worded(text: dict[str, Any]) -> Iterator[str]:
-    if not text:
-        yield f"{_path()} is not there: tools.exec of config.json5 holds alone"
-        return
-    yield f"{_path()}"
-    yield f"defaults: {_knobs(text.get('defaults', {}))}"
-    for agent, part in text.get("agents", {}).items():
-        yield f"agent {_plain(agent)}: {_knobs(part)}"
-        yield from (f"  {_entry(entry)}" for entry in part.get("allowlist", []))
-
-
-def _knobs(part: Mapping[str, object]) -> str:
-    found = [f"{knob} {part[knob]}" for knob in _KNOBS if part.get(knob) is not None]
-    return ", ".join(found) or "as tools.exec says"
-
-
-def _entry(entry: Mapping[str, Any]) -> str:
-    words, used = _plain(_words(entry)), entry.get("lastUsedAt")
-    if not used:
-        return words
-    return f"{words}    last used {_when(used)}: {_plain(entry.get('lastUsedCommand') or '')}"
-
-
-def _words(entry: Mapping[str, Any]) -> str:
-    from core.model.approval import AllowlistEntry  # noqa: PLC0415
-
-    argv = entry.get("argv")
-    return AllowlistEntry(entry["pattern"], argv=None if argv is None else tuple(argv)).words
-
-
-def _when(epoch_ms: float) -> str:
-    from datetime import UTC, datetime  # noqa: PLC0415
-
-    try:
-        return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, ValueError):
-        return f"at {epoch_ms} ms"
-
-
-def _plain(text: str) -> str:
-    """Return a text as a terminal may show it: secrets masked, odd characters escaped."""
-    from core.approvals.rendering import redact  # noqa: PLC0415
-
-    return redact(text).text

@@ -11,7 +11,7 @@ from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan
 from core.model.decision import Evaluation
 from core.policy.allowlist import Allowlist
-from core.policy.preview import LOOKED_AT, History, Preview
+from core.policy.preview import LOOKED_AT, History, Preview, by_lists
 from core.store.aside import read_aside
 from core.store.past import recent
 
@@ -31,9 +31,10 @@ def would_match(
     who = known_agent(agent)
     judge = present_judge(environ)
     commands = read_aside(present_settings(environ).store_url, recent, who, LOOKED_AT)
+    policy = by_lists(judge.policy(who))
 
     def judged(plan: ExecPlan, allowlist: Allowlist) -> Evaluation:
-        return judge.judge(plan, allowlist=allowlist)
+        return judge.judge(plan, policy, allowlist)
 
     entry = AllowlistEntry(pattern, argv=argv)
     history = History(who, commands, str(Path.home()))

@@ -180,11 +180,7 @@ class Gate:
             return
         try:
             for one in approval.evaluation.promise:
-                agent = approval.plan.agent
-                entry = await asyncio.to_thread(
-                    self.rulebook.file.add, agent, one.pattern, one.argv
-                )
-                self.rulebook.renew(agent, entry)
+                await self.rulebook.remember(approval.plan.agent, one)
         except (StateError, BadRequest) as failure:
             # The person allowed this run, so it runs; that it will be asked again must be told.
             words = f"{approval.code} runs, but could not be stored as always allowed: {failure}"

@@ -17,7 +17,7 @@ from core.model.command import ExecPlan
 from core.model.decision import Evaluation, Promise
 from core.model.identity import AgentId, ApprovalId, SessionKey
 from core.policy.allowlist import Allowlist
-from core.policy.preview import LOOKED_AT, History, Preview
+from core.policy.preview import LOOKED_AT, History, Preview, by_lists
 from core.store import Store
 from core.store.grants import Grant
 from core.store.past import recent
@@ -75,7 +75,7 @@ class Previews:
         session: SessionKey | None = None,
     ) -> Preview:
         entries = [AllowlistEntry(one.pattern, argv=one.argv) for one in promise]
-        own, policy = self.rulebook.allowlist(agent), self.rulebook.standing(agent)
+        own, policy = self.rulebook.allowlist(agent), by_lists(self.rulebook.standing(agent))
 
         def judge(plan: ExecPlan, allowlist: Allowlist) -> Evaluation:
             return self.rulebook.judge(plan, policy, allowlist)
@@ -95,7 +95,7 @@ def words_of(preview: Preview) -> Redacted:
         return head
     texts = tuple(dict.fromkeys(preview.denied))
     shown = join(", ", tuple(_short(text) for text in texts[:_SHOWN]))
-    more = redact(", …" if len(texts) > _SHOWN else "")
+    more = phrase(", …" if len(texts) > _SHOWN else "")
     return phrase(
         "{}, {} of them denied: {}{}", head, redact(str(len(preview.denied))), shown, more
     )

@@ -1,5 +1,6 @@
 """Say what an agent may do now: call, session, configuration and approvals file together."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ from core.approvals.rendering import redact
 from core.approvals.usage import LastUse, UsageFile
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import Evaluation
+from core.model.decision import Evaluation, Promise
 from core.model.identity import AgentId
 from core.model.policy import ExecPolicy, ExecSecurity, PolicyLayer
 from core.policy.allowlist import Allowlist
@@ -20,11 +21,15 @@ from core.policy.resolve import resolve
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """An allowlist as built from these entries; good until an epoch ms, ``None`` for ever."""
+    """An allowlist as built from these entries; good until an epoch ms, ``None`` for ever.
+
+    ``idle`` are the words of the entries that are left out.
+    """
 
     entries: tuple[AllowlistEntry, ...]
     allowlist: Allowlist
     until_ms: int | None
+    idle: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -98,8 +103,11 @@ class Rulebook:
 
     def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:
         """Note which entries let a plan run (S1 "last used"); in memory, written by and by."""
+        known = self._indexed.get(plan.agent)
+        # A grant of the same words let it run, and must not make the idle entry count again.
+        idle = frozenset[str]() if known is None else known.idle
         for verdict in evaluation.segments:
-            for entry in verdict.entries:
+            for entry in (one for one in verdict.entries if one not in idle):
                 use = LastUse(at_ms, redact(plan.text).text, verdict.resolved or "")
                 self.usage.note(plan.agent, entry, use)
 
@@ -111,7 +119,8 @@ class Rulebook:
             return known.allowlist
         found = self._counted(agent, entries)
         index = Allowlist(found.counted, self.home)
-        self._indexed[agent] = _Index(entries, index, found.until_ms)
+        idle = frozenset(entry.words for entry, _ in found.idle)
+        self._indexed[agent] = _Index(entries, index, found.until_ms, idle)
         return index
 
     @property
@@ -128,8 +137,14 @@ class Rulebook:
         if self.idle is not None:
             self.idle.see(self.file.read().agents)
 
-    def renew(self, agent: AgentId, entry: AllowlistEntry) -> None:
-        """Let an entry count that a person said anew, though it was there and idle."""
+    async def remember(self, agent: AgentId, promise: Promise) -> None:
+        """Store what allow-always promised; what is listed already and idle counts anew.
+
+        Raises:
+            StateError: it could not be written.
+            BadRequest: the entry could never match.
+        """
+        entry = await asyncio.to_thread(self.file.add, agent, promise.pattern, promise.argv)
         if self.idle is not None:
             self.idle.renew(agent, entry)
             self._indexed.pop(agent, None)

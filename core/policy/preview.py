@@ -6,7 +6,7 @@ text only: its programs are taken to be those that the same words meant in the p
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename
 
 from core.model.approval import AllowlistEntry
@@ -20,7 +20,7 @@ from core.model.command import (
 )
 from core.model.decision import Decision, Evaluation
 from core.model.identity import AgentId, SessionKey
-from core.model.policy import ExecHost
+from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.either import Either
 from core.policy.path_index import at_home, is_literal
@@ -56,6 +56,11 @@ class Preview:
     looked: int
     matched: int
     denied: tuple[str, ...]
+
+
+def by_lists(policy: ExecPolicy) -> ExecPolicy:
+    """Return a policy as a preview needs it: lists decide, whatever a call or session changed."""
+    return replace(policy, security=ExecSecurity.ALLOWLIST, ask=ExecAsk.ON_MISS)
 
 
 class History:

@@ -16,7 +16,6 @@ from core.settings.approvals import (
     AskStep,
     ForwardMode,
     LocalApprovers,
-    QuietHoursSection,
     TargetEntry,
     ThreadMode,
 )
@@ -30,6 +29,7 @@ from core.settings.execution import (
     ExecSection,
     ToolsSection,
 )
+from core.settings.quiet_hours import QuietHoursSection
 from core.settings.rules import SkillsSection
 from core.settings.session_filter import session_filter
 from core.settings.storage import AuditSection, StoreSection

@@ -2,32 +2,18 @@
 
 from enum import StrEnum
 from typing import Annotated, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field, model_validator
 
 from core.model.identity import Target
 from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
+from core.settings.quiet_hours import QuietHoursSection, Zone
 from core.settings.session_filter import session_filter
 
 DEFAULT_APPROVAL_SECONDS = 600
 LONGEST_LADDER_SECONDS = 30 * 24 * 3600
 MOST_REMINDERS = 100
 MOST_APPROVERS_NEEDED = 20
-
-
-DayTime = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
-"""A time of the day, ``HH:MM``."""
-
-
-def _zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            "is no time zone that this machine knows; such as Europe/Berlin"
-        ) from error
-    return name
 
 
 def _filters(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,24 +103,6 @@ class AskStep(Section):
         return self
 
 
-class QuietHoursSection(Section):
-    """``approvals.exec.quietHours``: when nobody is woken."""
-
-    since: DayTime = Field(default="22:00", alias="from", description="when they begin, as HH:MM")
-    until: DayTime = Field(
-        default="07:00", description="when they end; earlier than from: on the next day"
-    )
-    zone: Annotated[Word, AfterValidator(_zone)] = Field(
-        default="UTC", description="the time zone that both are meant in, such as Europe/Berlin"
-    )
-
-    @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
-        if self.since == self.until:
-            raise ValueError("begin and end at the same time; leave quietHours out, or change one")
-        return self
-
-
 class TierSection(Section):
     """``approvals.exec.tiers.*``: what questions of one tier need."""
 
@@ -209,7 +177,7 @@ class ApprovalsExecSection(Section):
     quiet_hours: QuietHoursSection | None = Field(
         default=None, description="when only steps with wake are asked; null: at no time"
     )
-    zone: Annotated[Word, AfterValidator(_zone)] = Field(
+    zone: Zone = Field(
         default="UTC",
         description="the time zone of the times on prompts, such as Europe/Berlin; Discord shows "
         "each reader's own as well",

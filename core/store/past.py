@@ -71,7 +71,7 @@ _LATELY = 20_000
 def _lately(table: Table, *where: ColumnElement[bool]) -> Subquery:
     columns = (table.c.id, table.c.created_ms, table.c.agent, table.c.session, table.c.text)
     newest = select(*columns).where(*where).order_by(table.c.created_ms.desc()).limit(_LATELY)
-    return newest.subquery()
+    return newest.subquery("newest")
 
 
 def _of_agent(newest: Subquery) -> Select[Any]:

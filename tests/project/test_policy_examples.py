@@ -42,7 +42,7 @@ def test_the_page_says_truly_what_its_rules_decide(settings: Settings) -> None:
     for line, decision, tier in (
         ("shred -u x", Decision.DENY, Tier.ROUTINE),
         ("git push origin main", Decision.DENY, Tier.ROUTINE),
-        ("touch src/x", Decision.ALLOW, Tier.ROUTINE),
+        ("touch /workspace/src/x", Decision.ALLOW, Tier.ROUTINE),
         ("cp app /srv/deploy/x", Decision.ASK, Tier.ELEVATED),
         ("curl http://x", Decision.DENY, Tier.ROUTINE),
         ("cat x", Decision.ALLOW, Tier.ROUTINE),

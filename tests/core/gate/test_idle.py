@@ -5,7 +5,7 @@ from pathlib import Path
 from core.approvals.answering import Answer
 from core.approvals.idle import Idle
 from core.gate import Gate
-from core.model.approval import THIS_SESSION, ApprovalReply
+from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.result import Finished, Pending
 from core.store.clock import wall_ms
 from tests.core.gate.line import ANA, gate_at, list_patterns, request
@@ -72,3 +72,23 @@ async def test_an_idle_grant_asks(tmp_path: Path) -> None:
 
     assert isinstance(held, Finished)
     assert isinstance(over, Pending)
+
+
+async def test_a_grant_revives_no_idle_entry(tmp_path: Path) -> None:
+    """What a limited grant lets run is no use of the entry that covers the same program."""
+    list_patterns(tmp_path, "/usr/bin/uname")
+    async with gate_at(tmp_path) as gate:
+        clock = expiring(gate, tmp_path)
+        await gate.submit(request("uname", cwd=tmp_path))
+        clock.ms += 11 * DAY_MS
+        asked = await gate.submit(request("uname", cwd=tmp_path))
+        assert isinstance(asked, Pending)
+        terms = GrantTerms(uses=1)
+        await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=terms))
+        granted = await gate.submit(request("uname", cwd=tmp_path))
+        gate.rulebook.usage.flush()
+        clock.ms += 120_000
+        after = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert isinstance(granted, Finished)
+    assert isinstance(after, Pending)

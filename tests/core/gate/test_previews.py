@@ -12,10 +12,11 @@ from core.gate import Gate
 from core.gate.previews import Previews, words_of
 from core.ipc.unix import Peer
 from core.model.approval import HALF_HOUR, ApprovalReply
+from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Pending
 from core.policy.preview import Preview
 from core.store import approvals, grants
-from tests.core.gate.line import ANA, gate_at, request
+from tests.core.gate.line import ANA, gate_at, layer, request
 
 SELF = Peer(1, 0, 0)
 
@@ -49,6 +50,18 @@ async def test_grants_are_listed_with_what_they_match(tmp_path: Path) -> None:
         "denied": ["seq 9"],
         "sentence": "would have matched 6 of the last 7 commands, 1 of them denied: seq 9",
     } == grant["preview"]
+
+
+async def test_knobs_change_no_preview(tmp_path: Path) -> None:
+    """A session that was set to ask about everything, or a laxer one, tells what lists cover."""
+    async with gate_at(tmp_path) as gate:
+        asked = await answered(gate, "seq 3", tmp_path, ApprovalReply.ALLOW_ALWAYS)
+        held = await gate.store.read(grants.listed)
+    strict = layer(security=ExecSecurity.DENY, ask=ExecAsk.ALWAYS)
+    async with gate_at(tmp_path, strict) as gate:
+        found = await Previews(gate.store, gate.rulebook).of_grants(held)
+
+    assert Preview(1, 1, ()) == found[asked.run_id]
 
 
 async def test_a_preview_of_five_hundred_comes_in_time(tmp_path: Path) -> None:

@@ -202,5 +202,5 @@ def test_the_model_catches(mutation: Mutation, tmp_path: Path, memory_folder: Pa
     """A store with one seeded bug does not pass for the store."""
     code = mutated(mutation, tmp_path)
     with pytest.raises(Exception, match=r"(?s).*") as caught:
-        _check(code, _on_sqlite(code, memory_folder), exact=True, examples=200)
+        _check(code, _on_sqlite(code, memory_folder), exact=True, examples=500)
     assert not isinstance(caught.value, pytest.fail.Exception)

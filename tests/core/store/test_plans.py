@@ -25,8 +25,8 @@ from core.store.copies import approval_of
 from core.store.sqlite_writer import Writer
 from tests.core.store.making import ALICE, GROUP, ONCE, draft
 
-_NO_TABLE = r"due|to_remind|CONSTANT ROW|\(subquery"
-"""What is not a table: a batch that an index chose, and the empty list of ``IN ()``."""
+_NO_TABLE = r"due|to_remind|newest|CONSTANT ROW|\(subquery"
+"""What is not a table: a batch that an index chose or walked, and the empty list of ``IN ()``."""
 _QUESTION = draft(reminders=(5_000,), digest="cd" * 32)
 _AGAIN = draft(digest="cd" * 32)
 OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

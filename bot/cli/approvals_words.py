@@ -1,0 +1,56 @@
+"""Word exec-approvals.json for a terminal."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+_KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
+
+
+def worded(path: Path, text: dict[str, Any]) -> Iterator[str]:
+    """Word the whole file, line by line."""
+    if not text:
+        yield f"{path} is not there: tools.exec of config.json5 holds alone"
+        return
+    yield f"{path}"
+    yield f"defaults: {_knobs(text.get('defaults', {}))}"
+    for agent, part in text.get("agents", {}).items():
+        yield f"agent {plain(agent)}: {_knobs(part)}"
+        yield from (f"  {entry_words(entry)}" for entry in part.get("allowlist", []))
+
+
+def _knobs(part: Mapping[str, object]) -> str:
+    found = [f"{knob} {part[knob]}" for knob in _KNOBS if part.get(knob) is not None]
+    return ", ".join(found) or "as tools.exec says"
+
+
+def entry_words(entry: Mapping[str, Any]) -> str:
+    """Word an entry with its last use."""
+    words, used = plain(pattern_words(entry)), entry.get("lastUsedAt")
+    if not used:
+        return words
+    return f"{words}    last used {_when(used)}: {plain(entry.get('lastUsedCommand') or '')}"
+
+
+def pattern_words(entry: Mapping[str, Any]) -> str:
+    """Word what an entry covers, as a promise says it."""
+    from core.model.approval import AllowlistEntry  # noqa: PLC0415
+
+    argv = entry.get("argv")
+    return AllowlistEntry(entry["pattern"], argv=None if argv is None else tuple(argv)).words
+
+
+def _when(epoch_ms: float) -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError):
+        return f"at {epoch_ms} ms"
+
+
+def plain(text: str) -> str:
+    """Return a text as a terminal may show it: secrets masked, odd characters escaped."""
+    from core.approvals.rendering import redact  # noqa: PLC0415
+
+    return redact(text).text
