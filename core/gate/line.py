@@ -17,16 +17,15 @@ from dataclasses import dataclass, field
 from core.approvals.answering import Answer, Answered, AnswerOutcome
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
-from core.approvals.rendering import redact
-from core.errors import BadRequest, StateError
 from core.gate import announce
 from core.gate.claims import Claim, NewRun, QueuedRun
 from core.gate.execution import Execution
 from core.gate.granted import Granted
+from core.gate.remembering import Remembering
 from core.gate.rulebook import Rulebook
 from core.gate.sessions import SessionLayers
 from core.gate.waiters import Waiters
-from core.model.approval import ApprovalReply, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId
@@ -55,6 +54,7 @@ class Gate:
     _waiters: Waiters = field(init=False)
     _granted: Granted = field(init=False)
     _sessions: SessionLayers = field(init=False)
+    _remembering: Remembering = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -62,6 +62,7 @@ class Gate:
         self._waiters = Waiters(self.store, self._running.__contains__)
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store)
+        self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)
 
     async def submit(self, request: ExecRequest) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
@@ -166,27 +167,9 @@ class Gate:
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
         """Run what people allowed, once; ``None`` if it was started elsewhere."""
-        await self._remember(run_id)
+        await self._remembering.store_promise(run_id)
         claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
         return await self._run(run_id, plan, claim)
-
-    async def _remember(self, run_id: ApprovalId) -> None:
-        """Store what an allow-always promised, before it runs and once (DESIGN §3 step 7)."""
-        approval = await self.store.read(approvals.get, run_id)
-        if approval is None or approval.resolution is None:
-            return
-        end = approval.resolution
-        if end.reply is not ApprovalReply.ALLOW_ALWAYS or end.terms is not None:
-            return
-        try:
-            for one in approval.evaluation.promise:
-                await self.rulebook.remember(approval.plan.agent, one)
-        except (StateError, BadRequest) as failure:
-            # The person allowed this run, so it runs; that it will be asked again must be told.
-            words = f"{approval.code} runs, but could not be stored as always allowed: {failure}"
-            await self.journal.append("remember", {"run": run_id, "why": redact(words).text})
-            await self.broker.tell(approval, words)
-        await self.store.write(approvals.mark_remembered, run_id)
 
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer and write it to the journal when it decided or counted."""
@@ -194,10 +177,19 @@ class Gate:
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:
-            await self.journal.append("resolve", announce.resolved(answered.approval))
+            await self._write_end(answered.approval)
         elif answered.outcome is AnswerOutcome.COUNTED:
             await self.journal.append("vote", announce.voted(answered.approval, answer))
         return answered
+
+    async def _write_end(self, approval: Approval) -> None:
+        """Write an end to the journal, and the identical questions that ended with it."""
+        end = announce.resolved(approval)
+        await self.journal.append("resolve", end)
+        if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
+            return
+        for follower in await self.store.read(approvals.ended_with, approval.id):
+            await self.journal.append("resolve", {**end, "run": follower, "with": approval.id})
 
     async def expire(self) -> int:
         """End all that nobody answered in time; return how many.
@@ -239,9 +231,15 @@ class Gate:
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to end."""
-        withdrawn = await self.broker.cancel(run_id, note)
-        if withdrawn is not None:
-            await self.journal.append("resolve", announce.resolved(withdrawn))
-            return True
         plan = self._running.get(run_id)
-        return plan is not None and await self.execution.cancel(run_id, plan)
+        if plan is not None:
+            return await self.execution.cancel(run_id, plan)
+        asked = await self.store.read(approvals.get, run_id)
+        if asked is None or asked.resolution is not None:
+            return False
+        withdrawn = await self.broker.cancel(run_id, note)
+        end = None if withdrawn is None else withdrawn.resolution
+        if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
+            return False  # somebody answered in this very moment
+        await self._write_end(withdrawn)
+        return True

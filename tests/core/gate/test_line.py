@@ -305,6 +305,46 @@ async def test_withdrawn_question_ends(tmp_path: Path) -> None:
     assert DenialReason.CANCELLED is result.reason
 
 
+async def test_an_approved_command_that_runs_is_ended(tmp_path: Path) -> None:
+    """Stopping what a person allowed ends the run; the question's own end stays as it was."""
+    async with gate_at(tmp_path) as gate:
+        asked = await gate.submit(request("sh -c 'sleep 60'", cwd=tmp_path))
+        await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
+        early = await gate.cancel(asked.run_id, "too soon")
+        ((run_id, plan),) = await gate.queued()
+        running = asyncio.ensure_future(gate.run_approved(run_id, plan))
+        async with asyncio.timeout(10):
+            while await gate.tail(run_id) is None:
+                await asyncio.sleep(0.01)
+        stopped = await gate.cancel(run_id, "enough")
+        result = await running
+        late = await gate.cancel(run_id, "again")
+
+    assert (False, True, False) == (early, stopped, late)
+    assert isinstance(result, Finished)
+    assert 15 == result.signal
+    ends = [line for line in records(tmp_path) if line["kind"] == "resolve"]
+    assert ["allowed"] == [line["state"] for line in ends]
+
+
+async def test_identical_questions_that_end_together_are_all_in_the_journal(tmp_path: Path) -> None:
+    """A denial of one ends the others, and the journal names each."""
+    async with gate_at(tmp_path) as gate:
+        asked = [await gate.submit(request("touch made", cwd=tmp_path)) for _ in range(3)]
+        await gate.answer(says(asked[0].run_id, ApprovalReply.DENY))
+        others = [await gate.wait(one.run_id, 5_000) for one in asked]
+
+    assert all(isinstance(one, Denied) for one in others)
+    ends = [line for line in records(tmp_path) if line["kind"] == "resolve"]
+    assert {one.run_id for one in asked} == {line["run"] for line in ends}
+    assert 3 == len(ends)
+
+
+def records(home: Path) -> list[dict[str, object]]:
+    """Return the journal's records."""
+    return [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
+
+
 async def test_last_use_is_noted_apart_from_the_rules(tmp_path: Path) -> None:
     """A run notes when and for what its entry was used, and leaves the rules' file alone (S1)."""
     list_patterns(tmp_path, "/usr/bin/ech*")
