@@ -32,7 +32,7 @@ from tests.core.policy.developer import installed
 from tests.core.policy.plans import corpus
 
 RULES, ENTRIES = 1_000, 10_000
-ROUNDS = 9
+ROUNDS = 5
 GOAL_P50_US, GOAL_P99_US, GOAL_RATIO = 60.0, 300.0, 20.0
 PROGRAMS = ("git", "npm", "docker", "kubectl", "make", "cargo", "terraform", "rm", "curl", "tar")
 PEER_CALLS = 30
