@@ -20,7 +20,7 @@ from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 
 
-def _everywhere(canary: Canary, size: int) -> Approval:
+def everywhere(canary: Canary, size: int) -> Approval:
     """Return an approval that carries a secret in each field that others can fill."""
     text = canary.text + " " * 20 + "x" * size
     by = Actor("telegram", "42", canary.text)
@@ -29,7 +29,8 @@ def _everywhere(canary: Canary, size: int) -> Approval:
     return approval(of, why=canary.text, promise=(canary.text,), resolution=ended)
 
 
-def _leaks(canary: Canary, text: str) -> list[str]:
+def leaks(canary: Canary, text: str) -> list[str]:
+    """Return the secrets of a canary that stand in a text."""
     return [secret for secret in canary.secrets if secret in text]
 
 
@@ -41,7 +42,7 @@ def test_there_are_enough_shapes() -> None:
 @pytest.mark.parametrize("canary", CANARIES, ids=[canary.kind for canary in CANARIES])
 async def test_memory_and_terminal_leak_nothing(canary: Canary) -> None:
     """Prompt, outcome and notice, as shown here."""
-    of = _everywhere(canary, 10)
+    of = everywhere(canary, 10)
     screen = io.StringIO()
     memory, here = MemoryChannel(), Target("memory", "desk")
     for channel in (memory, TerminalChannel(io.StringIO(), screen, width=10_000)):
@@ -49,8 +50,8 @@ async def test_memory_and_terminal_leak_nothing(canary: Canary) -> None:
         await channel.update(here, message, build_outcome(of))
         await channel.notify(here, NoticeCard(redact(canary.text)))
 
-    assert _leaks(canary, repr(memory.shown)) == []
-    assert _leaks(canary, screen.getvalue()) == []
+    assert leaks(canary, repr(memory.shown)) == []
+    assert leaks(canary, screen.getvalue()) == []
     assert "[secret: " in screen.getvalue()
 
 
@@ -65,14 +66,14 @@ async def test_telegram_leaks_nothing() -> None:
         for number, canary in enumerate(CANARIES, 1):
             place = Target("telegram", str(number))
             size = (10, 5_000, 30_000)[number % 3]
-            message = await channel.post(place, build_prompt(_everywhere(canary, size)))
-            await channel.update(place, message, build_outcome(_everywhere(canary, size)))
+            message = await channel.post(place, build_prompt(everywhere(canary, size)))
+            await channel.update(place, message, build_outcome(everywhere(canary, size)))
         await channel.stop()
 
         sent = repr([call.parameters for call in server.calls])
         assert server.count("sendDocument") > 5
         for canary in CANARIES:
-            assert _leaks(canary, sent) == []
+            assert leaks(canary, sent) == []
 
 
 async def test_errors_of_the_platform_leak_nothing(inbox: RecordingInbox) -> None:
@@ -94,4 +95,4 @@ async def test_errors_of_the_platform_leak_nothing(inbox: RecordingInbox) -> Non
 
 def test_the_checker_sees_a_leak() -> None:
     """Negative control: without the mask each canary would be found."""
-    assert all(_leaks(canary, repr(canary.text)) for canary in CANARIES)
+    assert all(leaks(canary, repr(canary.text)) for canary in CANARIES)
