@@ -87,15 +87,20 @@ async def test_thirty_two_callers_keep_their_order(path: Path) -> None:
 async def test_callers_share_the_wait_for_the_disk(path: Path) -> None:
     """Group commit: 32 callers pay far less than 32 times what one pays."""
     with AuditJournal(path) as journal:
-        begin = time.perf_counter()
-        for _ in range(64):
-            await journal.append("k", {})
-        alone = time.perf_counter() - begin
-        begin = time.perf_counter()
-        for _ in range(2):
-            await asyncio.gather(*(journal.append("k", {}) for _ in range(32)))
-        together = time.perf_counter() - begin
-    assert together < alone / 2
+        # Another test may have the cores for a moment; a journal without groups never passes.
+        tries = [await _alone_and_together(journal) for _ in range(6)]
+    assert any(together < alone / 2 for alone, together in tries), tries
+
+
+async def _alone_and_together(journal: AuditJournal) -> tuple[float, float]:
+    """Return the seconds that 64 records take one by one, and in two groups of 32."""
+    begin = time.perf_counter()
+    for _ in range(64):
+        await journal.append("k", {})
+    middle = time.perf_counter()
+    for _ in range(2):
+        await asyncio.gather(*(journal.append("k", {}) for _ in range(32)))
+    return middle - begin, time.perf_counter() - middle
 
 
 async def test_the_chain_goes_on_over_a_restart(path: Path) -> None:
