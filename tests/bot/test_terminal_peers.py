@@ -33,7 +33,9 @@ def test_the_foreground_of_a_terminal_counts() -> None:
 
 def test_a_background_job_of_a_terminal_does_not() -> None:
     """The keys go to another group; and a child in its own session has no terminal at all."""
-    script = "set -m; sleep 30 & echo $! ; setsid sleep 30 & echo $!; sleep 30"
+    # Inside sh the job leads no group, so that setsid need not fork and keeps its number.
+    apart = "sh -c 'setsid sleep 30 & echo $!'"
+    script = f"set -m; sleep 30 & echo $! ; {apart}; sleep 30"
     with terminal("bash", "-c", script) as (process, master):
         assert until(lambda: peers.at_terminal(peer(process.pid)) or _has_child(process.pid))
         first, second = _numbers(master, 2)
