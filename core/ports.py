@@ -1,10 +1,11 @@
 """Protocols written from core's need; the composition root (``bot.app``) fills them."""
 
+from collections.abc import AsyncIterator
 from typing import Protocol
 
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
-from core.model.result import Finished, LiveOutput
+from core.model.result import Finished, LiveOutput, OutputChunk
 
 
 class Journal(Protocol):
@@ -48,3 +49,9 @@ class ExecutionHost(Protocol):
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+
+        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        """

@@ -18,6 +18,10 @@ need util-linux setpriv
 need busybox busybox
 need gcc gcc
 need strace strace
+need bubblewrap bwrap
+need podman podman
+need crun crun
+[ -x /usr/sbin/sshd ] || packages="$packages openssh-server openssh-client"
 # Any Chromium does; this package is the smallest (96 MB to fetch, 26 s in all).
 command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 ||
     need chromium-headless-shell chromium-headless-shell

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, Target
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
@@ -17,12 +18,59 @@ class ExecOverrides:
     node: str | None = None
 
 
+class Capture(StrEnum):
+    """How a run's streams are kept: both in one (S0), each apart (S3, S4), or as a terminal."""
+
+    COMBINED = "combined"
+    SEPARATE = "separate"
+    PTY = "pty"
+
+
+LARGEST_STDIN = 1024 * 1024
+"""Bytes that a request may put on standard input (S4 ``max_stdin_bytes``)."""
+
+STREAM_BYTES = 262_144
+"""Bytes that are kept of each separate stream where nothing else is asked for (S3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """What a run reads, and how what it prints is kept.
+
+    ``stdin`` are bytes, ``None`` stands for ``/dev/null``. ``most_stdout`` and ``most_stderr`` are
+    the bytes kept of each stream where they are ``SEPARATE``. ``PTY`` needs a single command.
+    """
+
+    # Any bytes fit into the store's JSON text; a plain mapping, for this package imports nothing.
+    __pydantic_config__: ClassVar[dict[str, str]] = {
+        "ser_json_bytes": "base64",
+        "val_json_bytes": "base64",
+    }
+
+    stdin: bytes | None = None
+    capture: Capture = Capture.COMBINED
+    most_stdout: int = STREAM_BYTES
+    most_stderr: int = STREAM_BYTES
+
+
+PLAIN_STDIO = Stdio()
+
+
+class Environ(StrEnum):
+    """Which fixed table a child's environment is built from, before requested changes."""
+
+    STANDARD = "standard"
+    EXEC_TOOL = "exec_tool"
+    REMOTE = "remote"
+
+
 @dataclass(frozen=True, slots=True)
 class ExecRequest:
     """One wish to run something; exactly one of ``line`` and ``argv`` is set.
 
     ``cwd`` is absolute. ``env`` holds requested changes only. ``timeout_ms`` is wall clock.
-    ``request_key`` makes a repeated submission the same request (idempotency).
+    ``request_key`` makes a repeated submission the same request (idempotency). ``environ`` and
+    ``cpu_s`` are for hardened tools: their own environment table, their own CPU limit in seconds.
     """
 
     requester: Requester
@@ -36,6 +84,9 @@ class ExecRequest:
     timeout_ms: int | None = None
     origin: Target | None = None
     request_key: str | None = None
+    stdio: Stdio = PLAIN_STDIO
+    environ: Environ = Environ.STANDARD
+    cpu_s: int | None = None
 
 
 class Connector(StrEnum):
@@ -192,7 +243,8 @@ class ExecPlan:
     Readable: ``commands`` joined by ``connectors``. Unreadable: ``unreadable`` is set,
     ``commands`` holds the one pinned shell with ``-c`` and the exact text, and the prompt says
     that a shell runs it. ``env`` is the child's complete environment, ``requested_env`` the names
-    that the request asked to set. ``digest`` is the SHA-256 hex of the canonical form of all of it.
+    that the request asked to set. ``cpu_s`` is the CPU limit in seconds, ``None`` the configured
+    one. ``digest`` is the SHA-256 hex of the canonical form of all of it.
     """
 
     text: str
@@ -208,3 +260,5 @@ class ExecPlan:
     session: SessionKey
     timeout_ms: int
     digest: str
+    stdio: Stdio = PLAIN_STDIO
+    cpu_s: int | None = None

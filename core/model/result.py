@@ -32,6 +32,43 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream that was kept apart: its first bytes, and how many there were in all."""
+
+    data: bytes = b""
+    total_bytes: int = 0
+
+    @property
+    def truncated(self) -> bool:
+        """Return whether more was printed than was kept."""
+        return self.total_bytes > len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Standard output and standard error of a run whose capture was ``SEPARATE``."""
+
+    stdout: Stream = Stream()
+    stderr: Stream = Stream()
+
+
+class StreamName(StrEnum):
+    """Which stream a chunk of output came from; ``OUTPUT`` where both are one."""
+
+    OUTPUT = "output"
+    STDOUT = "stdout"
+    STDERR = "stderr"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChunk:
+    """What a run printed next, as its watchers see it while it lasts."""
+
+    stream: StreamName
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class LiveOutput:
     """What a command that still runs printed last, and how much in all (bytes)."""
 
@@ -41,7 +78,10 @@ class LiveOutput:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command ran: exit code of its last part, or the signal that ended it. Times in ms."""
+    """A command ran: exit code of its last part, or the signal that ended it. Times in ms.
+
+    ``streams`` is there where the plan's capture was ``SEPARATE``; it is never stored.
+    """
 
     run_id: ApprovalId
     exit_code: int | None
@@ -49,6 +89,7 @@ class Finished:
     output: Output
     duration_ms: int
     timed_out: bool = False
+    streams: Streams | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from core.model.command import UNROUTED, ExecPlan, PinnedFile, PlannedCommand
+from core.model.command import PLAIN_STDIO, UNROUTED, ExecPlan, PinnedFile, PlannedCommand
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
@@ -25,6 +25,7 @@ def digest_of(plan: ExecPlan) -> str:
         "timeout_ms": plan.timeout_ms,
         "unreadable": None if unreadable is None else (unreadable.rule, unreadable.detail),
         "version": 1,
+        **_stdio(plan),
     }
     return hashlib.sha256(_canonical(bound).encode()).hexdigest()
 
@@ -45,7 +46,21 @@ def bind(plan: ExecPlan) -> ExecPlan:
         session=plan.session,
         timeout_ms=plan.timeout_ms,
         digest=digest_of(plan),
+        stdio=plan.stdio,
+        cpu_s=plan.cpu_s,
     )
+
+
+def _stdio(plan: ExecPlan) -> dict[str, object]:
+    """Return what differs from a plain run; standard input by its hash, for it may be large."""
+    bound: dict[str, object] = {}
+    if plan.stdio != PLAIN_STDIO:
+        stdio = plan.stdio
+        stdin = None if stdio.stdin is None else hashlib.sha256(stdio.stdin).hexdigest()
+        bound["stdio"] = (stdin, stdio.capture, stdio.most_stdout, stdio.most_stderr)
+    if plan.cpu_s is not None:
+        bound["cpu_s"] = plan.cpu_s
+    return bound
 
 
 def _command(command: PlannedCommand) -> dict[str, object]:

@@ -169,6 +169,8 @@ class Planner:
             session=request.session,
             timeout_ms=min(asked, longest),
             digest="",
+            stdio=request.stdio,
+            cpu_s=request.cpu_s,
         )
         return bind(plan)
 
