@@ -15,7 +15,7 @@ need jq jq
 need ripgrep rg
 need procps ps
 need util-linux setpriv
-need busybox busybox
+need busybox-static busybox
 need gcc gcc
 need strace strace
 need bubblewrap bwrap
