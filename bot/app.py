@@ -20,16 +20,25 @@ from zoneinfo import ZoneInfo
 from bot.clock import Clock
 from bot.delivery import Delivery
 from bot.dispatch import Dispatch
+from bot.gate_proof.chat import ChatWay, ProvingSender
+from bot.gate_proof.prover import Prover
+from bot.gate_proof.wiring import by_the_clock, guard_of, prover_of
 from bot.health import Health
+from bot.health.gate import GateLook
 from bot.inbox import GateInbox, inbox_of
+from bot.intake.methods import Table
 from bot.intake.peers import LOCAL_CHANNEL
-from bot.intake.socket import Methods
+from bot.intake.remote import RemoteMethods
+from bot.intake.socket import handlers
+from bot.intake.table import method_table
+from bot.network import Network
 from bot.outbox import Outbox
 from bot.provisions import provisions_of
 from bot.recovery import recover
+from bot.remote import remote_exec
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, forwarding, make_channels, senders, timing
-from bot.timed import LEASE_MS, TimedWork
+from bot.timed import TimedWork
 from channels.base import Channel
 from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.answering import Answering
@@ -41,11 +50,13 @@ from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
 from core.gate import Gate
 from core.gate.execution import Execution
+from core.gate.guard import Guard
 from core.gate.rulebook import Rulebook
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.ipc.unix import listen
 from core.model.policy import ExecHost
+from core.ports import Journal
 from core.runner.plan import Planner
 from core.runner.process import Runner
 from core.settings import ThreadMode
@@ -62,6 +73,7 @@ class Gateway:
     gate: Gate
     store: Store
     channels: Mapping[str, Channel]
+    api_url: str | None = None
 
 
 @asynccontextmanager
@@ -80,36 +92,48 @@ async def gateway(
         SaysoError: the gateway cannot start; the message names the cause and the way out.
     """
     async with AsyncExitStack() as stack:
-        journal = stack.enter_context(AuditJournal(settings.audit_path))
-        store = await open_store(settings.store_url)
+        network = Network.of(settings)
+        journal = network.counted_journal(stack.enter_context(AuditJournal(settings.audit_path)))
+        store = network.counted_store(await open_store(settings.store_url))
         stack.push_async_callback(store.close)
         owner = secrets.token_hex(8)
-        await store.write(replicas.heartbeat, owner, LEASE_MS)
+        await store.write(replicas.heartbeat, owner, replicas.LEASE_MS)
         await store.write(session_overrides.begin, owner)
         stack.push_async_callback(store.write, replicas.leave, owner)
         await recover(store, journal, owner)
-        runner = Runner()
+        guard = guard_of(settings)
+        runner = Runner(guard=guard)
         await runner.start()
         stack.push_async_callback(runner.stop)
         channels = {**make_channels(settings, console), **(extra or {})}
-        gate = _gate(settings, store, journal, runner, channels, owner)
+        gate = _gate(settings, store, journal, runner, channels, owner, guard)
         stack.callback(gate.rulebook.usage.flush)
-        health = Health(store, channels, settings)
+        prover, sender = prover_of(settings, gate, channels), ProvingSender()
+        gate_look = GateLook(prover, settings.proof.every)
+        health = Health(store, channels, settings, owner, gate_look)
         elevated = settings.tools.elevated.enabled
-        inbox = inbox_of(gate, approvers(settings), senders(settings), elevated=elevated)
+        listing = sender.joined(senders(settings))
+        inbox = inbox_of(gate, approvers(settings), listing, elevated=elevated)
+        prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
-        await _start_work(stack, gate, channels, health, settings)
-        await _start_socket(stack, settings, Methods(gate, store, health.report))
-        yield Gateway(settings, gate, store, channels)
+        await _start_work(stack, gate, channels, health, settings, prover)
+        remote = await stack.enter_async_context(remote_exec(settings, runner, gate.planner))
+        more = (RemoteMethods(remote, gate),)
+        table = method_table(gate, health.report, more, prover=prover)
+        await _start_socket(stack, settings, table)
+        url = await network.open(stack, table, gate, health.report, prover)
+        stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
+        yield Gateway(settings, gate, store, channels, url)
 
 
 def _gate(
     settings: Settings,
     store: Store,
-    journal: AuditJournal,
+    journal: Journal,
     runner: Runner,
     channels: Mapping[str, Channel],
     owner: str,
+    guard: Guard,
 ) -> Gate:
     usage = UsageFile(settings.home / "exec-approvals.usage.json")
     rulebook = Rulebook(
@@ -133,7 +157,8 @@ def _gate(
     )
     broker = Broker(store, asking, Answering(store, people))
     hosts = HostRouter({ExecHost.GATEWAY: GatewayHost(runner)})
-    execution = Execution(store, journal, hosts, owner, settings.tools.exec.notice_after_ms)
+    notice_ms = settings.tools.exec.notice_after_ms
+    execution = Execution(store, journal, hosts, owner, notice_ms, guard)
     planner = Planner(settings.tools.exec.search_path)
     return Gate(rulebook, planner, broker, execution, store, journal)
 
@@ -152,6 +177,7 @@ async def _start_work(
     channels: Mapping[str, Channel],
     health: Health,
     settings: Settings,
+    prover: Prover,
 ) -> None:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
@@ -163,6 +189,7 @@ async def _start_work(
     clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
     clock.start()
     stack.callback(clock.stop)
+    by_the_clock(clock, prover, settings)
     stack.callback(gate.store.subscribe(clock.hear))
 
 
@@ -179,6 +206,6 @@ def _must_live(task: asyncio.Task[None]) -> None:
     os.kill(os.getpid(), 15)
 
 
-async def _start_socket(stack: AsyncExitStack, settings: Settings, methods: Methods) -> None:
-    server = await listen(settings.home / "gateway.sock", methods.table())
+async def _start_socket(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:
+    server = await listen(settings.home / "gateway.sock", handlers(methods))
     stack.push_async_callback(server.close)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 16
 _LARGEST = 16 << 20
-_INVALID_PARAMS = -32602
 
 
 class _Reading:
@@ -81,26 +80,87 @@ class Client:
             GatewayUnreachable: nobody answers, or not in time.
             SaysoError: what the gateway answered; of its type where that is known here.
         """
-        self._id += 1
-        frame = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
-        line = "".join(_encode(frame, 0)).encode("ascii") + b"\n"
+        line = self._request(method, params)
         deadline = None if timeout is None else monotonic() + timeout
         try:
             answer = self._exchange(line, deadline)
         except OSError as error:
-            self.close()
-            _unreachable(self._path, error)
+            self.lost(error)
         except BaseException:
             # What was asked is still under way on this connection; its answer must not be taken
             # for that to the next question.
             self.close()
             raise
+        return self.result(answer)
+
+    def begin(self, method: str, params: "Mapping[str, object]") -> int:
+        """Send a request and return its id; its answer is one of the `frames` to come.
+
+        Raises:
+            OSError: the gateway does not listen, or hung up.
+        """
+        line = self._request(method, params)
+        connection = self._connected(None)
+        connection.settimeout(None)
+        connection.sendall(line)
+        return self._id
+
+    def frames(self) -> "list[dict[str, Any]]":
+        """Return what came in: answers and notifications, in their order; waits for some bytes.
+
+        Raises:
+            OSError: the gateway hung up, or does not speak JSON-RPC.
+        """
+        if self._socket is None:
+            raise ConnectionResetError("it hung up")
+        chunk = self._socket.recv(_CHUNK)
+        if not chunk:
+            raise ConnectionResetError("it hung up")
+        buffer, known = self._buffer, len(self._buffer)
+        buffer += chunk
+        end = buffer.rfind(b"\n", known)
+        if end < 0:
+            if len(buffer) > _LARGEST:
+                raise OSError("its answer is larger than 16 MiB")
+            return []
+        lines = bytes(buffer[:end]).split(b"\n")
+        del buffer[: end + 1]
+        return [_object(line) for line in lines]
+
+    def fileno(self) -> int:
+        """Return the connection's descriptor, to wait for `frames` with others; -1 without one."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def result(self, answer: "dict[str, Any]") -> "dict[str, Any]":
+        """Return what an answer brings.
+
+        Raises:
+            SaysoError: what the gateway answered; of its type where that is known here.
+        """
         if "result" not in answer:
+            from bot.client_faults import refused  # noqa: PLC0415  # needed on failure only
+
             if answer.get("id") is None:
                 self.close()
-            _raise(answer["error"])
+            raise refused(answer["error"])
         result: dict[str, Any] = answer["result"]
         return result
+
+    def lost(self, error: OSError) -> "NoReturn":
+        """Hang up, and say that the gateway cannot be reached.
+
+        Raises:
+            GatewayUnreachable: always.
+        """
+        from bot.client_faults import unreachable  # noqa: PLC0415  # needed on failure only
+
+        self.close()
+        raise unreachable(self._path, error) from None
+
+    def _request(self, method: str, params: "Mapping[str, object]") -> bytes:
+        self._id += 1
+        frame = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
+        return "".join(_encode(frame, 0)).encode("ascii") + b"\n"
 
     def _exchange(self, line: bytes, deadline: "float | None") -> "dict[str, Any]":
         connection = self._connected(deadline)
@@ -161,34 +221,17 @@ def _arm(connection: "_socket.socket", deadline: "float | None") -> None:
 
 
 def _parsed(line: bytes) -> "dict[str, Any]":
-    try:
-        answer = _scan(line.decode(), 0)[0]
-    except (ValueError, StopIteration, RecursionError):
-        answer = None
-    if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
+    answer = _object(line)
+    if "method" in answer:
         raise OSError("its answer is no JSON-RPC frame")
     return answer
 
 
-def _unreachable(path: str, error: OSError) -> "NoReturn":
-    from core.errors import GatewayUnreachable  # noqa: PLC0415  # 6 ms, needed on failure only
-
-    if isinstance(error, TimeoutError):
-        raise GatewayUnreachable(
-            f"The gateway on {path} did not answer in time. It may still do what was asked: "
-            f"see `sayso history`."
-        ) from None
-    words = error.strerror or str(error)
-    raise GatewayUnreachable(
-        f"No gateway answers on {path}: {words}. Start one with `sayso serve`."
-    ) from None
-
-
-def _raise(error: "dict[str, Any]") -> "NoReturn":
-    """Raise what the gateway answered, as the type that it raised."""
-    from core import errors  # noqa: PLC0415  # 6 ms, needed on failure only
-
-    kind = getattr(errors, str(error.get("data", {}).get("type", "")), None)
-    if not (isinstance(kind, type) and issubclass(kind, errors.SaysoError)):
-        kind = errors.BadRequest if error["code"] == _INVALID_PARAMS else errors.SaysoError
-    raise kind(str(error["message"]))
+def _object(line: bytes) -> "dict[str, Any]":
+    try:
+        frame = _scan(line.decode(), 0)[0]
+    except (ValueError, StopIteration, RecursionError):
+        frame = None
+    if not isinstance(frame, dict) or frame.keys().isdisjoint(("result", "error", "method")):
+        raise OSError("its answer is no JSON-RPC frame")
+    return frame

@@ -61,6 +61,10 @@ class Clock:
         add(_stoppable(self._work.retain), CronTrigger(hour=3, jitter=600), id="retain")
         self._scheduler.start()
 
+    def repeat(self, name: str, seconds: float, job: Callable[[], Awaitable[object]]) -> None:
+        """Do this as well, every so many seconds from now on, never twice at a time."""
+        self._scheduler.add_job(_stoppable(job), IntervalTrigger(seconds=seconds), id=name)
+
     def hear(self, note: str) -> None:
         """Look soon at what is due next when a deadline was committed; a listener of the store.
 

@@ -12,7 +12,11 @@ from bot.settings import Settings, load
 from bot.surfaces import approvers
 from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.approvers import Approvers
+from core.approvals.rendering import redact
+from core.approvals.tiers import TierTerms, tiers_of
 from core.errors import GatewayUnreachable, SaysoError
+from core.gate.lockdown import NAME, Lockdown
+from core.model.decision import Tier
 from core.model.policy import AskFallback, ExecHost, ExecSecurity
 from core.policy.rule_lint import open_paths
 from core.settings import ForwardMode
@@ -107,20 +111,26 @@ def _people(settings: Settings) -> Iterator[Finding]:
         if not listed.anybody(entry.channel):
             why = f"has no approver; add channels.{entry.channel}.approvers"
             yield Finding(Verdict.WARN, f"target {entry.channel}", why)
-    yield from _quorum(listed)
+    yield from _quorum(listed, tiers_of(settings.approvals.exec.tiers))
 
 
-def _quorum(listed: Approvers) -> Iterator[Finding]:
+def _quorum(listed: Approvers, tiers: Mapping[Tier, TierTerms]) -> Iterator[Finding]:
     """Find a quorum that cannot be met; two accounts of one person count as two here."""
     agents = sorted({*listed.by_agent, *listed.quorum_by_agent})
-    subjects = {"approvals.exec.quorum": (listed.listing().count(), listed.quorum)}
+    places: dict[str, tuple[int | None, int]] = {"": (listed.listing().count(), listed.quorum)}
     for agent in agents:
-        count = listed.listing(agent).count()
-        subjects[f"agents.list[{agent}].quorum"] = (count, listed.needed(agent))
-    for subject, (count, needed) in subjects.items():
-        if count is not None and count < needed:
-            why = f"needs {needed} people, but {count} may answer; nothing can be allowed"
-            yield Finding(Verdict.WARN, subject, why)
+        places[agent] = (listed.listing(agent).count(), listed.needed(agent))
+    for whom, (count, others) in places.items():
+        own = f"agents.list[{whom}].quorum" if whom else "approvals.exec.quorum"
+        needs = {own: others}
+        for tier, terms in tiers.items():
+            if terms.quorum is not None:
+                whose = f" for {whom}" if whom else ""
+                needs[f"approvals.exec.tiers.{tier}.quorum{whose}"] = terms.needed(others)
+        for subject, needed in needs.items():
+            if count is not None and count < needed:
+                why = f"needs {needed} people, but {count} may answer; nothing can be allowed"
+                yield Finding(Verdict.WARN, subject, why)
 
 
 def _approvals(settings: Settings) -> Iterator[Finding]:
@@ -141,6 +151,13 @@ def _skills(settings: Settings) -> Iterator[Finding]:
         yield Finding(Verdict.WARN, "skills", line)
 
 
+def _lockdown(settings: Settings) -> Iterator[Finding]:
+    """Find a lockdown by its file, where no gateway tells of it."""
+    locked = Lockdown(settings.home / NAME).state()
+    if locked is not None:
+        yield Finding(Verdict.FAIL, "lockdown", redact(locked.sentence).text)
+
+
 def _gateway(settings: Settings) -> Iterator[Finding]:
     path = str(settings.home / "gateway.sock")
     try:
@@ -148,6 +165,7 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
             report = client.call("health.get", {})
     except GatewayUnreachable as failure:
         yield Finding(Verdict.WARN, "gateway", str(failure))
+        yield from _lockdown(settings)
         return
     for name, part in report["parts"].items():
         verdict = Verdict.OK if part["ok"] else Verdict.FAIL

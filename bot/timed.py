@@ -13,8 +13,6 @@ from core.store import Store, approvals, prune, replicas
 _BATCH = 500
 _PRUNE_BATCH = 1000
 _DAY_MS = 86_400_000
-LEASE_MS = 6_000
-"""How long a gateway counts as alive after its last heartbeat, which comes every 2 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +35,14 @@ class TimedWork:
     async def beat(self) -> None:
         """Say that this gateway lives, and look for others that died."""
         owner = self.gate.execution.owner
-        await self.store.write(replicas.heartbeat, owner, LEASE_MS)
+        await self.store.write(replicas.heartbeat, owner, replicas.LEASE_MS)
         await recover(self.store, self.journal, owner)
 
     async def retain(self) -> None:
         """Forget what is older than ``store.retentionDays`` and over."""
         before = round(time.time() * 1000) - self.settings.store.retention_days * _DAY_MS
-        while await self.store.write(prune, before, _PRUNE_BATCH) >= _PRUNE_BATCH:
+        idle = self.gate.rulebook.idle_ms
+        while await self.store.write(prune, before, _PRUNE_BATCH, idle) >= _PRUNE_BATCH:
             pass
 
     async def watch(self) -> None:

@@ -14,9 +14,10 @@ from channels.wording import (
     digest_words,
     duration,
     headline,
-    program,
+    programs,
 )
 from core.approvals.rendering import Redacted, command_text, join, phrase, redact, shell_statement
+from core.approvals.standard_input import shows_input
 from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
@@ -41,11 +42,11 @@ class PromptCard:
 
     ``size`` counts the characters of the exact command. ``concerns`` are the commands of a longer
     line that policy would not let through by itself, each with its number. ``resolved`` are the
-    programs that start. ``promise`` is what allow-always would store; empty means that it is not
-    offered. ``shell`` is empty where no shell runs. ``whole`` is false where the command is too
-    long to be shown: then nothing may offer to allow it. ``asked`` counts the identical requests
-    that wait. ``people`` says how many must agree, where it takes more than one. Times are epoch ms
-    and ms; ``zone`` is where people read the clock.
+    programs that start, those of a wrapper below it. ``promise`` is what allow-always would store;
+    empty means that it is not offered. ``shell`` is empty where no shell runs. ``whole`` is false
+    where the command is too long to be shown: then nothing may offer to allow it. ``asked`` counts
+    the identical requests that wait. ``people`` says how many must agree, where it takes more than
+    one. Times are epoch ms and ms; ``zone`` is where people read the clock.
     """
 
     id: ApprovalId
@@ -125,7 +126,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         agent=_named(plan.agent, "(unnamed agent)"),
         session=_named(plan.session, "(no session)"),
         host=_host(plan),
-        resolved=tuple(dict.fromkeys(program(command) for command in plan.commands)),
+        resolved=tuple(dict.fromkeys(one for each in plan.commands for one in programs(each))),
         why=redact(approval.evaluation.why),
         promise=tuple(redact(one.words) for one in approval.evaluation.promise),
         env_names=tuple(redact(name, strict=True) for name in plan.requested_env),
@@ -134,7 +135,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         timeout_ms=plan.timeout_ms,
         digest=digest_words(plan.digest),
         shell=shell_statement(plan),
-        whole=len(plan.text) <= LONGEST_SHOWN,
+        whole=len(plan.text) <= LONGEST_SHOWN and shows_input(plan),
         asked=approval.asked,
         people=agreement(approval),
         zone=zone,
@@ -167,7 +168,10 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Folder", card.cwd),
         Fact("Agent", join(" · ", (card.agent, card.session))),
         Fact("Runs on", card.host),
-        Fact("Programs" if several else "Program", join("\n", card.resolved)),
+        Fact(
+            "Programs" if several or len(card.resolved) > 1 else "Program",
+            join("\n", card.resolved),
+        ),
         Fact("Sets", join(", ", card.env_names)),
         Fact("Why you are asked", card.why),
         Fact("Asked", Redacted(f"{card.asked} times" if card.asked > 1 else "")),

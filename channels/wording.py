@@ -57,6 +57,13 @@ def program(command: PlannedCommand) -> Redacted:
     return phrase(words, name, redact(found.path), redact(found.realpath))
 
 
+def programs(command: PlannedCommand) -> tuple[Redacted, ...]:
+    """Name a command's program, and below a wrapper those that it starts, however deep."""
+    below = tuple(one for inner in command.inner for one in programs(inner))
+    starter = redact(command.argv[0] if command.argv else "", strict=True)
+    return (program(command), *(phrase("{}, started by {}", one, starter) for one in below))
+
+
 def concerns(segments: tuple[SegmentVerdict, ...]) -> tuple[Redacted, ...]:
     """Name the commands that policy would not let through by itself, each with its number."""
     return tuple(

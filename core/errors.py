@@ -5,6 +5,10 @@
     SaysoError
     ├── ConfigError            a setting is unknown, duplicated or ill-typed          exit 2
     ├── BadRequest             a frame or request cannot be understood                exit 2
+    │   ├── NotFound           nothing has the id that was named                      exit 2
+    │   └── Conflict           what was to be changed is otherwise by now             exit 2
+    ├── Forbidden              this caller may not call this method                   exit 3
+    ├── Unauthenticated        a token is missing, unknown, expired or revoked        exit 3
     ├── StateError             $SAYSO_HOME or a file in it cannot be used             exit 1
     │   ├── AnotherGateway     the store is held by a running gateway
     │   └── ApprovalsFileError exec-approvals.json is corrupt or unsafe
@@ -13,6 +17,8 @@
     ├── JournalError           the audit journal cannot be written: nothing runs      exit 1
     ├── GatewayUnreachable     no gateway answers on the socket                       exit 1
     ├── PlanDrift              what was approved is not what is there now: denied     exit 3
+    ├── LockedDown             nothing may run until a person lifts the lockdown      exit 3
+    ├── HostUnavailable        the host of a plan does not work here: denied          exit 3
     ├── SpawnError             the launcher could not start a command                 exit 1
     └── ChannelError           a chat platform refused or cannot be reached           exit 1
 
@@ -41,6 +47,26 @@ class BadRequest(SaysoError):
     """The request cannot be understood. Mend it and send it again."""
 
     exit_code: ClassVar[int] = 2
+
+
+class NotFound(BadRequest):
+    """Nothing has this id, or nothing that this caller may know of."""
+
+
+class Conflict(BadRequest):
+    """What was to be changed is otherwise by now. Look at it again; nothing was changed."""
+
+
+class Forbidden(SaysoError):
+    """This caller may not do this. Use a token with the scope that the method needs."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class Unauthenticated(SaysoError):
+    """No valid token was sent: it is unknown, expired or revoked. `sayso token create` makes one."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class StateError(SaysoError):
@@ -73,6 +99,18 @@ class GatewayUnreachable(SaysoError):
 
 class PlanDrift(SaysoError):
     """What was approved is not what is there now, so nothing ran. Ask again."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class LockedDown(SaysoError):
+    """Sayso is locked down, so nothing runs. `sayso lockdown status` says why."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class HostUnavailable(SaysoError):
+    """The host that the policy chose does not work here, so nothing ran. `sayso doctor` says why."""
 
     exit_code: ClassVar[int] = 3
 

@@ -29,6 +29,17 @@ class RunWatcher(Protocol):
         """Note the process that leads the run, so that recovery can find it."""
 
 
+class SpawnGuard(Protocol):
+    """What is asked at the last moment before anything is spawned."""
+
+    def check(self, plan: ExecPlan) -> None:
+        """Let a plan run, or refuse it.
+
+        Raises:
+            LockedDown: nothing may run.
+        """
+
+
 class ExecutionHost(Protocol):
     """A place where plans run."""
 

@@ -53,10 +53,20 @@ def _add_pending(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_approve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    example = "sayso approve K3F7QZ allow-once\n  sayso approve K3F7QZ deny --note 'wrong branch'"
+    example = (
+        "sayso approve K3F7QZ allow-once\n  sayso approve K3F7QZ 30m\n"
+        "  sayso approve K3F7QZ deny --note 'wrong branch'"
+    )
     parser = _add(commands, "approve", "answer a question", example)
     parser.add_argument("id", metavar="ID", help="id, code or unique prefix")
-    parser.add_argument("decision", metavar="DECISION", choices=tuple(_ALIASES), help="the answer")
+    parser.add_argument(
+        "decision",
+        metavar="DECISION",
+        help="allow-once, allow-always or deny; or how far always goes: 30m, 2h, 7d, 5x, session",
+    )
+    parser.add_argument(
+        "limit", metavar="LIMIT", nargs="?", help="how far allow-always goes, behind it"
+    )
     parser.add_argument("--note", default="", metavar="WORDS", help="why; the agent reads it")
     parser.set_defaults(run=approve)
 
@@ -86,7 +96,7 @@ def pending(args: argparse.Namespace) -> int:
 
 def approve(args: argparse.Namespace) -> int:
     """Answer a question; exit 3 when the answer did not count."""
-    wish = {"id": args.id, "decision": _ALIASES[args.decision], "note": args.note}
+    wish = {"id": args.id, "note": args.note, **_decision(args.decision.lower(), args.limit)}
     with Client(socket_path()) as client:
         answered = client.call("exec.approval.resolve", wish)
     if args.json:
@@ -94,6 +104,21 @@ def approve(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(f"{answered['sentence']}\n")
     return 0 if answered["accepted"] else _REFUSED
+
+
+def _decision(word: str, limit: str | None) -> dict[str, str]:
+    """Read the words as chats do: a limit alone is an allow-always that goes so far.
+
+    Raises:
+        BadRequest: two words, and the first is no decision.
+    """
+    if word in _ALIASES:
+        return {"decision": _ALIASES[word]} | ({"limit": limit} if limit else {})
+    if limit is None:
+        return {"decision": "allow-always", "limit": word}
+    from core.errors import BadRequest  # noqa: PLC0415 - 4 ms that only a mistake needs
+
+    raise BadRequest(f"{word!a} is no decision. Write allow-once, allow-always or deny.")
 
 
 def history(args: argparse.Namespace) -> int:

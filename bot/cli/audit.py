@@ -10,7 +10,7 @@ from bot.cli.layout import Formatter
 _EXAMPLES = """\
 examples:
   sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl
-  sayso audit verify --file copy.jsonl     check a copy, offline
+  sayso audit verify copy.jsonl            check a copy, or the exec log, offline
   sayso audit tail --limit 5               print the last records
 """
 _BROKEN = 3
@@ -27,6 +27,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = inner.add_parser("verify", help="check the hash chain", allow_abbrev=False)
+    check.add_argument("named", nargs="?", metavar="FILE", help="the same as --file")
     check.set_defaults(run=verify)
     read = inner.add_parser("tail", help="print the last records", allow_abbrev=False)
     read.add_argument("--limit", type=int, default=20, help="records at most (default: 20)")
@@ -40,7 +41,7 @@ def verify(args: argparse.Namespace) -> int:
     """Check every record; exit 3 when one was changed, removed, added or moved."""
     from core.audit.verify import verify as check  # noqa: PLC0415
 
-    path = _path(args)
+    path = Path(args.named) if args.named is not None else _path(args)
     verdict = check(path)
     if args.json:
         told = {

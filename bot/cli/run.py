@@ -1,4 +1,4 @@
-"""Offer `sayso run`: ask the gateway to run something, wait, and pass its end through."""
+"""Offer `sayso run`: ask the gateway to run something, show it as it goes, pass its end through."""
 
 import argparse
 import os
@@ -6,15 +6,25 @@ import sys
 
 from bot.cli.home import socket_path
 from bot.cli.layout import Formatter
+from bot.cli.running.ending import conclude, exit_code, print_json
+from bot.cli.running.following import Following, Left
+from bot.cli.running.outlets import Outlets, fill_standard_descriptors, one_file
+from bot.cli.running.signals import Signals, die_of
+from bot.cli.running.wish import Unusable, wish_of
 from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.cli.running.spinner import Spinner
 
 _EXAMPLES = """\
 examples:
   sayso run -c 'git log --oneline | head -5'     a command line
   sayso run --agent coder -- make test           an argument vector, no shell grammar
-  sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4 while pending)
+  sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4)
+  sayso run --stdin -- psql shop < fix.sql       people see what it reads, and decide
 """
-_DENIED, _PENDING, _SIGNALLED = 3, 4, 128
+_SIGPIPE = 13
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -39,96 +49,79 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("--security", choices=("deny", "allowlist", "full"), help="allow less than configured")
     add("--env", action="append", default=[], metavar="K=V", help="ask to set a variable")
     add("--request-key", metavar="KEY", help="the same key is the same request (idempotency)")
-    add("--no-wait", action="store_true", help="print the id, do not wait for people")
+    add("--stdin", action="store_true", help="pass standard input on, up to 1 MiB")
+    add("--stdin-file", metavar="F", help="pass a file on as its standard input")
+    add("--pty", action="store_true", help="give one command a terminal (host gateway)")
+    add("--no-wait", action="store_true", help="print the id and return (exit 4)")
     add("--json", action="store_true", help="print the result as one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, wait, print, and return the exit code of `sayso run`."""
-    if (args.line is None) == (not args.argv):
-        sys.stderr.write("sayso run: give either -c 'LINE' or -- ARGV…; see `sayso run --help`\n")
-        return 2
-    with Client(socket_path()) as client:
-        answer = client.call("exec.run", {**_params(args), "wait": False})
-        if answer["status"] in {"pending", "running"} and not args.no_wait:
-            _say_waiting(answer)
-            answer = _waited(client, str(answer["id"]))
-    return _print_json(answer) if args.json else _print(answer)
-
-
-def _waited(client: Client, run_id: str) -> dict[str, object]:
-    """Wait for the end; a gateway that goes away meanwhile keeps the run, and so can the caller."""
+    """Ask, follow, print, and return the exit code of `sayso run`."""
+    fill_standard_descriptors()
+    separate = not args.json and not args.pty and not one_file()
     try:
-        answer: dict[str, object] = client.call("exec.wait", {"id": run_id})
-    except Exception:
-        sys.stderr.write(f"sayso: lost sight of run {run_id}; `sayso history` tells how it ends\n")
-        raise
-    return answer
+        params = wish_of(args, separate=separate)
+    except Unusable as problem:
+        sys.stderr.write(f"sayso run: {problem}\n")
+        return 2
+    signals, outlets = Signals(), Outlets(separate=separate)
+    spinner = _spinner() if not args.no_wait and os.isatty(2) else None
+    with Client(socket_path()) as client:
+        shown = None if args.json else outlets
+        line = Following(client, signals, shown, spinner, waits=not args.no_wait)
+        try:
+            code = _followed(line, params, outlets, as_json=args.json)
+        except Left as left:
+            code = _leave(line, left.number)
+        except BrokenPipeError:
+            code = _unread(line)
+        finally:
+            line.wipe()
+    signals.close()
+    return code
 
 
-def _params(args: argparse.Namespace) -> dict[str, object]:
-    wish = {
-        "command": args.line,
-        "argv": args.argv or None,
-        "cwd": os.path.abspath(args.cwd or os.getcwd()),  # noqa: PTH100, PTH109 - see bot.cli.home
-        "agent": args.agent,
-        "session": args.session,
-        "env": dict(pair.partition("=")[::2] for pair in args.env),
-        "host": args.host,
-        "security": args.security,
-        "ask": args.ask,
-        "node": args.node,
-        "timeoutMs": None if args.timeout is None else max(1, round(args.timeout * 1000)),
-        "requestKey": args.request_key,
-    }
-    return {key: value for key, value in wish.items() if value is not None}
+def _followed(
+    line: Following, params: dict[str, object], outlets: Outlets, *, as_json: bool
+) -> int:
+    """Follow a request to its end."""
+    answer = line.answer("exec.run", params)
+    line.wipe()
+    if as_json:
+        code = print_json(answer)
+    else:
+        code = conclude(answer, outlets)
+        line.flush()
+    if line.interrupted and _was_ended(answer):
+        die_of(line.interrupted)
+    return code
 
 
-def _say_waiting(answer: dict[str, object]) -> None:
-    if answer["status"] == "pending" and sys.stderr.isatty():
-        sys.stderr.write(
-            f"sayso: asking a person ({answer['code']}); "
-            f"`sayso approve {answer['code']} allow-once|allow-always|deny` answers\n"
-        )
+def _was_ended(answer: dict[str, object]) -> bool:
+    """Tell whether a request did not come to an end of its own."""
+    if answer["status"] == "finished":
+        return answer["exitCode"] is None
+    return answer["status"] == "denied" and answer["reason"] == "cancelled"
 
 
-def _print_json(answer: dict[str, object]) -> int:
-    import json  # noqa: PLC0415 - the client has its own reader
-
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
-    return exit_code(answer)
-
-
-def _print(answer: dict[str, object]) -> int:
-    match answer["status"]:
-        case "finished":
-            sys.stdout.write(str(answer["output"]))
-            if answer["timedOut"]:
-                sys.stderr.write("sayso: ended after its wall clock; raise --timeout\n")
-        case "denied":
-            sys.stderr.write(f"sayso: denied ({answer['reason']}): {answer['why']}\n")
-        case "pending":
-            sys.stdout.write(f"{answer['id']}\n")
-            sys.stderr.write(f"sayso: pending as {answer['code']}\n")
-        case "running":
-            sys.stdout.write(f"{answer['id']}\n")
-        case _:
-            sys.stderr.write("sayso: the gateway died while it ran; how it ended is unknown\n")
-    return exit_code(answer)
+def _leave(line: Following, number: int) -> int:
+    if line.run_id is not None:
+        line.say(f"left; `sayso history` tells how run {line.run_id} ends")
+    die_of(number)
 
 
-def exit_code(answer: dict[str, object]) -> int:
-    """Return the exit code that a shell would show for an answer of ``exec.run``."""
-    match answer["status"]:
-        case "finished":
-            code, signal = answer["exitCode"], answer["signal"]
-            if answer["timedOut"]:
-                return _PENDING
-            return code if isinstance(code, int) else _SIGNALLED + int(str(signal or 0))
-        case "denied":
-            return _DENIED
-        case "pending" | "running":
-            return _PENDING
-        case _:
-            return 1
+def _unread(line: Following) -> int:
+    """End a run whose output nobody reads, quietly, as a local command would end."""
+    line.cancel()
+    die_of(_SIGPIPE)
+
+
+def _spinner() -> "Spinner":
+    from bot.cli.running.spinner import Spinner  # noqa: PLC0415 - only where somebody looks
+
+    return Spinner()
+
+
+__all__ = ["exit_code", "register", "run"]

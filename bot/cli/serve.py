@@ -9,6 +9,7 @@ _EXAMPLES = """\
 examples:
   sayso serve                          state in ~/.sayso, settings in ~/.sayso/config.json5
   SAYSO_HOME=/srv/sayso sayso serve    state and settings elsewhere
+  sayso serve --exec-acl ./exec-acl.toml
 """
 
 
@@ -22,6 +23,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         allow_abbrev=False,
     )
     parser.add_argument("--json", action="store_true", help="log one JSON object a line")
+    parser.add_argument(
+        "--exec-acl", metavar="F", help="the access list of remote exec; it must be there (S4)"
+    )
     parser.set_defaults(run=serve)
 
 
@@ -34,7 +38,10 @@ def serve(args: argparse.Namespace) -> int:
     from bot.settings import load  # noqa: PLC0415
 
     configure(json_lines=args.json)
-    settings = load(environ=os.environ)
+    environ = dict(os.environ)
+    if args.exec_acl is not None:
+        environ["SAYSO_REMOTE__ACL"] = os.path.abspath(args.exec_acl)  # noqa: PTH100 - see bot.cli.home
+    settings = load(environ=environ)
     asyncio.run(_serve(settings))
     return 0
 
@@ -53,5 +60,7 @@ async def _serve(settings: "Settings") -> None:  # type: ignore[name-defined] # 
     async with gateway(settings, console=Console.here()) as running:
         names = ", ".join(running.channels) or "none; people answer with `sayso approve`"
         sys.stderr.write(f"sayso: listening on {settings.home}/gateway.sock; channels: {names}\n")
+        if running.api_url is not None:
+            sys.stderr.write(f"sayso: the API is at {running.api_url}\n")
         await stop.wait()
         sys.stderr.write("sayso: stopping\n")

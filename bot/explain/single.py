@@ -67,10 +67,11 @@ def explain_one(
     provisions = provisions_of(settings).of(who, skilled=skilled)
     verdict = evaluate(plan, policy, allowlist, provisions=provisions)
     looks = looks_of(plan, provisions.rules)
-    return Explained(policy, verdict, who, looks, _idle(plan, entries))
+    return Explained(policy, verdict, who, looks, idle_words(plan, entries))
 
 
-def _idle(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
+def idle_words(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
+    """Return the entries that would cover a program of a plan, were they not idle, in words."""
     files = (one.executable for command in plan.commands for one in (command, *command.effective))
     paths = {path for file in files if file is not None for path in (file.path, file.realpath)}
     return tuple(
@@ -187,4 +188,5 @@ _ADVICE = {
     Reason.ENVIRONMENT: "the request without these names",
     Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
     Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
+    Reason.STDIN: "no standard input, or a rule that allows this very vector",
 }

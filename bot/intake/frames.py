@@ -1,18 +1,49 @@
 """Shape the params of the methods; strict at this edge, domain types inside."""
 
-from typing import Annotated, Self, TypeVar
+import base64
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
+from channels.values import grant_terms
 from core.errors import BadRequest
-from core.model.approval import ApprovalReply
-from core.model.command import ExecOverrides, ExecRequest
-from core.model.identity import AgentId, Requester, SessionKey
+from core.model.approval import ApprovalReply, GrantTerms
+from core.model.command import LARGEST_STDIN, Capture, ExecOverrides, ExecRequest, Stdio
+from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 
-_NAME = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A name of anything: no control character, 200 characters at most."""
 _DAY_MS = 86_400_000
+_LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 section 6)
+
+
+_STREAM = "tell meanwhile how it stands and what it prints (`exec.state`, `exec.output`)"
+
+
+def _decoded(value: object) -> object:
+    """Return the bytes of strict base64.
+
+    Raises:
+        ValueError: it is none, or too much.
+    """
+    if not isinstance(value, str):
+        return value
+    if len(value) > (LARGEST_STDIN + 2) // 3 * 4:
+        raise ValueError(f"more than {LARGEST_STDIN} bytes")
+    try:
+        return base64.b64decode(value, validate=True)
+    except ValueError:
+        raise ValueError("give base64") from None
 
 
 class Params(BaseModel):
@@ -27,22 +58,58 @@ class Params(BaseModel):
     )
 
 
-class RunParams(Params):
+class NoParams(Params):
+    """A method that takes none."""
+
+
+class AgentParams(Params):
+    """A method that may name an agent; ``None`` is any, or the default one."""
+
+    agent: Name | None = Field(default=None, description="the agent; a bound token's is its own")
+
+
+class SessionParams(AgentParams):
+    """A method about one session."""
+
+    session: Name = Field(
+        default="main",
+        description="the session; under a bound token `NAME` is `agent:AGENT:NAME`",
+    )
+
+
+class RunParams(SessionParams):
     """``exec.run``: one of ``command`` (a line) and ``argv``; ``timeoutMs`` is wall clock."""
 
-    command: str | None = None
-    argv: Annotated[tuple[str, ...], Field(strict=False)] | None = None
-    cwd: str
-    agent: _NAME = "main"
-    session: _NAME = "main"
-    env: dict[str, str] = {}
-    host: Annotated[ExecHost, Field(strict=False)] | None = None
-    security: Annotated[ExecSecurity, Field(strict=False)] | None = None
-    ask: Annotated[ExecAsk, Field(strict=False)] | None = None
-    node: _NAME | None = None
-    timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = None
-    request_key: _NAME | None = None
-    wait: bool = True
+    command: str | None = Field(default=None, description="a command line; this or `argv`")
+    argv: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="an argument vector; this or `command`"
+    )
+    cwd: str = Field(description="where it runs; absolute")
+    env: dict[str, str] = Field(default={}, description="environment changes")
+    host: Annotated[ExecHost, Field(strict=False)] | None = Field(
+        default=None, description="where to run: sandbox, gateway or node"
+    )
+    security: Annotated[ExecSecurity, Field(strict=False)] | None = Field(
+        default=None, description="a stricter security than the configured one"
+    )
+    ask: Annotated[ExecAsk, Field(strict=False)] | None = Field(
+        default=None, description="a stricter ask than the configured one"
+    )
+    node: Name | None = Field(default=None, description="the node, where host is node")
+    timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = Field(
+        default=None, description="wall clock of the command"
+    )
+    request_key: Name | None = Field(
+        default=None, description="the same key again is the same request"
+    )
+    wait: bool = Field(default=True, description="answer when it ended, else at once")
+    stream: bool = Field(default=False, description=_STREAM)
+    stdin: Annotated[bytes, BeforeValidator(_decoded)] | None = Field(
+        default=None, description="standard input in base64; 1 MiB at most; people see it"
+    )
+    capture: Annotated[Capture, Field(strict=False)] = Field(
+        default=Capture.COMBINED, description="combined, separate or pty"
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -58,85 +125,115 @@ class RunParams(Params):
             cwd=self.cwd,
             line=self.command,
             argv=self.argv,
-            agent=AgentId(self.agent),
+            agent=self._agent,
             env=tuple(sorted(self.env.items())),
             overrides=ExecOverrides(self.host, self.security, self.ask, self.node),
             timeout_ms=self.timeout_ms,
             request_key=self._scoped_key(requester),
+            stdio=Stdio(self.stdin, self.capture),
         )
+
+    @property
+    def _agent(self) -> AgentId:
+        return DEFAULT_AGENT if self.agent is None else AgentId(self.agent)
 
     def _scoped_key(self, requester: Requester) -> str | None:
         """Keep one caller's keys apart from another's, and one agent's from another's."""
         if self.request_key is None:
             return None
         # No name may hold a control character, so the joined parts cannot be confused.
-        return f"{requester.account}\x1f{self.agent}\x1f{self.session}\x1f{self.request_key}"
+        return f"{requester.account}\x1f{self._agent}\x1f{self.session}\x1f{self.request_key}"
+
+
+class AskParams(RunParams):
+    """``exec.approval.request``: a run that is answered at once."""
+
+    wait: Literal[False] = Field(default=False, description="always false")
 
 
 class IdParams(Params):
-    """A method about one run or approval; ``timeoutMs`` bounds a wait."""
+    """A method about one run or approval."""
 
-    id: _NAME
-    timeout_ms: Annotated[int, Field(ge=0, le=_DAY_MS)] | None = None
+    id: Name = Field(description="the id of a run or approval")
+
+
+class WaitParams(IdParams):
+    """A method that waits; ``timeoutMs`` bounds it."""
+
+    timeout_ms: Annotated[int, Field(ge=0, le=_DAY_MS)] | None = Field(
+        default=None, description="answer how it stands after this long"
+    )
+    stream: bool = Field(default=False, description=_STREAM)
 
 
 class ResolveParams(Params):
     """``exec.approval.resolve``: ``id`` may be an id, a code or a unique prefix."""
 
-    id: _NAME
-    decision: Annotated[ApprovalReply, Field(strict=False)]
-    note: Annotated[str, Field(max_length=2000)] = ""
+    id: Name = Field(description="an approval's id, code or unique prefix")
+    decision: Annotated[ApprovalReply, Field(strict=False)] = Field(
+        description="allow-once, allow-always or deny"
+    )
+    note: Annotated[str, Field(max_length=2000)] = Field(
+        default="", description="why; the agent reads it"
+    )
+    limit: Name | None = Field(
+        default=None, description="how far allow-always goes: 30m, 2h, 7d, 5x or session"
+    )
+
+    @model_validator(mode="after")
+    def _understood(self) -> Self:
+        if self.limit is not None and self.decision is not ApprovalReply.ALLOW_ALWAYS:
+            raise ValueError("a limit goes with allow-always only")
+        if self.limit is not None and self.terms is None:
+            raise ValueError(
+                "a decision is allow-once, allow-always or deny; a limit of allow-always is 30m, "
+                "2h, 7d (30 days at most), 5x or session"
+            )
+        return self
+
+    @property
+    def terms(self) -> GrantTerms | None:
+        """Return how far an allow-always goes; ``None`` without a limit."""
+        return None if self.limit is None else grant_terms(self.limit)
 
 
-class ListParams(Params):
+class ListParams(AgentParams):
     """A method that lists; ``limit`` rows at most."""
 
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
-    agent: _NAME | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")
 
 
-class EventsParams(Params):
-    """``events.drain`` and ``events.ack``: ``seq`` is the highest one that was delivered."""
+class PastParams(ListParams):
+    """A method that lists what was, page by page."""
 
-    session: _NAME
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
-    seq: Annotated[int, Field(ge=0)] = 0
-
-
-class NoParams(Params):
-    """A method that takes none."""
+    before_ms: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
+        default=None, description="only what was asked before (epoch ms)"
+    )
 
 
-class NameParams(Params):
-    """A method about a named person."""
+class EventsParams(SessionParams):
+    """``events.drain``: what a session was not told yet."""
 
-    name: _NAME
-
-
-class WhoParams(Params):
-    """A method about a person, or about one account such as ``telegram:42``."""
-
-    who: _NAME
+    session: Name = Field(description=SessionParams.model_fields["session"].description)
+    limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")
+    seq: Annotated[int, Field(ge=0, le=_LARGEST)] = Field(
+        default=0, description="only what is above it"
+    )
 
 
-class AccountParams(Params):
-    """A method about one account: ``telegram:42``."""
+class AckParams(SessionParams):
+    """``events.ack``: ``seq`` is the highest number that was delivered."""
 
-    account: Annotated[
-        str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f:]+:[^\x00-\x1f\x7f]+$")
-    ]
-
-
-class GrantParams(Params):
-    """A method about one grant: its id or its code."""
-
-    id: _NAME
+    session: Name = Field(description=SessionParams.model_fields["session"].description)
+    seq: Annotated[int, Field(ge=0, le=_LARGEST)] = Field(
+        description="the highest number that was received"
+    )
 
 
 P = TypeVar("P", bound=Params)
 
 
-def read(kind: type[P], params: dict[str, object]) -> P:
+def read(kind: type[P], params: Mapping[str, object]) -> P:
     """Return typed params.
 
     Raises:

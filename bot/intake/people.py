@@ -1,92 +1,123 @@
-"""Serve the people directory and the grants on gateway.sock (docs/decisions/0009).
+"""Serve the people directory (docs/decisions/0009).
 
 Any local peer may look, and may take rights away. What could give rights (adding, pairing,
-unlinking, restoring) counts only from a person at a terminal whose kernel session never asked for
-anything: the socket is shared with agents of the same uid.
+unlinking, restoring) counts only from a person at a terminal, or over the network from a token with
+the scope ``admin``.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated
 
-from bot.intake import peers, results
-from bot.intake.frames import AccountParams, GrantParams, NameParams, NoParams, WhoParams, read
+from pydantic import Field
+
+from bot.intake import results
+from bot.intake.caller import Caller
+from bot.intake.frames import Name, NoParams, Params
+from bot.intake.methods import AnyMethod, Method, P
+from bot.intake.terminal import Askers
 from core.gate import Gate
-from core.gate.previews import Previews
-from core.ipc.unix import Peer
-from core.model.identity import Requester
-from core.store import Store, grants, pairing, people
+from core.model.access import PEOPLES_SCOPES, Scope
+from core.store import pairing, people
 
-Handler = Callable[[dict[str, object], Peer], Awaitable[object]]
-_MOST_SESSIONS = 4_096
-
-
-@dataclass(slots=True)
-class Askers:
-    """The kernel sessions that asked to run something, whether or not a person was asked."""
-
-    store: Store
-    _here: dict[tuple[int, int], None] = field(default_factory=dict)
-
-    def note(self, requester: Requester) -> None:
-        """Remember who asked; of very many the oldest are left to the store."""
-        if requester.process is None:
-            return
-        self._here.pop(requester.process, None)
-        self._here[requester.process] = None
-        if len(self._here) > _MOST_SESSIONS:
-            del self._here[next(iter(self._here))]
-
-    async def known(self, requester: Requester) -> bool:
-        """Say whether this kernel session has asked, here or before a restart."""
-        if requester.process is None or requester.process in self._here:
-            return True
-        return await self.store.read(people.has_asked, requester)
+RULES = frozenset({Scope.ADMIN})
+CHANGE = '`{"done", "sentence"}`'
+PERSON = "[person at a terminal](../decisions/0009-people-over-the-socket.md)"
+TYPED = f"; on the socket only from a {PERSON}"
 
 
-@dataclass(slots=True)
+class NameParams(Params):
+    """A method about a named person."""
+
+    name: Name = Field(description="a person's name")
+
+
+class WhoParams(Params):
+    """A method about a person, or about one account such as ``telegram:42``."""
+
+    who: Name = Field(description="a person's name, or `channel:account`")
+
+
+class AccountParams(Params):
+    """A method about one account: ``telegram:42``."""
+
+    account: Annotated[
+        str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f:]+:[^\x00-\x1f\x7f]+$")
+    ] = Field(description="`channel:account`")
+
+
+@dataclass(frozen=True, slots=True)
 class PeopleMethods:
-    """The methods about people and grants; each change is in the journal."""
+    """The methods about people; each change is in the journal."""
 
     gate: Gate
     askers: Askers
 
-    def table(self) -> dict[str, Handler]:
-        """Return the methods by name."""
-        return {
-            "people.list": self.listed,
-            "people.add": self.add,
-            "people.pair": self.pair,
-            "people.unlink": self.unlink,
-            "people.revoke": self.revoke,
-            "people.restore": self.restore,
-            "grants.list": self.grants,
-            "grants.revoke": self.revoke_grant,
-        }
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (
+            Method(
+                name="people.list",
+                params=NoParams,
+                scopes=PEOPLES_SCOPES,
+                handler=self.listed,
+                summary="List the people with their accounts.",
+                answer='`{"people": [{"id", "revoked", "accounts"}]}`',
+            ),
+            _change("add", NameParams, self.add, "Add a person", CHANGE + TYPED),
+            _change(
+                "pair",
+                NameParams,
+                self.pair,
+                "Draw a code that links the account it is typed on",
+                f"the same with `code`, `expiresMs`{TYPED}",
+            ),
+            _change(
+                "unlink",
+                AccountParams,
+                self.unlink,
+                "Take an account from its person",
+                CHANGE + TYPED,
+            ),
+            _change(
+                "revoke",
+                WhoParams,
+                self.revoke,
+                "Let no answer of a person or an account count any more",
+                CHANGE,
+            ),
+            _change(
+                "restore",
+                WhoParams,
+                self.restore,
+                "Let a revoked person or account answer again",
+                CHANGE + TYPED,
+            ),
+        )
 
-    async def listed(self, params: dict[str, object], _peer: Peer) -> object:
+    async def listed(self, _wish: NoParams, _caller: Caller) -> object:
         """List the people with their accounts."""
-        read(NoParams, params)
         found = await self.gate.store.read(people.listed)
         return {"people": [results.person(one) for one in found]}
 
-    async def add(self, params: dict[str, object], peer: Peer) -> object:
+    async def add(self, wish: NameParams, caller: Caller) -> object:
         """Add a person."""
-        name = read(NameParams, params).name
-        refusal = await self._refusal(peer)
+        name = wish.name
+        refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
-        await self._record(peer, "add", name)
+        await self._record(caller, "add", name)
         if await self.gate.store.write(people.add, name):
             return results.change(f"{name} was added. Next: `sayso people pair {name}`.")
         return results.change(f"{name} is there already.")
 
-    async def pair(self, params: dict[str, object], peer: Peer) -> object:
+    async def pair(self, wish: NameParams, caller: Caller) -> object:
         """Draw a code that links the account it is typed on; it is shown this once."""
-        name = read(NameParams, params).name
-        refusal = await self._refusal(peer)
+        name = wish.name
+        refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
-        await self._record(peer, "pair", name)
+        await self._record(caller, "pair", name)
         drawn = await self.gate.store.write(pairing.begin, name)
         if drawn is None:
             return results.change(f"There is no {name}; add it first.", done=False)
@@ -100,76 +131,51 @@ class PeopleMethods:
             "expiresMs": drawn.expires_ms,
         }
 
-    async def unlink(self, params: dict[str, object], peer: Peer) -> object:
+    async def unlink(self, wish: AccountParams, caller: Caller) -> object:
         """Take an account from its person; it counts as a person of its own from then on."""
-        wish = read(AccountParams, params)
-        refusal = await self._refusal(peer)
+        refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
-        await self._record(peer, "unlink", wish.account)
+        await self._record(caller, "unlink", wish.account)
         channel, _, account = wish.account.partition(":")
         person = await self.gate.store.write(people.unlink, channel, account)
         if person is None:
             return results.change(f"{wish.account} is linked to nobody.", done=False)
         return results.change(f"{wish.account} is {person}'s no more.")
 
-    async def revoke(self, params: dict[str, object], peer: Peer) -> object:
-        """Let nobody, or no account, of this name answer any more; anybody may call this."""
-        who = read(WhoParams, params).who
-        await self._record(peer, "revoke", who)
+    async def revoke(self, wish: WhoParams, caller: Caller) -> object:
+        """Let nobody, or no account, of this name answer any more; every local process may."""
+        who = wish.who
+        await self._record(caller, "revoke", who)
         if await self.gate.store.write(people.revoke, who):
             return results.change(f"{who} is revoked: no answer counts, nor an earlier vote.")
         return results.change(f"There is no {who}; `sayso people list` names them.", done=False)
 
-    async def restore(self, params: dict[str, object], peer: Peer) -> object:
+    async def restore(self, wish: WhoParams, caller: Caller) -> object:
         """Let a person's or an account's answers count again."""
-        who = read(WhoParams, params).who
-        refusal = await self._refusal(peer)
+        who = wish.who
+        refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
-        await self._record(peer, "restore", who)
+        await self._record(caller, "restore", who)
         if await self.gate.store.write(people.restore, who):
             return results.change(f"{who} may answer again where listed.")
         return results.change(f"{who} is not revoked.", done=False)
 
-    async def grants(self, params: dict[str, object], _peer: Peer) -> object:
-        """List what people allowed for a while and what still holds."""
-        read(NoParams, params)
-        rulebook, store = self.gate.rulebook, self.gate.store
-        found = await store.read(grants.listed, rulebook.idle_ms)
-        previews = await Previews(store, rulebook).of_grants(found)
-        return {"grants": [results.grant(one, previews.get(one.id)) for one in found]}
+    async def _refusal(self, caller: Caller) -> dict[str, object] | None:
+        why = await self.askers.refusal(caller)
+        return None if why is None else results.change(why, done=False)
 
-    async def revoke_grant(self, params: dict[str, object], peer: Peer) -> object:
-        """End a grant; anybody may call this."""
-        wish = read(GrantParams, params)
-        await self._record(peer, "revoke grant", wish.id)
-        if await self.gate.store.write(grants.revoke, wish.id):
-            return results.change(
-                f"Grant {wish.id.upper()[:6]} is revoked; people are asked again."
-            )
-        return results.change("No such grant holds; `sayso grants list` names them.", done=False)
-
-    async def _refusal(self, peer: Peer) -> dict[str, object] | None:
-        """Refuse what could give rights, unless a person at a terminal wants it."""
-        if not peers.at_terminal(peer):
-            return results.change(
-                "Only a person at a terminal may do this: run it in the foreground of one. "
-                "Nothing was changed.",
-                done=False,
-            )
-        if await self.askers.known(peers.requester(peer)):
-            return results.change(
-                "This terminal has asked to run commands, so it counts as a requester's. Use "
-                "another terminal. Nothing was changed.",
-                done=False,
-            )
-        return None
-
-    async def _record(self, peer: Peer, what: str, whom: str) -> None:
-        record: dict[str, object] = {
-            "by": peers.account(peer),
-            "what": what,
-            "whom": results.safe(whom),
-        }
+    async def _record(self, caller: Caller, what: str, whom: str) -> None:
+        record: dict[str, object] = {"by": caller.ref, "what": what, "whom": results.safe(whom)}
         await self.gate.journal.append("people", record)
+
+
+def _change(
+    name: str,
+    params: type[P],
+    handler: Callable[[P, Caller], Awaitable[object]],
+    summary: str,
+    answer: str,
+) -> Method[P]:
+    return Method(f"people.{name}", params, RULES, handler, f"{summary}.", answer)

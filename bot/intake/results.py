@@ -1,29 +1,35 @@
 """Shape what the methods answer; every text that a person typed or a program named is redacted.
 
-Output of a command goes back to the agent that ran it, unchanged: it is the agent's own.
+Output of a command goes back to the agent that ran it, and to this machine, unchanged: it is the
+agent's own. Whoever else reads it over the network gets it redacted.
 """
 
-from core.approvals.rendering import redact, show_command
+import base64
+
+from bot.intake.caller import Caller
+from core.approvals.rendering import printed, redact, show_command
 from core.approvals.sentences import limits
 from core.gate.previews import words_of
 from core.model.approval import Approval
 from core.model.events import SessionEvent
-from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
+from core.model.result import Denied, Finished, Pending, Running, Stream, Submission, Unknown
 from core.policy.preview import Preview
 from core.policy.skills import Skills
 from core.store.approvals import HistoryRow
 from core.store.grants import Grant
+from core.store.owners import SessionRow
 from core.store.people import Person
 from core.store.receipts import Receipt
 
 Json = dict[str, object]
+_MOST_PRINTED = 1_000_000
 
 
-def submission(answer: Submission) -> Json:
+def submission(answer: Submission, caller: Caller) -> Json:
     """Return ``{"status": finished|denied|pending|running|unknown, "id", …}``."""
     match answer:
         case Finished():
-            return _finished(answer)
+            return _finished(answer, caller)
         case Denied(run_id=run_id, reason=reason, why=why):
             return {"status": "denied", "id": run_id, "reason": reason, "why": redact(why).text}
         case Pending(run_id=run_id, code=code, deadline_ms=deadline):
@@ -34,7 +40,33 @@ def submission(answer: Submission) -> Json:
             return {"status": "unknown", "id": run_id}
 
 
-def _finished(result: Finished) -> Json:
+def output(text: str, caller: Caller) -> str:
+    """Return what a command printed, as this caller may read it."""
+    return text if reads_output(caller) else printed(text, _MOST_PRINTED).text
+
+
+def reads_output(caller: Caller) -> bool:
+    """Say whether a caller may read the very bytes that commands print."""
+    return caller.peer is not None or caller.agents is not None
+
+
+def _finished(result: Finished, caller: Caller) -> Json:
+    answer = _end(result, caller)
+    if result.output.truncated:
+        answer["tail"] = output(result.output.tail, caller)
+    if result.streams is not None and reads_output(caller):
+        answer["stdout"] = _stream(result.streams.stdout)
+        answer["stderr"] = _stream(result.streams.stderr)
+    return answer
+
+
+def _stream(one: Stream) -> Json:
+    """Return a stream that was kept apart: its first bytes in base64, and how many there were."""
+    data = base64.b64encode(one.data).decode("ascii")
+    return {"data": data, "totalBytes": one.total_bytes, "truncated": one.truncated}
+
+
+def _end(result: Finished, caller: Caller) -> Json:
     return {
         "status": "finished",
         "id": result.run_id,
@@ -42,7 +74,7 @@ def _finished(result: Finished) -> Json:
         "signal": result.signal,
         "timedOut": result.timed_out,
         "durationMs": result.duration_ms,
-        "output": result.output.text,
+        "output": output(result.output.text, caller),
         "truncated": result.output.truncated,
         "totalBytes": result.output.total_bytes,
     }
@@ -86,14 +118,24 @@ def copy(one: Receipt) -> Json:
     }
 
 
-def event(happened: SessionEvent) -> Json:
+def event(happened: SessionEvent, caller: Caller) -> Json:
     """Return one session event."""
     return {
         "seq": happened.seq,
         "kind": happened.kind,
-        "text": happened.text,
+        "text": output(happened.text, caller),
         "id": happened.run_id,
         "atMs": happened.at_ms,
+    }
+
+
+def session(row: SessionRow) -> Json:
+    """Return one session: its key, its last event's number, the acknowledged one, when it was."""
+    return {
+        "session": safe(row.session),
+        "lastSeq": row.last_seq,
+        "ackedSeq": row.acked_seq,
+        "atMs": row.at_ms,
     }
 
 

@@ -139,11 +139,11 @@ class ApprovalsFile:
         """
         return self._change(lambda raw: (edit.remove_entry(raw, agent, pattern_or_id),) * 2)
 
-    def replace(self, text: str) -> ApprovalsDocument:
+    def replace(self, text: str, check: Callable[[], None] = lambda: None) -> ApprovalsDocument:
         """Put a whole new text in the file's place, also of a corrupt or lost one.
 
         A text without ``socket`` keeps the present one. A corrupt file is kept beside it as
-        ``exec-approvals.json.broken``.
+        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop.
 
         Raises:
             ApprovalsFileError: the new text is not valid; nothing was changed.
@@ -151,6 +151,7 @@ class ApprovalsFile:
         """
         raw, _ = parse(text.encode(errors="surrogatepass"), "the new text")
         with self._lock():
+            check()
             try:
                 old: Raw | None = self._present()[0]
             except ApprovalsFileError:

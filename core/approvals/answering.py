@@ -7,7 +7,7 @@ from core.approvals import sentences
 from core.approvals.approvers import Approvers, Standing
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
-from core.model.identity import Actor, PersonId
+from core.model.identity import NETWORK, Actor, PersonId
 from core.store import Store, approvals
 from core.store.drafts import Answer as StoredAnswer
 from core.store.drafts import AnswerRefusal
@@ -130,7 +130,7 @@ class Answering:
             asker=asker,
         )
         if standing is Standing.REQUESTER:
-            return Answered(AnswerOutcome.REQUESTER, sentences.requester())
+            return Answered(AnswerOutcome.REQUESTER, _own(answer, approval))
         if standing is Standing.NOT_LISTED:
             own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
             return Answered(AnswerOutcome.NOT_LISTED, sentences.not_listed(answer.actor, own))
@@ -159,6 +159,11 @@ class Answering:
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
         return _told(answer, outcome)
+
+
+def _own(answer: Answer, approval: Approval) -> str:
+    local = answer.process is not None and approval.requester.intake in NETWORK
+    return sentences.asked_with_a_token() if local else sentences.requester()
 
 
 def _told(answer: Answer, outcome: StoredAnswer) -> Answered:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.approvals.listing import Listing
-from core.model.identity import Actor, AgentId, Intake, PersonId, Requester
+from core.model.identity import NETWORK, Actor, AgentId, Intake, PersonId, Requester
 
 
 class Standing(StrEnum):
@@ -72,7 +72,8 @@ class Approvers:
 
 
 def _same(actor: Actor, requester: Requester, process: tuple[int, int] | None) -> bool:
-    if requester.intake is Intake.CHAT:
+    if requester.intake is Intake.CHAT or (requester.intake in NETWORK and process is None):
         return actor.ref == requester.account
+    # Whoever holds a token may as well run here: a local answer cannot be told from the asker's.
     # A uid is an account of the machine, not a person: the kernel session tells callers apart.
     return process is not None and requester.process in {None, process}

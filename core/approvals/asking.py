@@ -10,7 +10,7 @@ from core.approvals.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, Evaluation, Tier
-from core.model.identity import Target
+from core.model.identity import API_CHANNEL, NETWORK, Target
 from core.model.policy import AskFallback, ExecPolicy
 from core.store import Store, approvals, origins
 from core.store.clock import wall_ms
@@ -41,8 +41,8 @@ class Asking:
     """Turn a request that policy asks about into a persisted question.
 
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
-    people see the list of what is pending without being sent anything. ``tiers`` says what heavier
-    questions need. ``now`` tells epoch ms.
+    people, as the holders of tokens, see what is pending without being sent anything. ``tiers``
+    says what heavier questions need. ``now`` tells epoch ms.
     """
 
     store: Store
@@ -65,7 +65,7 @@ class Asking:
         origin = await self._origin(request)
         terms = self.tiers.get(evaluation.tier, NO_TERMS)
         ladder = self._ladder(request, origin, self.timing.within(terms.timeout_ms))
-        local = self.approvers.anybody(self.local, request.agent)
+        local = self._unprompted(request)
         for _ in range(_CODE_TRIES):
             draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
             try:
@@ -79,6 +79,16 @@ class Asking:
             except CodeTaken:
                 continue
         raise CodeTaken
+
+    def _unprompted(self, request: ExecRequest) -> bool:
+        """Say whether somebody may answer who looks at the list, here or with a token.
+
+        What came in over the network is not answered here (see ``Approvers.standing``).
+        """
+        channels = [API_CHANNEL]
+        if request.requester.intake not in NETWORK:
+            channels.append(self.local)
+        return any(self.approvers.anybody(channel, request.agent) for channel in channels)
 
     async def _origin(self, request: ExecRequest) -> Target | None:
         """Return the chat that a request came from, else the one that its session remembers."""

@@ -22,6 +22,7 @@ _KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
 
 _SHAPES: tuple[tuple[str, str], ...] = (
     ("AWS key", r"(?<![A-Za-z0-9])(?P<{}>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}})(?![A-Za-z0-9])"),
+    ("Sayso token", r"(?<![A-Za-z0-9])(?P<{}>sayso_[A-Za-z0-9]{{16,}})"),
     ("GitHub token", r"(?<![A-Za-z0-9])(?P<{}>gh[opusr]_[A-Za-z0-9]{{16,}})"),
     ("GitHub token", r"(?<![A-Za-z0-9])(?P<{}>github_pat_[A-Za-z0-9_]{{16,}})"),
     ("GitLab token", r"(?<![A-Za-z0-9])(?P<{}>gl(?:pat|ptt|rt|cbt)-[A-Za-z0-9_-]{{16,}})"),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
-from core.model.identity import Actor, AgentId
+from core.model.identity import API_CHANNEL, Actor, AgentId
 
 _MINUTE_MS = 60_000
 _DONE = {
@@ -101,10 +101,12 @@ def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
 
 def not_listed(actor: Actor, agent: AgentId | None = None) -> str:
     """Word a person who is no approver, naming the id and the list; ``agent`` has its own."""
-    if agent is None:
-        where = f"id {actor.account} is not in channels.{actor.channel}.approvers"
-    else:
+    if agent is not None:
         where = f"{actor.ref} is not in agents.list[{agent}].approvers"
+    elif actor.channel == API_CHANNEL:
+        where = f"neither {actor.ref} nor its person is in approvals.exec.approvers"
+    else:
+        where = f"id {actor.account} is not in channels.{actor.channel}.approvers"
     return f"You may not answer this: {where}. Nothing was changed."
 
 
@@ -121,6 +123,14 @@ def requester() -> str:
     return (
         "The requester never approves its own request, on any of its accounts. Another person "
         "must answer; what an agent asked, you can answer from another terminal or in chat."
+    )
+
+
+def asked_with_a_token() -> str:
+    """Word a local process that answers what came over the network."""
+    return (
+        "This was asked over the network. Whoever holds the token that asked may run on this "
+        "machine too, so no local command answers it: answer in chat, or with a person's token."
     )
 
 

@@ -7,6 +7,9 @@
     sessions    what people set for one chat session: /exec, /elevated
     granted     what people allowed for a while, before anybody is asked again
     execution   claim, run and tell; at most once (DESIGN §1 rule 6)
+    lockdown    stop everything: $SAYSO_HOME/lockdown
+    marks       the commands by which the gateway proves that its ways in hold
+    guard       both of these, before each spawn
     announce    the journal's records, redacted
 """
 

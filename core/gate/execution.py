@@ -2,23 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import PlanDrift, SpawnError
+from core.errors import LockedDown, PlanDrift, SaysoError, SpawnError
 from core.gate import announce
 from core.gate.claims import Claim
+from core.gate.guard import Guard
 from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
-from core.model.result import Denied, ExecResult, LiveOutput
+from core.model.result import Denied, ExecResult, LiveOutput, OutputChunk
 from core.ports import Journal
 from core.store import Store, runs
 
 _log = logging.getLogger(__name__)
+Chunks = AsyncIterator[OutputChunk]
 _Note = Callable[[], Awaitable[object]]
+
+_REASONS: dict[type[SaysoError], DenialReason] = {
+    PlanDrift: DenialReason.PLAN_DRIFT,
+    LockedDown: DenialReason.LOCKED_DOWN,
+}
 
 # A command shorter than this leaves nothing to find: its supervisor ends it with the gateway.
 _IDENTIFY_AFTER_S = 0.05
@@ -33,6 +40,7 @@ class Execution:
     hosts: HostRouter
     owner: str
     notice_after_ms: int
+    guard: Guard = field(default_factory=Guard)
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
         """Run a plan and record how it ended; ``None`` if somebody else holds the claim.
@@ -41,15 +49,16 @@ class Execution:
             StoreError: nothing was claimed, so nothing ran.
             JournalError: the decision could not be written down, so nothing ran.
         """
-        host = self.hosts.pick(plan)
-        if host is None:
-            why = f"no host runs {plan.host} commands here; see `sayso doctor`"
-            return await self._refuse(run_id, claim, DenialReason.HOST_UNAVAILABLE, why)
-        watcher = _Watcher(self, run_id, claim)
+        watcher = _Watcher(self, run_id, claim, plan)
         try:
+            self.guard.check(plan)
+            host = self.hosts.pick(plan)
+            if host is None:
+                why = f"no host runs {plan.host} commands here; see `sayso doctor`"
+                return await self._refuse(run_id, claim, DenialReason.HOST_UNAVAILABLE, why)
             finished = await host.run(run_id, plan, watcher)
-        except PlanDrift as drift:
-            return await self._refuse(run_id, claim, DenialReason.PLAN_DRIFT, str(drift))
+        except (PlanDrift, LockedDown) as refusal:
+            return await self._refuse(run_id, claim, _REASONS[type(refusal)], str(refusal))
         except SpawnError as failure:
             if watcher.lost:
                 return None
@@ -79,6 +88,13 @@ class Execution:
         host = self.hosts.pick(plan)
         return None if host is None else await host.tail(run_id)
 
+    async def watch(self, run_id: ApprovalId, plan: ExecPlan | None) -> Chunks:
+        """Yield what a run prints from its start on, until its end; nothing without a plan."""
+        host = None if plan is None else self.hosts.pick(plan)
+        if host is not None:
+            async for chunk in host.watch(run_id):
+                yield chunk
+
 
 @dataclass(slots=True)
 class _Watcher:
@@ -87,11 +103,14 @@ class _Watcher:
     execution: Execution
     run_id: ApprovalId
     claim_on: Claim
+    plan: ExecPlan
     lost: bool = False
     _timers: list[asyncio.TimerHandle] = field(default_factory=list)
     _notes: set[asyncio.Future[object]] = field(default_factory=set)
 
     async def claim(self) -> bool:
+        # It may have waited for its turn meanwhile.
+        self.execution.guard.check(self.plan)
         taken = await self.claim_on.take()
         self.lost = not taken
         if taken:

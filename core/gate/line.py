@@ -2,7 +2,8 @@
 
 ::
 
-    submit ─▶ policy ─▶ plan ─▶ evaluate ─┬─ DENY  ─▶ recorded ─▶ Denied
+    submit ─▶ locked down? ─▶ Denied
+           ─▶ policy ─▶ plan ─▶ evaluate ─┬─ DENY  ─▶ recorded ─▶ Denied
                                           ├─ ASK   ─▶ granted? ─▶ broker.open ─▶ Pending … queued
                                           └─ ALLOW ─▶ execution ─▶ Finished
     run_approved ─▶ what people allowed, here or before a restart, runs once
@@ -10,22 +11,25 @@
 A denial is a result. An exception means that Sayso failed, and then nothing runs.
 """
 
-import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.approvals.answering import Answer, Answered, AnswerOutcome
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
-from core.gate import announce
+from core.errors import BadRequest
+from core.gate import announce, endings
 from core.gate.claims import Claim, NewRun, QueuedRun
-from core.gate.execution import Execution
+from core.gate.execution import Chunks, Execution
 from core.gate.granted import Granted
+from core.gate.marks import Mark
+from core.gate.refusing import refuse
 from core.gate.remembering import Remembering
 from core.gate.rulebook import Rulebook
 from core.gate.sessions import SessionLayers
 from core.gate.waiters import Waiters
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId
@@ -35,10 +39,9 @@ from core.policy.evaluate import denial_reason
 from core.ports import Journal
 from core.runner.plan import Planner, Refusal
 from core.store import Store, approvals, runs
-from core.store.refusals import record_refused
 
+Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
-_EXPIRY_BATCH = 500
 
 
 @dataclass(slots=True)
@@ -64,8 +67,10 @@ class Gate:
         self._sessions = SessionLayers(self.store)
         self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)
 
-    async def submit(self, request: ExecRequest) -> Submission:
+    async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
+
+        ``begun`` hears the id of a run that policy allows, before it ends.
 
         Raises:
             SaysoError: Sayso failed; nothing ran.
@@ -73,21 +78,42 @@ class Gate:
         known = await self._known(request)
         if known is not None:
             return known
+        guard = self.execution.guard
+        mark, locked = guard.mark_of(request), guard.lockdown.state()
+        if mark is not None:
+            return await self._decide(mark.hardened(request), begun, mark)
+        if locked is not None:
+            refusal = Refusal(DenialReason.LOCKED_DOWN, locked.sentence)
+            return await refuse(self.store, self.journal, request, refusal)
+        return await self._decide(request, begun)
+
+    async def _decide(
+        self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None
+    ) -> Submission:
+        """Judge a request and act on it; ``mark`` makes it a gate proof, held without a trace."""
         policy = self.rulebook.policy(request, await self._sessions.layer(request.session))
         plan = self.planner.plan(request, policy)
         if isinstance(plan, Refusal):
-            return await self._refuse(request, policy, plan)
-        evaluation = self.rulebook.judge(plan, policy)
+            if mark is not None:
+                raise BadRequest(plan.why)
+            return await refuse(self.store, self.journal, request, plan, policy)
+        evaluation = await self._judged(plan, policy)
+        if mark is not None and evaluation.decision is not Decision.ALLOW:
+            return mark.hold(new_id(), evaluation)
         match evaluation.decision:
             case Decision.ALLOW:
-                return await self._allow(request, plan, evaluation)
+                return await self._allow(request, plan, evaluation, begun)
             case Decision.ASK:
-                granted = await self._granted.lift(plan, policy, evaluation)
-                if granted is not None:
-                    return await self._allow(request, plan, granted)
                 return await self._ask(request, plan, evaluation, policy)
             case Decision.DENY:
                 return await self._deny(request, plan, evaluation)
+
+    async def _judged(self, plan: ExecPlan, policy: ExecPolicy) -> Evaluation:
+        """Judge a plan, and once more by what people granted for a while where it would ask."""
+        evaluation = self.rulebook.judge(plan, policy)
+        if evaluation.decision is not Decision.ASK:
+            return evaluation
+        return await self._granted.lift(plan, policy, evaluation) or evaluation
 
     async def _known(self, request: ExecRequest) -> Submission | None:
         """Return where a request stands that was made before under the same key."""
@@ -97,10 +123,10 @@ class Gate:
         return None if known is None else await self._standing(known) or Running(known)
 
     async def _allow(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, begun: Begun | None
     ) -> Submission:
         claim = self._claim(request, plan, evaluation)
-        result = await self._run(claim.draft.id, plan, claim)
+        result = await self._run(claim.draft.id, plan, claim, begun)
         if result is None:
             # The same request came in twice at once, and the other one holds the key.
             return await self._known(request) or Running(claim.draft.id)
@@ -130,16 +156,6 @@ class Gate:
         await claim.give_up(reason, evaluation.why)
         return Denied(claim.draft.id, reason, evaluation.why)
 
-    async def _refuse(self, request: ExecRequest, policy: ExecPolicy, refusal: Refusal) -> Denied:
-        run_id = new_id()
-        record = announce.refused(run_id, request, refusal.reason, refusal.why)
-        await self.journal.append("refuse", record)
-        place = policy.node or policy.host
-        await self.store.write(
-            record_refused, run_id, request.session, place, refusal.reason, refusal.why
-        )
-        return Denied(run_id, refusal.reason, refusal.why)
-
     def _claim(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> NewRun:
         draft = runs.RunDraft(
             id=new_id(),
@@ -150,8 +166,12 @@ class Gate:
         )
         return NewRun(self.store, self.journal, draft, evaluation)
 
-    async def _run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
+    async def _run(
+        self, run_id: ApprovalId, plan: ExecPlan, claim: Claim, begun: Begun | None = None
+    ) -> ExecResult | None:
         self._running[run_id] = plan
+        if begun is not None:
+            begun(run_id)
         try:
             result = await self.execution.run(run_id, plan, claim)
         finally:
@@ -177,37 +197,14 @@ class Gate:
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:
-            await self._write_end(answered.approval)
+            await endings.write(self.store, self.journal, answered.approval)
         elif answered.outcome is AnswerOutcome.COUNTED:
             await self.journal.append("vote", announce.voted(answered.approval, answer))
         return answered
 
-    async def _write_end(self, approval: Approval) -> None:
-        """Write an end to the journal, and the identical questions that ended with it."""
-        end = announce.resolved(approval)
-        await self.journal.append("resolve", end)
-        if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
-            return
-        for follower in await self.store.read(approvals.ended_with, approval.id):
-            await self.journal.append("resolve", {**end, "run": follower, "with": approval.id})
-
     async def expire(self) -> int:
-        """End all that nobody answered in time; return how many.
-
-        Ending comes first and the journal after: ten thousand deadlines of one instant must not
-        wait for each other's records.
-        """
-        expired: list[ApprovalId] = []
-        while True:
-            ended = await self.broker.expire(_EXPIRY_BATCH)
-            expired += ended
-            if len(ended) < _EXPIRY_BATCH:
-                break
-        for_good = {"state": ApprovalState.EXPIRED.value}
-        await asyncio.gather(
-            *(self.journal.append("resolve", {"run": run_id, **for_good}) for run_id in expired)
-        )
-        return len(expired)
+        """End all that nobody answered in time; return how many."""
+        return await endings.expire(self.broker, self.journal)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
@@ -229,6 +226,10 @@ class Gate:
         plan = self._running.get(run_id)
         return None if plan is None else await self.execution.tail(run_id, plan)
 
+    def watch(self, run_id: ApprovalId) -> Chunks:
+        """Yield what a run prints from its start on, until its end; nothing if it is not here."""
+        return self.execution.watch(run_id, self._running.get(run_id))
+
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to end."""
         plan = self._running.get(run_id)
@@ -241,5 +242,5 @@ class Gate:
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered in this very moment
-        await self._write_end(withdrawn)
+        await endings.write(self.store, self.journal, withdrawn)
         return True

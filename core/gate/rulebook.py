@@ -123,6 +123,14 @@ class Rulebook:
         self._indexed[agent] = _Index(entries, index, found.until_ms, idle)
         return index
 
+    def entries(self, agent: AgentId) -> Sorted:
+        """Return an agent's entries, those that count apart from those that are idle.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        return self._counted(agent, self.file.entries(agent))
+
     @property
     def idle_ms(self) -> int | None:
         """Return after how long without use grants and entries no longer count."""

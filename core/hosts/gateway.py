@@ -1,9 +1,11 @@
 """Run plans on the machine of the gateway itself."""
 
+from collections.abc import AsyncIterator
+
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
-from core.model.result import Finished, LiveOutput
+from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher
 from core.runner.process import Runner
 
@@ -35,3 +37,10 @@ class GatewayHost:
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""
         return await self._runner.tail(run_id)
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+
+        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        """
+        return self._runner.watch(run_id)

@@ -5,6 +5,7 @@ them means something else to the next reader, so none of them passes here.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NoReturn
@@ -12,6 +13,7 @@ from typing import NoReturn
 MAX_FRAME = 8 << 20
 """Bytes of a frame, its line feed included."""
 MAX_NESTING = 32
+_EXACT = 2**53
 
 Id = int | str
 _MEMBERS = frozenset(("jsonrpc", "id", "method", "params"))
@@ -76,9 +78,22 @@ def read_frame(line: bytes) -> Call:
     return Call(frame_id, str(value["method"]), params)
 
 
-def _parsed(line: bytes) -> object:
+def read_object(text: bytes) -> dict[str, object]:
+    """Read one JSON object that is no frame, such as an HTTP body, as strictly as a frame.
+
+    Raises:
+        FrameError: with the code and the words to answer.
+    """
+    value = _parsed(text, _BODY_DECODER)
+    if not isinstance(value, dict):
+        raise FrameError(Code.INVALID_REQUEST, "the frame has to be one JSON object")
+    _check_content(text, value, None)
+    return value
+
+
+def _parsed(line: bytes, decoder: json.JSONDecoder | None = None) -> object:
     try:
-        return _DECODER.decode(line.decode())
+        return (decoder or _DECODER).decode(line.decode())
     except UnicodeDecodeError:
         raise FrameError(Code.PARSE_ERROR, "the frame is not UTF-8") from None
     except RecursionError:
@@ -104,6 +119,12 @@ def _finite(text: str) -> float:
     return value
 
 
+def _number(text: str) -> float | int:
+    """Return a number; ``2.0`` is the whole number that JSON Schema takes it for (6.1.1)."""
+    value = _finite(text)
+    return int(value) if value.is_integer() and abs(value) < _EXACT else value
+
+
 def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON number")
 
@@ -117,6 +138,14 @@ def _integer(text: str) -> int:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique,
     parse_float=_finite,
+    parse_int=_integer,
+    parse_constant=_no_constant,
+)
+
+
+_BODY_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=_number,
     parse_int=_integer,
     parse_constant=_no_constant,
 )
@@ -186,6 +215,15 @@ def result_frame(frame_id: Id, result: object) -> bytes:
     if len(frame) > MAX_FRAME:
         raise ValueError(f"a result of {len(frame)} bytes does not fit in a frame")
     return frame
+
+
+def notification_frame(method: str, params: Mapping[str, object]) -> bytes:
+    """Return a notification: what happens while a request is in flight.
+
+    Raises:
+        TypeError: the params hold something that is not JSON.
+    """
+    return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def error_frame(

@@ -1,7 +1,8 @@
 """Serve JSON-RPC 2.0 on one connection: newline-delimited frames, requests side by side.
 
-Every request has an ``id`` and is answered once. ``$/cancelRequest`` with ``{"id": …}`` is the only
-notification; a request that asks for something and wants no answer is refused, not run.
+Every request has an ``id`` and is answered once; before that its handler may send notifications.
+``$/cancelRequest`` with ``{"id": …}`` is the only notification that is taken; a request that asks
+for something and wants no answer is refused, not run.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.errors import BadRequest, SaysoError
+from core.errors import BadRequest, Forbidden, SaysoError, Unauthenticated
 from core.ipc.frames import (
     MAX_FRAME,
     Call,
@@ -20,6 +21,7 @@ from core.ipc.frames import (
     FrameError,
     Id,
     error_frame,
+    notification_frame,
     read_frame,
     result_frame,
 )
@@ -32,11 +34,31 @@ _LOOK_S = 0.25
 _LINGER_S = 1.0
 
 
+class Notify(Protocol):
+    """Send the peer a notification; waits for one that reads slowly, then hangs up on it."""
+
+    def __call__(self, method: str, params: Mapping[str, object], /) -> Awaitable[None]:
+        """Send it."""
+
+
 class Handler(Protocol):
     """A method: gets params and the peer, returns a JSON value, raises ``SaysoError``."""
 
-    def __call__(self, params: dict[str, object], peer: Peer, /) -> Awaitable[object]:
-        """Answer one request."""
+    def __call__(
+        self, params: dict[str, object], peer: Peer, notify: Notify, /
+    ) -> Awaitable[object]:
+        """Answer one request; ``notify`` tells meanwhile how it goes."""
+
+
+def refusal_frame(frame_id: Id | None, error: SaysoError) -> bytes:
+    """Return the answer that tells a failure of ours: code, words, its type and exit code."""
+    code = Code.FAILED
+    if isinstance(error, BadRequest):
+        code = Code.INVALID_PARAMS
+    elif isinstance(error, Forbidden | Unauthenticated):
+        code = Code.FORBIDDEN
+    kind = {"type": type(error).__name__, "exitCode": error.exit_code}
+    return error_frame(frame_id, code, str(error), kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +198,11 @@ class Connection:
         deadline = asyncio.timeout(self.limits.request_s)
         try:
             async with deadline:
-                return result_frame(frame_id, await handler(call.params, self.peer))
+                return result_frame(frame_id, await handler(call.params, self.peer, self.notify))
         except asyncio.CancelledError:
             return error_frame(frame_id, Code.CANCELLED, "cancelled")
         except SaysoError as error:
-            code = Code.INVALID_PARAMS if isinstance(error, BadRequest) else Code.FAILED
-            kind = {"type": type(error).__name__, "exitCode": error.exit_code}
-            return error_frame(frame_id, code, str(error), kind)
+            return refusal_frame(frame_id, error)
         except Exception as error:  # noqa: BLE001  # a handler's bug must be answered, and logged
             if isinstance(error, TimeoutError) and deadline.expired():
                 return error_frame(frame_id, Code.DEADLINE, "the deadline of the request passed")
@@ -190,6 +210,10 @@ class Connection:
             _LOG.exception("%s failed", call.method)
             words = "internal error, see the gateway's log"
             return error_frame(frame_id, Code.INTERNAL_ERROR, words)
+
+    async def notify(self, method: str, params: Mapping[str, object]) -> None:
+        """Send a notification; what a peer does not read in time ends its connection."""
+        await self._send(notification_frame(method, params))
 
     async def _send(self, frame: bytes) -> None:
         """Write a frame; a peer that does not read for ``write_s`` is hung up on."""

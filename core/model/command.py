@@ -209,6 +209,8 @@ class PlannedCommand:
     vector with each inner program named by its absolute path, else empty.
 
     ``cwd`` is where ``cd`` led before it, ``None`` the plan's own.
+
+    ``exposed`` is a folder, above a file that goes by its name, that other users may write to.
     """
 
     argv: tuple[str, ...]
@@ -219,6 +221,7 @@ class PlannedCommand:
     bound: tuple[str, ...] = ()
     cwd: PinnedDirectory | None = None
     routing: Routing = UNROUTED
+    exposed: str = ""
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ class DenialReason(StrEnum):
     FORBIDDEN_ENVIRONMENT = "forbidden_environment"
     BAD_REQUEST = "bad_request"
     SPAWN_FAILED = "spawn_failed"
+    LOCKED_DOWN = "locked_down"
 
 
 class Reason(StrEnum):
@@ -78,6 +79,8 @@ class Reason(StrEnum):
     ENVIRONMENT = "environment"
     EXECUTABLE_NOT_FOUND = "executable_not_found"
     ASK_ALWAYS = "ask_always"
+    STDIN = "stdin"
+    EXPOSED = "exposed"
 
 
 @dataclass(frozen=True, slots=True)

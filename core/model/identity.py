@@ -26,6 +26,15 @@ class Intake(StrEnum):
     SOCKET = "socket"
     CHAT = "chat"
     DEMO = "demo"
+    HTTP = "http"
+    WEBSOCKET = "websocket"
+    REMOTE = "remote"
+
+
+API_CHANNEL = "api"
+"""The channel of whoever calls with a token; the account is the token's id: ``api:4k7w…``."""
+NETWORK = frozenset({Intake.HTTP, Intake.WEBSOCKET})
+"""Ways in where a token says who calls; no kernel does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +42,7 @@ class Requester:
     """Who asks, taken from the connection and never from the body.
 
     ``account`` is an immutable id in the namespace of ``intake``: ``uid:1000`` on the socket,
-    ``telegram:42`` (channel and user id) in a chat.
+    ``telegram:42`` (channel and user id) in a chat, ``api:…`` (a token's id) over the network.
     ``process`` names a local peer's kernel session where known: ``(session id, start time of its
     leader in ticks)``. Two commands of one terminal, or of one agent, share it.
     """

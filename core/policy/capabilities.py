@@ -46,6 +46,10 @@ class Capabilities:
         found = (self._command(command, plan.cwd.path) for command in plan.commands)
         return next((one for one in found if one is not None), None)
 
+    def may_read(self, path: str) -> bool:
+        """Tell whether a normal absolute path lies below a folder that is granted at all."""
+        return self._may(path, writes=False)
+
     def _command(self, command: PlannedCommand, folder: str) -> str | None:
         file = command.executable
         if file is None:

@@ -22,9 +22,11 @@ from core.model.decision import (
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
+from core.policy.exposure import is_exposed, judge_exposed
 from core.policy.promises import promises_of
 from core.policy.provisions import NO_PROVISIONS, Provisions
 from core.policy.segments import judge
+from core.policy.stdin import judge_input
 from core.policy.templates import ArgvTemplate
 from core.policy.verdicts import Context
 from core.policy.words import WHY
@@ -72,6 +74,11 @@ def evaluate(
     if whole is not None and (whole.decision is _DENY or plan.unreadable):
         return _uniform(plan, whole, policy)
     segments = tuple([judge(command, context) for command in plan.commands])
+    if plan.stdio.stdin:
+        segments = judge_input(plan, segments, context)
+    exposed = is_exposed(plan)
+    if exposed:
+        segments = judge_exposed(plan, segments, context)
     deciding = segments[0] if len(segments) == 1 else max(segments, key=_strictness)
     finding = _Finding(deciding.decision, deciding.reason, deciding.rule)
     if whole is not None and whole.decision > finding.decision:
@@ -79,6 +86,9 @@ def evaluate(
     elif finding.decision is _ALLOW and policy.ask is ExecAsk.ALWAYS and acl is None:
         finding = _Finding(Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command")
     asks = finding.decision is _ASK and whole is None and policy.ask is ExecAsk.ON_MISS
+    # What is stored lets a vector pass whatever it reads, so nothing is stored about this one; and
+    # it would not help a script that lies open.
+    asks = asks and not plan.stdio.stdin and not exposed
     promise = _promise(plan, segments, context) if asks else ()
     return _concluded(finding, segments, policy, promise)
 

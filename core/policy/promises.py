@@ -44,7 +44,9 @@ def _inner_promises(
     command: PlannedCommand, file: PinnedFile, context: Context, *, open_ended: bool
 ) -> tuple[Promise, ...] | None:
     found = runs(command, file, open_ended=open_ended)
-    if not isinstance(found, Unwrapped) or judge_changes(found.assignments) is not None:
+    if not isinstance(found, Unwrapped) or found.asks:
+        return None
+    if judge_changes(found.assignments) is not None:
         return None
     more = open_ended or found.open_ended
     promises: list[Promise] = []

@@ -105,6 +105,8 @@ def _by_inner(
     changes = judge_changes(found.assignments)
     if changes is not None:
         verdicts.append(Verdict(changes[0], Reason.ENVIRONMENT, changes[1]))
+    if found.asks:
+        verdicts.append(Verdict(Decision.ASK, Reason.WRAPPER, found.asks))
     deciding = max(verdicts, key=_strictness)
     return deciding._replace(
         rule=f"{deciding.rule} (through {command.argv[0]})",

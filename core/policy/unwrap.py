@@ -29,7 +29,7 @@ class Unwrapped:
 
     ``prefix`` are its own words. ``connectors`` join the commands of a shell's payload, ``None``
     stands for one plain vector. ``assignments`` are set for it. ``open_ended``: further arguments
-    come from standard input.
+    come from standard input. ``asks`` is why a person is asked all the same.
     """
 
     prefix: tuple[str, ...]
@@ -37,6 +37,7 @@ class Unwrapped:
     connectors: tuple[Connector, ...] | None = None
     assignments: tuple[tuple[str, str], ...] = ()
     open_ended: bool = False
+    asks: str = ""
 
     def around(self, commands: _Argvs) -> tuple[str, ...]:
         """Return the wrapper's vector around other commands of the same number."""
@@ -60,7 +61,8 @@ def unwrap(argv: Sequence[str], file: PinnedFile) -> Unwrapped | Opaque | None:
     if isinstance(start, Opaque):
         return start
     prefix, inner = tuple(argv[: start.at]), tuple(argv[start.at :])
-    return Unwrapped(prefix, (inner,), None, start.assignments, grammar.open_ended)
+    more = (start.assignments, grammar.open_ended, grammar.asks)
+    return Unwrapped(prefix, (inner,), None, *more)
 
 
 def bound_vector(

@@ -22,4 +22,6 @@ WHY = {
     Reason.ENVIRONMENT: "The request changes the environment: {rule}.",
     Reason.EXECUTABLE_NOT_FOUND: "A program cannot be run: {rule}.",
     Reason.ASK_ALWAYS: "The command would be let through, but {rule}.",
+    Reason.EXPOSED: "A script could be replaced before it is read: {rule}.",
+    Reason.STDIN: "What a program reads may be code to it: {rule}.",
 }

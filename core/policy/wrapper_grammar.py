@@ -35,7 +35,8 @@ class Grammar:
 
     ``values`` maps an option to the kind of its value, ``number`` is the kind of the old spelling
     ``-5`` (empty: there is none), one of ``one_of`` must be given where it is not empty.
-    ``open_ended`` wrappers add arguments that they read from standard input.
+    ``open_ended`` wrappers add arguments that they read from standard input. ``asks`` is why a
+    person is asked although the inner command is known, empty where nobody is.
     """
 
     flags: frozenset[str]
@@ -45,6 +46,7 @@ class Grammar:
     number: str
     assigns: bool
     open_ended: bool
+    asks: str
 
 
 @cache
@@ -64,6 +66,7 @@ def _grammar(holder: Table) -> Grammar:
         number="".join(words(holder, "number")),
         assigns=holder.get("assigns") is True,
         open_ended=holder.get("open_ended") is True,
+        asks=str(holder.get("asks", "")),
     )
 
 

@@ -76,6 +76,8 @@ def _command(command: PlannedCommand) -> dict[str, object]:
         bound["bound"] = command.bound
     if command.cwd is not None:
         bound["cwd"] = (command.cwd.path, command.cwd.device, command.cwd.inode)
+    if command.exposed:
+        bound["exposed"] = command.exposed
     if command.routing != UNROUTED:
         routing = command.routing
         bound["routing"] = (routing.null_input, routing.null_output, routing.error)

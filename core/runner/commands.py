@@ -3,8 +3,9 @@
 from core.model.command import PinnedFile, PlannedCommand
 from core.policy.programs import program_of
 from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
+from core.runner.exposure import shared_folder
 from core.runner.operands import code_operands
-from core.runner.pins import Unpinned
+from core.runner.pins import FINGERPRINTS, Unpinned
 from core.runner.resolve import SearchPath
 
 
@@ -23,7 +24,16 @@ def plan_command(
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
             return _wrapping(argv, executable, operands, found, inner)
-    return PlannedCommand(argv, executable, operands=operands)
+    return PlannedCommand(
+        argv, executable, operands=operands, exposed=_exposed(executable, operands)
+    )
+
+
+def _exposed(executable: PinnedFile, operands: tuple[PinnedFile, ...]) -> str:
+    """Return a folder through which others could replace what goes by its name."""
+    script = FINGERPRINTS.script_head(executable.sha256) != b""
+    by_name = (executable, *operands) if script else operands
+    return shared_folder(by_name) if by_name else ""
 
 
 def _wrapping(
@@ -36,7 +46,10 @@ def _wrapping(
     """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
     bound = bound_vector(found, executable, inner)
     if bound is None:
-        return PlannedCommand(argv, executable, operands=operands)
+        return PlannedCommand(argv, executable, operands=operands)  # asks in any case
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
     merged = tuple(dict.fromkeys((*operands, *pins)))
-    return PlannedCommand(argv, executable, operands=merged, inner=inner, bound=bound)
+    exposed = _exposed(executable, merged)
+    return PlannedCommand(
+        argv, executable, operands=merged, inner=inner, bound=bound, exposed=exposed
+    )

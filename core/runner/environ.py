@@ -8,6 +8,8 @@ import pwd
 import re
 from collections.abc import Mapping
 
+from core.model.command import Environ
+
 RESERVED_PREFIX = "SAYSO_"
 """Names that a request may not set: recovery finds a run by ``SAYSO_RUN``."""
 
@@ -41,6 +43,18 @@ _GIT = {
 }
 """Git reads more than its arguments; a request may set no name that begins with ``GIT_``."""
 
+_UTF8 = "C.UTF-8"
+
+_EXEC_TOOL = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108 - S3's value: the tool's child gets no home
+    "LANG": _UTF8,
+    "LC_ALL": _UTF8,
+    "TERM": "dumb",
+    "SHELL": "/bin/sh",
+}
+"""What S3's Exec tool gives every child (S3 §3); ``USER`` is this process's."""
+
 _NAME = re.compile(r"[^=\0]+")
 
 
@@ -67,6 +81,32 @@ def base_environment(search_path: str, source: Mapping[str, str]) -> dict[str, s
     if os.path.isabs(temporary) and os.path.isdir(temporary):
         base["TMPDIR"] = temporary
     return {name: value for name, value in base.items() if _utf8(value)}
+
+
+class Tables:
+    """The fixed tables, made once; ``source`` as for ``base_environment``."""
+
+    def __init__(self, search_path: str, source: Mapping[str, str]) -> None:
+        standard = base_environment(search_path, source)
+        user, home = _account(source)
+        remote = {"PATH": search_path, "HOME": home, "LANG": _UTF8, "LC_ALL": _UTF8}
+        self.home = standard.get("HOME", "")
+        self._pairs = {
+            Environ.STANDARD: _pairs(standard),
+            Environ.EXEC_TOOL: _pairs({**_EXEC_TOOL, "USER": user}),
+            Environ.REMOTE: _pairs({name: text for name, text in remote.items() if _utf8(text)}),
+        }
+
+    def environment(
+        self, which: Environ, changes: tuple[tuple[str, str], ...]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return a child's whole environment, sorted: a table with the requested changes."""
+        pairs = self._pairs[which]
+        return _pairs({**dict(pairs), **dict(changes)}) if changes else pairs
+
+
+def _pairs(table: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(table.items()))
 
 
 def environment_fault(changes: tuple[tuple[str, str], ...]) -> str | None:

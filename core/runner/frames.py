@@ -15,8 +15,8 @@ LARGEST_FRAME = 8 * 1024 * 1024
 """Bytes: a job of 128 KiB with every byte escaped, or 220,000 characters of output, fit easily."""
 
 HEADER = struct.Struct("!I")
-CANCEL, TAIL = b"c", b"t"
-"""The words of one byte that the gateway says while a run lasts."""
+CANCEL, TAIL, WATCH = b"c", b"t", b"w"
+"""The words of one byte that the gateway says while a run lasts; two descriptors go with WATCH."""
 MOST_DESCRIPTORS = 200
 """Below the kernel's SCM_MAX_FD of 253."""
 
@@ -39,7 +39,7 @@ class Stage(TypedDict):
     is what runs. The others are looked at by path, since that is how they will be opened.
     ``folder`` is the index of its working folder's descriptor, 0 for the job's own, and
     ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
-    2 in turn what they are.
+    2 in turn what they are. ``inherit`` are the indexes of what it reads at 3, 4 and so on.
     """
 
     argv: list[str]
@@ -49,10 +49,17 @@ class Stage(TypedDict):
     folder: int
     folder_path: str
     streams: list[int]
+    inherit: list[int]
 
 
 class Job(TypedDict):
-    """All that a supervisor needs; descriptor 0 is the working folder. Times in ms."""
+    """All that a supervisor needs; descriptor 0 is the working folder. Times in ms.
+
+    ``stdin`` is the index of what the commands read, 0 for ``/dev/null``. ``shelves`` are the
+    indexes of memory and bell of standard output, then of standard error, or of both in one where
+    somebody watches; empty where nobody does.
+    ``terminal`` gives the one command a terminal instead. ``processes`` is the most at a time.
+    """
 
     stages: list[Stage]
     connectors: list[str]
@@ -60,6 +67,10 @@ class Job(TypedDict):
     limits: dict[str, tuple[int, int]]
     timeout_ms: int
     grace_ms: int
+    processes: int
+    stdin: int
+    shelves: list[int]
+    terminal: bool
 
 
 VOID: Job = {
@@ -72,6 +83,7 @@ VOID: Job = {
             "folder": 0,
             "folder_path": "",
             "streams": [INPUT, OUTPUT, ERROR],
+            "inherit": [],
         }
     ],
     "connectors": [],
@@ -79,6 +91,10 @@ VOID: Job = {
     "limits": {"core": (0, 0)},
     "timeout_ms": 1,
     "grace_ms": 1,
+    "processes": 1,
+    "stdin": 0,
+    "shelves": [],
+    "terminal": False,
 }
 """A job that starts nothing."""
 
@@ -101,6 +117,7 @@ class Failed(TypedDict):
 class Ended(TypedDict):
     """How a run ended; ``tail`` is ``None`` where it is simply the end of ``text``.
 
+    ``totals`` are the bytes of standard output and standard error where they were kept apart.
     ``fit``: the supervisor takes another job.
     """
 
@@ -111,6 +128,7 @@ class Ended(TypedDict):
     tail: str | None
     truncated: bool
     total_bytes: int
+    totals: list[int]
     duration_ms: int
     fit: bool
 

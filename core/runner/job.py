@@ -1,6 +1,13 @@
 """Turn an opened plan into the job that a supervisor runs."""
 
-from core.model.command import ErrorTo, PinnedDirectory, PinnedFile, PlannedCommand, Routing
+from core.model.command import (
+    Capture,
+    ErrorTo,
+    PinnedDirectory,
+    PinnedFile,
+    PlannedCommand,
+    Routing,
+)
 from core.model.identity import ApprovalId
 from core.runner.environ import RUN_MARK
 from core.runner.frames import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
@@ -26,9 +33,13 @@ def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job,
         "stages": [_stage(command, opened, places, folders) for command in plan.commands],
         "connectors": [connector.value for connector in plan.connectors],
         "env": {**dict(plan.env), RUN_MARK: run_id},
-        "limits": limits.pairs(),
+        "limits": limits.pairs(plan.cpu_s),
         "timeout_ms": plan.timeout_ms,
         "grace_ms": limits.grace_ms,
+        "processes": limits.processes,
+        "stdin": 0,
+        "shelves": [],
+        "terminal": plan.stdio.capture is Capture.PTY,
     }
     return job, fds
 
@@ -52,6 +63,7 @@ def _stage(
         "folder": 0 if command.cwd is None else folders[command.cwd],
         "folder_path": "" if command.cwd is None else command.cwd.path,
         "streams": _streams(command.routing),
+        "inherit": [],
     }
 
 

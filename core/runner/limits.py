@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits per process of a run, and the patience with it.
+    """Limits per process of a run, how many it may have at a time, and the patience with it.
 
     CPU in seconds: SIGXCPU at ``cpu_s``, SIGKILL at ``cpu_kill_s``. ``data_bytes`` is RLIMIT_DATA,
     because RLIMIT_AS ends Node and Go programs that merely reserve address space. ``grace_ms``
@@ -18,11 +18,16 @@ class Limits:
     file_bytes: int = 64 * 1024 * 1024
     open_files: int = 256
     grace_ms: int = 2_000
+    processes: int = 512
 
-    def pairs(self) -> dict[str, tuple[int, int]]:
-        """Return (soft, hard) by the name that the supervisor knows; never a core dump."""
+    def pairs(self, cpu_s: int | None = None) -> dict[str, tuple[int, int]]:
+        """Return (soft, hard) by the name that the supervisor knows; never a core dump.
+
+        ``cpu_s`` stands in for the configured CPU limit; KILL follows as much later.
+        """
+        own = self.cpu_s if cpu_s is None else cpu_s
         return {
-            "cpu": (self.cpu_s, self.cpu_kill_s),
+            "cpu": (own, own + self.cpu_kill_s - self.cpu_s),
             "data": (self.data_bytes, self.data_bytes),
             "fsize": (self.file_bytes, self.file_bytes),
             "nofile": (self.open_files, self.open_files),

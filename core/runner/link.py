@@ -5,18 +5,33 @@ import contextlib
 import json
 import os
 import socket
+from collections.abc import Sequence
 
-from core.runner.frames import CANCEL, HEADER, LARGEST_FRAME, TAIL, Job, Report, encode, receive
+from core.runner.frames import (
+    CANCEL,
+    HEADER,
+    LARGEST_FRAME,
+    TAIL,
+    WATCH,
+    Job,
+    Report,
+    encode,
+    receive,
+)
 
 _CHUNK = 256 * 1024
 
 
 class Link:
-    """A supervisor that waits for its job, or runs it; closing the link ends all it started."""
+    """A supervisor that waits for its job, or runs it; closing the link ends all it started.
+
+    ``served``: it has had a job, so its limits are that job's and cannot be raised any more.
+    """
 
     def __init__(self, sock: socket.socket, pid: int) -> None:
         sock.setblocking(False)
         self.pid = pid
+        self.served = False
         self._sock = sock
         self._heard = bytearray()
         self._ended = False
@@ -43,6 +58,7 @@ class Link:
         Raises:
             OSError: the supervisor is gone.
         """
+        self.served = True
         frame = encode(job)
         sent = socket.send_fds(self._sock, [frame], fds)
         if sent < len(frame):
@@ -56,9 +72,13 @@ class Link:
         """Ask the supervisor for a report of what its run printed last."""
         self._say(TAIL)
 
-    def _say(self, word: bytes) -> None:
+    def ask_feed(self, fds: list[int]) -> None:
+        """Ask the supervisor to lay what its run prints, from the start on, on this shelf."""
+        self._say(WATCH, fds)
+
+    def _say(self, word: bytes, fds: Sequence[int] = ()) -> None:
         with contextlib.suppress(OSError):  # gone, or asked so often that its buffer is full
-            self._sock.send(word)
+            socket.send_fds(self._sock, [word], fds)
 
     async def receive(self) -> Report | None:
         """Wait for the next report; ``None`` when the supervisor is gone."""

@@ -3,14 +3,15 @@
 from core.errors import PlanDrift, SpawnError
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
+from core.runner.feed import Feed
 from core.runner.frames import Ended, Failed
 from core.runner.output import LARGEST_TAIL
 
 UNSEEN = "sayso: the supervisor of this run died; it is not known how the command ended\n"
 
 
-def finished(run_id: ApprovalId, ended: Ended) -> Finished:
-    """Return how a run ended."""
+def finished(run_id: ApprovalId, ended: Ended, feed: Feed | None = None) -> Finished:
+    """Return how a run ended, with what its feed holds of separate streams."""
     text, tail = ended["text"], ended["tail"]
     return Finished(
         run_id=run_id,
@@ -24,12 +25,17 @@ def finished(run_id: ApprovalId, ended: Ended) -> Finished:
         ),
         duration_ms=ended["duration_ms"],
         timed_out=ended["timed_out"],
+        streams=None if feed is None else feed.streams(ended["totals"]),
     )
 
 
-def unseen(run_id: ApprovalId, duration_ms: int, *, timed_out: bool) -> Finished:
+def unseen(
+    run_id: ApprovalId, duration_ms: int, feed: Feed | None = None, *, timed_out: bool
+) -> Finished:
     """Return a run whose end nobody saw: neither code nor signal, worded ``unknown``."""
-    return Finished(run_id, None, None, Output(UNSEEN, UNSEEN, 0), duration_ms, timed_out=timed_out)
+    output = Output(UNSEEN, UNSEEN, 0)
+    streams = None if feed is None else feed.streams([])
+    return Finished(run_id, None, None, output, duration_ms, timed_out=timed_out, streams=streams)
 
 
 def failure(failed: Failed) -> PlanDrift | SpawnError:

@@ -2,6 +2,8 @@
 
 import codecs
 
+from core.runner.shelf import Shelf
+
 LARGEST_TEXT = 200_000
 """Characters of both streams together (S0 "Output caps")."""
 
@@ -13,11 +15,22 @@ CUT = "… (truncated)"
 _CONTINUATION = bytes(range(0x80, 0xC0))
 _BYTES_A_CHARACTER = 4  # the longest UTF-8 sequence, so these byte bounds never cut too early
 
+LARGEST_HEAD_BYTES = LARGEST_TEXT * _BYTES_A_CHARACTER
+LARGEST_TAIL_BYTES = LARGEST_TAIL * _BYTES_A_CHARACTER
+
 
 class Output:
     """A head and a ring of the tail; memory is bounded however much is added."""
 
-    __slots__ = ("_head", "_head_bytes", "_tail", "_tail_bytes", "_text_cap", "total_bytes")
+    __slots__ = (
+        "_head",
+        "_head_bytes",
+        "_shelf",
+        "_tail",
+        "_tail_bytes",
+        "_text_cap",
+        "total_bytes",
+    )
 
     def __init__(self, text_cap: int = LARGEST_TEXT, tail_cap: int = LARGEST_TAIL) -> None:
         self._text_cap = text_cap
@@ -25,7 +38,18 @@ class Output:
         self._tail_bytes = tail_cap * _BYTES_A_CHARACTER
         self._head = bytearray()
         self._tail = bytearray()
+        self._shelf: Shelf | None = None
         self.total_bytes = 0
+
+    @property
+    def full(self) -> bool:
+        """Return whether the start is kept already, so that only the end still changes."""
+        return len(self._head) >= self._head_bytes
+
+    def show(self, shelf: Shelf) -> None:
+        """Show the start to whoever watches, and what is added to it."""
+        shelf.put(self._head)
+        self._shelf = shelf
 
     def add(self, data: memoryview) -> None:
         """Take in what was read, in the order in which it was printed."""
@@ -33,6 +57,8 @@ class Output:
         room = self._head_bytes - len(self._head)
         if room > 0:
             self._head += data[:room]
+            if self._shelf is not None:
+                self._shelf.put(data[:room])
         if len(data) >= self._tail_bytes:
             self._tail = bytearray(data[len(data) - self._tail_bytes :])
             return

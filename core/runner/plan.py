@@ -24,7 +24,7 @@ from core.policy import shell
 from core.policy.steps import depends_on_surroundings
 from core.runner.binding import bind
 from core.runner.commands import plan_command
-from core.runner.environ import base_environment, environment_fault
+from core.runner.environ import Tables
 from core.runner.expand import (
     ExpandedCommand,
     ExpandedLine,
@@ -32,12 +32,10 @@ from core.runner.expand import (
     expand,
 )
 from core.runner.pins import Unpinned, pin_directory
+from core.runner.requests import request_fault, terminal_fault
 from core.runner.resolve import DEFAULT_SEARCH_PATH, SearchPath
 
 SHELL = "/bin/sh"
-
-LARGEST_COMMAND = 128 * 1024
-"""Bytes of a line or vector with its requested environment; the kernel's bound for one string."""
 
 _SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
 """Names by which a request could give ``cd``, ``~`` and ``$PWD`` another meaning to a shell."""
@@ -66,16 +64,19 @@ class Planner:
     ) -> None:
         self._search = SearchPath(search_path)
         source = os.environ if base_env is None else base_env
-        base = base_environment(self._search.text, source)
-        self._base = tuple(sorted(base.items()))
-        self._home = base.get("HOME", "")
+        self._tables = Tables(self._search.text, source)
+
+    @property
+    def search(self) -> SearchPath:
+        """Return where programs are looked up."""
+        return self._search
 
     def plan(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
         """Bind a request to what is there now; nothing runs, only files are read.
 
         The policy's timeout is the longest that a request may ask for.
         """
-        fault = _fault(request)
+        fault = request_fault(request, policy.host)
         if fault is not None:
             return Refusal(DenialReason.BAD_REQUEST, fault)
         cwd = _directory(request.cwd)
@@ -104,11 +105,13 @@ class Planner:
             changed = sorted(_SURROUNDINGS.intersection(name for name, _ in request.env))
             if changed:
                 return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
-        line = expand(reading, cwd.path, self._home)
+        line = expand(reading, cwd.path, self._tables.home)
         if isinstance(line, NoFolder):
             why = f"the line begins with `cd` to `{line.path}`, which is no folder"
             return Refusal(DenialReason.BAD_CWD, why)
-        return line
+        commands = len(line.commands) if isinstance(line, ExpandedLine) else 1
+        fault = terminal_fault(request.stdio, commands)
+        return line if fault is None else Refusal(DenialReason.BAD_REQUEST, fault)
 
     def _commands(
         self, line: ExpandedLine, cwd: PinnedDirectory
@@ -138,11 +141,6 @@ class Planner:
             return PlannedCommand(argv, found)
         return PlannedCommand(argv, None, found.why)
 
-    def _environment(self, changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-        return (
-            tuple(sorted({**dict(self._base), **dict(changes)}.items())) if changes else self._base
-        )
-
     def _bound(
         self,
         request: ExecRequest,
@@ -161,7 +159,7 @@ class Planner:
             connectors=connectors,
             unreadable=unreadable,
             cwd=cwd,
-            env=self._environment(request.env),
+            env=self._tables.environment(request.environ, request.env),
             requested_env=tuple(name for name, _ in request.env),
             host=policy.host,
             node=policy.node,
@@ -188,36 +186,3 @@ def _directory(path: str) -> PinnedDirectory | Refusal:
     if isinstance(found, Unpinned):
         return Refusal(DenialReason.BAD_CWD, f"the working directory `{path}` {found.why}")
     return found
-
-
-def _fault(request: ExecRequest) -> str | None:
-    """Return what makes a request impossible to run as it stands, or ``None``."""
-    if (request.line is None) == (request.argv is None):
-        return "give exactly one of a command line and an argument vector"
-    if request.timeout_ms is not None and request.timeout_ms <= 0:
-        return "the timeout must be longer than 0 ms"
-    words = (request.line,) if request.line is not None else request.argv or ()
-    fault = _words_fault(words) or environment_fault(request.env)
-    if fault is not None:
-        return fault
-    changes = [part for pair in request.env for part in pair]
-    return _bytes_fault([*words, *changes, request.cwd])
-
-
-def _words_fault(words: tuple[str, ...]) -> str | None:
-    if not words or not words[0].strip():
-        return "the command is empty"
-    if any("\0" in word for word in words):
-        return "the command contains a NUL character"
-    return None
-
-
-def _bytes_fault(parts: list[str]) -> str | None:
-    """Return why the parts cannot be handed to the kernel: not UTF-8, or too long."""
-    try:
-        size = len("\0".join(parts).encode())
-    except UnicodeEncodeError:
-        return "the request contains a lone surrogate, which has no bytes; mend its encoding"
-    if size > LARGEST_COMMAND:
-        return f"the command and its environment are {size} bytes; at most {LARGEST_COMMAND} run"
-    return None

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import SpawnError
@@ -31,13 +32,24 @@ _BOOTSTRAP = (
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 
 
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    """Somebody who needs a supervisor; ``fresh``: one that has served nobody yet."""
+
+    fresh: bool
+    link: asyncio.Future[Link]
+
+    def takes(self, link: Link) -> bool:
+        return not self.link.done() and not (self.fresh and link.served)
+
+
 class Pool:
     """Supervisors by the piece; the launcher that forks them is replaced when it dies."""
 
     def __init__(self, warm: int = WARM) -> None:
         self._warm = warm
         self._idle: deque[Link] = deque()
-        self._waiting: deque[asyncio.Future[Link]] = deque()
+        self._waiting: list[_Waiter] = []
         self._coming = 0
         self._control: socket.socket | None = None
         self._pid = 0
@@ -69,33 +81,37 @@ class Pool:
         if self._revival is not None:
             self._revival.cancel()
         while self._waiting:
-            self._waiting.popleft().cancel()
+            self._waiting.pop().link.cancel()
         while self._idle:
             self._idle.popleft().close()
         pid = self._disconnect()
         if pid:
             await asyncio.to_thread(_wait_or_kill, pid)
 
-    async def take(self) -> Link:
-        """Return a supervisor that waits for its job.
+    async def take(self, *, fresh: bool = False) -> Link:
+        """Return a supervisor that waits for its job; a ``fresh`` one has had none before.
 
         Raises:
             SpawnError: none came within ten seconds.
         """
-        while self._idle:
-            link = self._idle.popleft()
+        for link in [one for one in self._idle if not (fresh and one.served)]:
+            self._idle.remove(link)
             if link.idle():
                 return link
             link.close()
-        future: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
+        waiter = _Waiter(fresh, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiter)
         self.replenish()
         try:
-            return await asyncio.wait_for(future, _PATIENCE_S)
+            async with asyncio.timeout(_PATIENCE_S):
+                return await waiter.link
         except TimeoutError as error:
-            raise SpawnError("the launcher gave no supervisor within 10 s; is memory short?") from (
-                error
-            )
+            why = "the launcher gave no supervisor within 10 s; is memory short?"
+            raise SpawnError(why) from error
+        except asyncio.CancelledError:
+            if waiter.link.done() and not waiter.link.cancelled():
+                self.put_back(waiter.link.result())  # it came in this very moment
+            raise
 
     def put_back(self, link: Link) -> None:
         """Return a supervisor that got no job after all, or takes another."""
@@ -106,8 +122,9 @@ class Pool:
 
     def replenish(self) -> None:
         """Order supervisors up to the warm count, or one for each that is waited for."""
-        wanted = max(self._warm, len(self._waiting)) - len(self._idle) - self._coming
-        for _ in range(wanted):
+        # Who waits while some are idle can do nothing with those.
+        wanted = max(self._warm - len(self._idle), len(self._waiting))
+        for _ in range(wanted - self._coming):
             if not self._order(FORK, 0):
                 break
             self._coming += 1
@@ -165,11 +182,11 @@ class Pool:
         self._welcome(Link(born[1], pid))
 
     def _welcome(self, link: Link) -> None:
-        while self._waiting:
-            future = self._waiting.popleft()
-            if not future.done():
-                future.set_result(link)
-                return
+        self._waiting = [one for one in self._waiting if not one.link.done()]
+        waiter = next((one for one in self._waiting if one.takes(link)), None)
+        if waiter is not None:
+            waiter.link.set_result(link)
+            return
         if len(self._idle) < MOST_IDLE:
             self._idle.append(link)
         else:

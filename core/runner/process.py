@@ -1,20 +1,22 @@
 """Run bound plans: verify, claim, hand over to a supervisor, wait."""
 
 import asyncio
-import time
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 
 from core.errors import SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
-from core.model.result import Finished, LiveOutput
-from core.ports import RunWatcher
-from core.runner.frames import Job
+from core.model.result import Finished, LiveOutput, OutputChunk
+from core.ports import RunWatcher, SpawnGuard
+from core.runner.enclosure import Enclosure, enclose
+from core.runner.frames import Ended, Job
 from core.runner.job import job_of
 from core.runner.limits import Limits
 from core.runner.link import Link
 from core.runner.outcome import failure, finished, unseen
 from core.runner.pool import Pool
+from core.runner.progress import Progress
+from core.runner.stdio import equipped
 from core.runner.verify import is_warm, verify, warm
 
 _HAND_OVERS = 4
@@ -25,28 +27,11 @@ BACKSTOP_MS = 20_000
 """How long past its deadline and grace a supervisor may stay silent before it is killed."""
 
 
-@dataclass(slots=True)
-class _Run:
-    """A run in progress; ``link`` is set from the moment at which it can be cancelled by word.
-
-    ``fit``: its supervisor said that it takes another job.
-    """
-
-    began: float = field(default_factory=time.monotonic)
-    link: Link | None = None
-    cancelled: bool = False
-    fit: bool = False
-    over: asyncio.Event = field(default_factory=asyncio.Event)
-    watchers: list[asyncio.Future[LiveOutput | None]] = field(default_factory=list)
-    watched: bool = False
-
-    @property
-    def age_ms(self) -> int:
-        return round((time.monotonic() - self.began) * 1000)
-
-
 class Runner:
-    """Runs plans on this machine, each under a supervisor of its own."""
+    """Runs plans on this machine, each under a supervisor of its own.
+
+    ``guard`` is asked immediately before each claim, whoever wants the run.
+    """
 
     def __init__(
         self,
@@ -54,12 +39,14 @@ class Runner:
         *,
         most_runs: int = MOST_RUNS,
         backstop_ms: int = BACKSTOP_MS,
+        guard: SpawnGuard | None = None,
     ) -> None:
         self._limits = limits or Limits()
         self._backstop_ms = backstop_ms
+        self._guard = guard
         self._pool = Pool()
         self._slots = asyncio.Semaphore(most_runs)
-        self._runs: dict[ApprovalId, _Run] = {}
+        self._runs: dict[ApprovalId, Progress] = {}
 
     @property
     def launcher_pid(self) -> int:
@@ -91,34 +78,44 @@ class Runner:
         run = self._runs.get(run_id)
         if run is None:
             return False
-        run.cancelled = True
-        if run.link is not None:
-            run.link.cancel()
+        run.cancel()
         return True
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a run printed last; ``None`` if it does not run here, or ends meanwhile."""
         run = self._runs.get(run_id)
-        if run is None or run.link is None:
-            return None
-        waiter: asyncio.Future[LiveOutput | None] = asyncio.get_running_loop().create_future()
-        run.watchers.append(waiter)
-        run.watched = True
-        run.link.ask_tail()
-        return await waiter
+        return None if run is None else await run.tail()
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+
+        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        """
+        run = self._runs.get(run_id)
+        if run is not None:
+            async for chunk in run.chunks():
+                yield chunk
+
+    async def run(
+        self,
+        run_id: ApprovalId,
+        plan: ExecPlan,
+        watcher: RunWatcher,
+        enclosure: Enclosure | None = None,
+    ) -> Finished:
         """Verify the plan, claim the run, start it and wait for its end.
 
-        Neither exit code nor signal in the result means that nobody saw the end.
+        Each command is started inside the enclosure, where there is one. Neither exit code nor
+        signal in the result means that nobody saw the end.
 
         Raises:
             PlanDrift: what was approved is not what is there now; nothing ran.
             SpawnError: nothing ran: not claimed, cancelled before, or refused by the kernel.
+            LockedDown: the guard lets nothing run.
         """
         if run_id in self._runs:
             raise SpawnError(f"run {run_id} is in progress; it is not started again")
-        run = self._runs[run_id] = _Run()
+        run = self._runs[run_id] = Progress(enclosure)
         try:
             async with self._slots:
                 if not is_warm(plan):
@@ -131,36 +128,40 @@ class Runner:
                     asyncio.get_running_loop().call_soon(self._release, run, link)
         finally:
             del self._runs[run_id]
-            run.over.set()
-            _show(run, None)
+            run.finish()
 
-    def _release(self, run: _Run, link: Link) -> None:
-        """Keep a supervisor for another job, unless a word of ours may still be on its way."""
-        if run.fit and not run.cancelled and not run.watched:
+    def _release(self, run: Progress, link: Link) -> None:
+        """Keep a supervisor for another job, or have a fresh one made."""
+        if run.reusable:
             self._pool.put_back(link)
         else:
             link.close()
             self._pool.replenish()
 
     async def _start(
-        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: _Run
+        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress
     ) -> Link:
         """Hand a verified and claimed plan to a supervisor; until then the supervisor is unused."""
         with verify(plan) as opened:
             job, fds = job_of(run_id, opened, self._limits)
-            link = await self._pool.take()
+            if run.enclosure is not None:
+                job, fds = enclose(job, fds, run_id, plan, run.enclosure)
+            run.open_feed(plan.stdio)
+            run.apart = job["limits"] != self._limits.pairs()
+            link = await self._pool.take(fresh=run.apart)
             try:
+                if self._guard is not None:
+                    self._guard.check(plan)
                 await _claim(run_id, watcher, run)
             except BaseException:
                 self._pool.put_back(link)
                 raise
-            link = await self._hand_over(link, job, fds)
-        run.link = link
-        if run.cancelled:
-            link.cancel()
+            with equipped(job, fds, plan.stdio, run.feed):
+                link = await self._hand_over(link, job, fds, fresh=run.apart)
+        run.start(link)
         return link
 
-    async def _hand_over(self, link: Link, job: Job, fds: list[int]) -> Link:
+    async def _hand_over(self, link: Link, job: Job, fds: list[int], *, fresh: bool) -> Link:
         """Send the job; to another supervisor where this one turns out to be dead.
 
         A refused send has delivered no whole job, and a job that arrived in part never starts.
@@ -172,7 +173,7 @@ class Runner:
                 link.close()
                 if not tries_left:
                     raise SpawnError(f"no supervisor took the job: {error.strerror}") from error
-                link = await self._pool.take()
+                link = await self._pool.take(fresh=fresh)
             except BaseException:
                 link.close()
                 raise
@@ -181,44 +182,40 @@ class Runner:
         raise SpawnError("no supervisor took the job")
 
     async def _follow(
-        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: _Run, link: Link
+        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
     ) -> Finished:
         """Listen to the supervisor until the run has ended."""
         patience_ms = plan.timeout_ms + self._limits.grace_ms + self._backstop_ms
+        timed_out = False
         try:
             async with asyncio.timeout(patience_ms / 1000):
-                return await self._listen(run_id, watcher, run, link)
+                ended = await self._listen(watcher, run, link)
         except TimeoutError:
             self._pool.kill(link.pid)
-            return unseen(run_id, run.age_ms, timed_out=True)
+            ended, timed_out = None, True
+        if run.feed is not None:
+            run.feed.end("" if ended is None else ended["text"])
+        if ended is None:
+            return unseen(run_id, run.age_ms, run.feed, timed_out=timed_out)
+        run.fit = ended["fit"]
+        return finished(run_id, ended, run.feed)
 
-    async def _listen(
-        self, run_id: ApprovalId, watcher: RunWatcher, run: _Run, link: Link
-    ) -> Finished:
+    async def _listen(self, watcher: RunWatcher, run: Progress, link: Link) -> Ended | None:
         while (report := await link.receive()) is not None:
             if "failed" in report:
                 raise failure(report["failed"])
             if "ended" in report:
-                run.fit = report["ended"]["fit"]
-                return finished(run_id, report["ended"])
+                return report["ended"]
             if "tail" in report:
                 seen = report["tail"]
-                _show(run, LiveOutput(seen["text"], seen["total_bytes"]))
+                run.show(LiveOutput(seen["text"], seen["total_bytes"]))
                 continue
             leader = report["started"]
             await watcher.identified(leader["pid"], leader["pgid"], leader["start_ticks"])
-        return unseen(run_id, run.age_ms, timed_out=False)
+        return None
 
 
-def _show(run: _Run, output: LiveOutput | None) -> None:
-    """Tell who asked for the output; one report answers all who asked before it."""
-    for waiter in run.watchers:
-        if not waiter.done():
-            waiter.set_result(output)
-    run.watchers.clear()
-
-
-async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: _Run) -> None:
+async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: Progress) -> None:
     if not await watcher.claim():
         raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
     if run.cancelled:

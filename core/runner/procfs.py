@@ -50,6 +50,42 @@ def own_children() -> list[int]:
     return [one.pid for one in processes() if one.ppid == own]
 
 
+def count_descendants(pid: int, most: int) -> int:
+    """Return how many processes stem from one; counting ends soon after ``most``."""
+    if not os.access(_CHILDREN, os.R_OK):
+        return _count_among(processes(), pid)
+    found = 0
+    parents = [pid]
+    while parents and found <= most:
+        children = _children(parents.pop())
+        found += len(children)
+        parents += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    """Return a process's children: those of each of its threads."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    words = (_read(f"/proc/{pid}/task/{task}/children").split() for task in tasks)
+    return [int(word) for line in words for word in line]
+
+
+def _count_among(everyone: list[Process], pid: int) -> int:
+    """Return how many stem from a process, where the kernel has no list of children."""
+    family = {pid}
+    while grown := {one.pid for one in everyone if one.ppid in family} - family:
+        family |= grown
+    return len(family) - 1
+
+
+def threads() -> int:
+    """Return how many threads the machine has, in all processes (proc(5), ``loadavg``)."""
+    return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
+
+
 def boot_id() -> str:
     """Return the kernel's name for this boot: process numbers mean nothing in another one."""
     return _read("/proc/sys/kernel/random/boot_id").decode("ascii").strip()

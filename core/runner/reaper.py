@@ -75,12 +75,17 @@ def signal_children(number: int, spared: set[int], done: set[int]) -> None:
 def kill_all(spared: set[int], patience_s: float = KILL_PATIENCE_S) -> dict[int, int]:
     """Kill until no child but ``spared`` is left; return the wait statuses seen on the way."""
     ended: dict[int, int] = {}
+    killed: set[int] = set()
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         seen, left = reap()
         ended.update(seen)
         if not left or not set(procfs.own_children()) - spared:
             break
-        signal_children(signal.SIGKILL, spared, set())
-        time.sleep(_WALK_PAUSE_S)
+        told: set[int] = set()
+        signal_children(signal.SIGKILL, spared, told)
+        # While newcomers turn up there is no pause, or a swarm would breed faster than it dies.
+        if told <= killed:
+            time.sleep(_WALK_PAUSE_S)
+        killed |= told
     return ended

@@ -12,6 +12,9 @@ _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, s
 
 _CHANGED = "`{}` changed after it was approved"
 
+FIRST_INHERITED = 3
+"""The descriptor at which a command finds the first of what it inherits."""
+
 
 class Refused:
     """A command that was not started, and why; ``drift`` if its file changed."""
@@ -24,25 +27,27 @@ class Refused:
 
 
 class Streams:
-    """The descriptors that a pipeline starts and ends with."""
+    """What a pipeline starts and ends with, or the path of a terminal that is all of it."""
 
-    __slots__ = ("sink", "source")
+    __slots__ = ("error", "sink", "source", "terminal")
 
-    def __init__(self, source: int, sink: int) -> None:
+    def __init__(self, source: int, sink: int, error: int, terminal: str = "") -> None:
         self.source = source
         self.sink = sink
+        self.error = error
+        self.terminal = terminal
 
 
 def start_pipeline(
     stages: list[Stage], fds: list[int], env: dict[str, str], streams: Streams, leases: Leases
 ) -> list[int | Refused]:
-    """Start all commands of a pipeline in one new process group; standard error joins the sink."""
+    """Start all commands of a pipeline in one new process group."""
     started: list[int | Refused] = []
     source, group = streams.source, 0
     for index, stage in enumerate(stages):
         last = index == len(stages) - 1
         following, sink = (-1, streams.sink) if last else os.pipe2(os.O_CLOEXEC)
-        ends = (source, sink, streams.sink)
+        ends = Streams(source, sink, streams.error, streams.terminal)
         why = _changed(stage, fds, leases)
         child = Refused(why, drift=True) if why else _start(stage, fds, env, ends, group)
         if stage["program"] >= 0:
@@ -63,21 +68,20 @@ def start_pipeline(
 
 
 def _start(
-    stage: Stage, fds: list[int], env: dict[str, str], streams: tuple[int, int, int], group: int
+    stage: Stage, fds: list[int], env: dict[str, str], ends: Streams, group: int
 ) -> int | Refused:
     program = stage["program"]
     # By descriptor the approved inode runs, whatever its name means by now. A `#!` script goes by
     # path, checked just before: its interpreter opens it by name, and a descriptor that stays open
     # for that would leak into the command and change its $0.
     path = stage["path"] if program < 0 else f"/proc/self/fd/{fds[program]}"
-    redirections = [
-        (os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
-        if origin == NULL
-        else (os.POSIX_SPAWN_DUP2, streams[origin], number)
-        for number, origin in enumerate(stage["streams"])
-    ]
+    redirections = _redirections(stage, ends)
     folder = stage["folder"]
+    inherited: list[int] = []
     try:
+        for index in stage["inherit"]:
+            inherited.append(_opened_anew(fds[index]))
+        redirections += _copies(inherited)
         if folder:
             os.fchdir(fds[folder])
         return os.posix_spawn(  # noqa: TID251 - core.runner is the one place that spawns
@@ -85,15 +89,43 @@ def _start(
             stage["argv"],
             env,
             file_actions=redirections,
-            setpgroup=group,
+            # The leader of a session gets the terminal that it opens first as its own.
+            **({"setsid": True} if ends.terminal else {"setpgroup": group}),
             setsigmask=[],
             setsigdef=_ALL_SIGNALS,
         )
     except OSError as error:
         return Refused(f"`{stage['argv'][0]}` cannot be started: {error.strerror}", drift=False)
     finally:
+        for fd in inherited:
+            os.close(fd)
         if folder:
             os.fchdir(fds[0])
+
+
+def _opened_anew(fd: int) -> int:
+    """Open a file once more: commands of one pipeline must not share a position in it."""
+    return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _copies(inherited: list[int]) -> list[tuple[int, int, int]]:
+    """Copy them to 3 and up; since they ascend, none is overwritten before it has been copied."""
+    return [(os.POSIX_SPAWN_DUP2, fd, place) for place, fd in enumerate(inherited, FIRST_INHERITED)]
+
+
+def _redirections(
+    stage: Stage, ends: Streams
+) -> list[tuple[int, ...] | tuple[int, int, str, int, int]]:
+    """Return what `posix_spawn` does to descriptors 0, 1 and 2."""
+    given = (ends.source, ends.sink, ends.error)
+    return [
+        (os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
+        if origin == NULL
+        else (os.POSIX_SPAWN_OPEN, number, ends.terminal, os.O_RDWR, 0)
+        if ends.terminal
+        else (os.POSIX_SPAWN_DUP2, given[origin], number)
+        for number, origin in enumerate(stage["streams"])
+    ]
 
 
 def _changed(stage: Stage, fds: list[int], leases: Leases) -> str:

@@ -14,12 +14,13 @@ import signal
 import socket
 import time
 
-from core.runner import confine, frames, pipeline, procfs, reaper, stages
+from core.runner import confine, frames, pipeline, procfs, reaper, report, stages
 from core.runner.drain import Drain
 from core.runner.leases import Leases
+from core.runner.shelf import Shelf
+from core.runner.swarm import Swarm
 
-NOT_STARTED = 126
-"""The status that a shell gives a command that could not be started."""
+_SWARM = "sayso: too many processes at a time, so the run was ended\n"
 
 _TURN_S = 0.05
 
@@ -33,20 +34,22 @@ class Supervisor:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._drain = Drain()
+        self._poll = select.poll()
+        self._drain = Drain(self._poll)
         self._leases = Leases()
+        self._swarm = Swarm()
         self._statuses: dict[int, int] = {}
         self._children_left = False
         self._cancelled = False
         self._timed_out = False
         self._began = self._deadline = 0.0
-        self._poll = select.poll()
+        self._fds: list[int] = []
         self._own = procfs.process(os.getpid())
         self._wake = confine.wake_on_child()
         self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        for fd in (self._drain.outlet, self._wake):
-            self._poll.register(fd, select.POLLIN)
+        self._poll.register(self._wake, select.POLLIN)
         self._rehearse()
+        self._swarm.settle()
         self._poll.register(sock, select.POLLIN)  # only now: a job may be in it already
 
     def _rehearse(self) -> None:
@@ -57,12 +60,11 @@ class Supervisor:
         """
         job: frames.Job = json.loads(frames.encode(frames.VOID)[frames.HEADER.size :])
         confine.restrict(job["limits"])
-        streams = stages.Streams(self._null, self._drain.inlet)
+        streams = self._streams(job)
         started = stages.start_pipeline(job["stages"], [], job["env"], streams, self._leases)
         self._turn(time.monotonic())
         self._reap()
-        report = self._ended(started[-1])
-        frames.encode(report)
+        frames.encode(self._ended(started[-1]))
 
     def serve(self) -> None:
         """Serve job after job; return when worn, or when the gateway goes away."""
@@ -70,25 +72,24 @@ class Supervisor:
             received = frames.receive_job(self._sock)
             if received is None:
                 return
-            job, fds = received
-            fit = self._serve(job, fds)
-            for fd in fds:
-                os.close(fd)
-            if not fit:
+            job, self._fds = received
+            if not self._serve(job):
                 return
             self._renew()
 
-    def _serve(self, job: frames.Job, fds: list[int]) -> bool:
+    def _serve(self, job: frames.Job) -> bool:
         """Run one job and report; ``True`` if another may follow."""
         self._began = time.monotonic()
         self._deadline = self._began + job["timeout_ms"] / 1000
+        self._swarm.begin(job["processes"], self._began)
         try:
-            confine.restrict(job["limits"])
-            os.fchdir(fds[0])
+            self._prepare(job)
         except (OSError, ValueError) as error:
-            self._send({"failed": {"drift": False, "why": f"its limits or directory: {error}"}})
+            self._send(
+                {"failed": {"drift": False, "why": f"its limits, folder or streams: {error}"}}
+            )
             return False
-        last = self._walk(job, fds)
+        last = self._walk(job)
         self._leases.give_back(at_once=True)
         if last is None:
             return False
@@ -98,10 +99,28 @@ class Supervisor:
             self._drain.rest()
         else:
             self._drain.finish()
-        report = self._ended(last)
-        report["ended"]["fit"] = fit
-        self._send(report)
+        told = self._ended(last)
+        told["ended"]["fit"] = fit
+        self._send(told)
         return fit
+
+    def _prepare(self, job: frames.Job) -> None:
+        """Take on what the job's commands will inherit, and open what they print into."""
+        confine.restrict(job["limits"])
+        os.fchdir(self._fds[0])
+        self._drain.pace(job["limits"]["cpu"][1])
+        lent = [self._fds[one] for one in job["shelves"]]
+        self._drain.keep([Shelf(*pair) for pair in zip(lent[::2], lent[1::2], strict=True)])
+        if job["terminal"]:
+            self._drain.open_terminal(self._source(job))
+
+    def _streams(self, job: frames.Job) -> stages.Streams:
+        drain = self._drain
+        path = "" if drain.terminal is None else drain.terminal.path
+        return stages.Streams(self._source(job), drain.inlet, drain.error_inlet, path)
+
+    def _source(self, job: frames.Job) -> int:
+        return self._fds[job["stdin"]] if job["stdin"] else self._null
 
     def _is_fit(self) -> bool:
         """Tell whether nothing of this job could touch the next one."""
@@ -109,38 +128,32 @@ class Supervisor:
         return not disturbed and self._drain.calm and time.process_time() < _WORN_S
 
     def _renew(self) -> None:
+        for fd in self._fds:
+            os.close(fd)
+        self._fds = []
         self._statuses.clear()
         self._drain.renew()
+        self._swarm.settle()
         os.chdir("/")
 
     def _ended(self, last: int | stages.Refused) -> frames.Report:
-        code, number = self._outcome(last)
-        output = self._drain.output
-        text, truncated = output.text()
-        return {
-            "ended": {
-                "exit_code": code,
-                "signal": number,
-                "timed_out": self._timed_out,
-                "text": text,
-                "tail": output.tail() if truncated else None,
-                "truncated": truncated,
-                "total_bytes": output.total_bytes,
-                "duration_ms": round((time.monotonic() - self._began) * 1000),
-                "fit": False,
-            }
-        }
+        how = report.outcome(last, self._statuses)
+        seconds = time.monotonic() - self._began
+        drain = self._drain
+        return report.ended(
+            how, drain.output, drain.totals, timed_out=self._timed_out, seconds=seconds
+        )
 
-    def _walk(self, job: frames.Job, fds: list[int]) -> int | stages.Refused | None:
+    def _walk(self, job: frames.Job) -> int | stages.Refused | None:
         """Run pipeline after pipeline; return what the last one ended in, ``None`` if none ran."""
         status = 0
         last: int | stages.Refused | None = None
-        streams = stages.Streams(self._null, self._drain.inlet)
+        streams = self._streams(job)
         for connector, group in pipeline.pipelines(job["connectors"], len(job["stages"])):
             if not pipeline.wanted(connector, status):
                 continue
             members = [job["stages"][index] for index in group]
-            started = stages.start_pipeline(members, fds, job["env"], streams, self._leases)
+            started = stages.start_pipeline(members, self._fds, job["env"], streams, self._leases)
             if not self._announce(started, first=last is None):
                 return None
             last = started[-1]
@@ -148,7 +161,7 @@ class Supervisor:
                 break
             if not self._await_all([one for one in started if isinstance(one, int)]):
                 break
-            status = self._shell_status(last)
+            status = report.shell_status(report.outcome(last, self._statuses))
         return last
 
     def _announce(self, started: list[int | stages.Refused], *, first: bool) -> bool:
@@ -167,17 +180,21 @@ class Supervisor:
             self._send({"started": leader})
         for one in started:
             if isinstance(one, stages.Refused):
-                self._drain.output.add(memoryview(f"sayso: {one.why}\n".encode()))
+                self._drain.note(f"sayso: {one.why}\n")
         return True
 
     def _await_all(self, pids: list[int]) -> bool:
-        """Wait until all have ended; ``False`` when the run was cancelled or its time is up."""
+        """Wait until all have ended; ``False`` when the run was, or is to be, ended instead."""
         while any(pid not in self._statuses for pid in pids):
             self._timed_out = not self._cancelled and time.monotonic() >= self._deadline
             if self._cancelled or self._timed_out:
                 return False
-            self._turn(self._leases.until(self._deadline))
+            self._turn(self._leases.until(self._swarm.until(self._deadline)))
             self._leases.give_back()
+            if self._swarm.is_there():
+                self._drain.note(_SWARM)
+                self._statuses.update(reaper.kill_all(set()))
+                return False
         return True
 
     def _end(self, grace_s: float) -> None:
@@ -199,8 +216,7 @@ class Supervisor:
         if self._wake in ready:
             os.read(self._wake, 4096)
             self._reap()
-        if self._drain.outlet in ready:
-            self._drain.take()
+        self._drain.take_ready(ready)
         if self._sock.fileno() in ready:
             self._hear()
 
@@ -211,34 +227,24 @@ class Supervisor:
     def _hear(self) -> None:
         """Take a word; at the end of the stream nobody is left to run this for."""
         try:
-            heard = self._sock.recv(1)
+            heard, fds = frames.receive(self._sock, 1)
         except OSError:
-            heard = b""
+            heard, fds = b"", []
+        self._fds += fds
         if not heard:
             reaper.kill_all(set())
             os._exit(1)
-        if heard == frames.TAIL:
-            output = self._drain.output
+        output = self._drain.output
+        if heard == frames.WATCH:
+            output.show(Shelf(*fds))
+        elif heard == frames.TAIL:
             self._send({"tail": {"text": output.tail(), "total_bytes": output.total_bytes}})
         else:
             self._cancelled = True
 
-    def _outcome(self, last: int | stages.Refused) -> tuple[int | None, int | None]:
-        """Return the exit code or the signal of the last command; neither if it outlived KILL."""
-        if isinstance(last, stages.Refused):
-            return NOT_STARTED, None
-        if last not in self._statuses:
-            return None, None
-        code = os.waitstatus_to_exitcode(self._statuses[last])
-        return (code, None) if code >= 0 else (None, -code)
-
-    def _shell_status(self, last: int | stages.Refused) -> int:
-        code, number = self._outcome(last)
-        return code if code is not None else 128 + (number or 0)
-
-    def _send(self, report: frames.Report) -> None:
+    def _send(self, told: frames.Report) -> None:
         try:
-            self._sock.sendall(frames.encode(report))
+            self._sock.sendall(frames.encode(told))
         except OSError:  # the gateway died: nobody is left to run this for
             reaper.kill_all(set())
             os._exit(1)

@@ -29,7 +29,10 @@ from core.settings.execution import (
     ExecSection,
     ToolsSection,
 )
+from core.settings.http import HttpSection
+from core.settings.proof import ProofSection
 from core.settings.quiet_hours import QuietHoursSection
+from core.settings.remote import RemoteSection
 from core.settings.rules import SkillsSection
 from core.settings.session_filter import session_filter
 from core.settings.storage import AuditSection, StoreSection
@@ -48,9 +51,12 @@ __all__ = [
     "Days",
     "ExecSection",
     "ForwardMode",
+    "HttpSection",
     "LocalApprovers",
     "PlatformId",
+    "ProofSection",
     "QuietHoursSection",
+    "RemoteSection",
     "Seconds",
     "Section",
     "SkillsSection",
@@ -79,6 +85,15 @@ class CoreSettings(Section):
     )
     skills: SkillsSection = Field(
         default_factory=SkillsSection, description="the programs of agents' skills"
+    )
+    http: HttpSection = Field(
+        default_factory=HttpSection, description="the API over HTTP and WebSocket"
+    )
+    proof: ProofSection = Field(
+        default_factory=ProofSection, description="proofs that nothing gets past the gate"
+    )
+    remote: RemoteSection = Field(
+        default_factory=RemoteSection, description="exec for other machines' agents (S4)"
     )
     store: StoreSection = Field(default_factory=StoreSection, description="where state is kept")
     audit: AuditSection = Field(default_factory=AuditSection, description="the journal")

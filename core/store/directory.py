@@ -1,6 +1,6 @@
 """Lay out what is known of people and sessions; the rest of the state is in ``tables``.
 
-Who is one human being, who voted, what was granted, where a session came from.
+Who is one human being, who voted, what was granted, who holds a token, where a session came from.
 """
 
 from typing import Final
@@ -61,6 +61,23 @@ pair_tries = Table(
     Column("since_ms", BigInteger, nullable=False),
 )
 
+# Who may call over the network.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("hash", Text, nullable=False, unique=True),  # SHA-256: the token itself is shown once
+    Column("name", Text, nullable=False),
+    Column("scopes", Text, nullable=False),  # words with a space between them
+    Column("agent", Text),
+    Column("person", Text),
+    Column("created_by", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("used_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
+)
+
 grants = Table(
     "grants",
     metadata,
@@ -102,6 +119,13 @@ threads = Table(
 Index(
     "grants_live",
     grants.c.created_ms,
+    sqlite_where=text("revoked_ms IS NULL"),
+    postgresql_where=text("revoked_ms IS NULL"),
+)
+Index(
+    "tokens_name",
+    tokens.c.name,
+    unique=True,
     sqlite_where=text("revoked_ms IS NULL"),
     postgresql_where=text("revoked_ms IS NULL"),
 )

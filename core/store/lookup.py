@@ -14,7 +14,7 @@ from core.model.approval import (
 )
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
-from core.model.identity import CODE_LENGTH, Actor, ApprovalId, Requester, Target
+from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, Requester, Target
 from core.store import votes
 from core.store.codec import load
 from core.store.tables import IS_PENDING, approvals, decisions, questions
@@ -114,12 +114,17 @@ def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
     return tuple(_approval(conn, row) for row in found if str(row["id"]).startswith(ref))
 
 
-def pending(conn: Connection, limit: int, after: ApprovalId | None = None) -> tuple[Approval, ...]:
-    """Return the pending approvals, the soonest deadline first; ``after`` is the last one seen."""
-    if after is None:
-        found = conn.execute(_PENDING, {"p_limit": limit})
-    else:
-        found = conn.execute(_PENDING_AFTER, {"p_limit": limit, "p_after": after})
+def pending(
+    conn: Connection, limit: int, after: ApprovalId | None = None, agent: AgentId | None = None
+) -> tuple[Approval, ...]:
+    """Return the pending approvals, the soonest deadline first; ``after`` is the last one seen.
+
+    ``agent`` narrows them to one agent's.
+    """
+    query, wish = (_PENDING, {}) if after is None else (_PENDING_AFTER, {"p_after": after})
+    if agent is not None:
+        query = query.where(approvals.c.agent == agent)
+    found = conn.execute(query, {"p_limit": limit, **wish})
     return tuple(_approval(conn, row) for row in found.mappings())
 
 

@@ -5,13 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     RowMapping,
     Select,
-    Subquery,
     Table,
     Text,
+    TextClause,
     bindparam,
     func,
     select,
@@ -23,7 +22,7 @@ from core.model.decision import Evaluation
 from core.model.identity import AgentId, ApprovalId, SessionKey
 from core.policy.preview import Earlier
 from core.store.codec import load
-from core.store.tables import approvals, decisions, questions, runs
+from core.store.tables import IS_UNASKED_RUN, approvals, decisions, questions, runs
 
 _ASKED = (
     select(
@@ -64,27 +63,18 @@ _UNASKED = (
 )
 
 
-_LATELY = 20_000
-"""Among so many commands the last of one agent are looked for: no reading grows with time."""
-
-
-def _lately(table: Table, *where: ColumnElement[bool]) -> Subquery:
-    columns = (table.c.id, table.c.created_ms, table.c.agent, table.c.session, table.c.text)
-    newest = select(*columns).where(*where).order_by(table.c.created_ms.desc()).limit(_LATELY)
-    return newest.subquery("newest")
-
-
-def _of_agent(newest: Subquery) -> Select[Any]:
+def _of_agent(table: Table, *where: TextClause) -> Select[Any]:
+    """Read an agent's last rows from the index by agent and time; no reading grows with time."""
     return (
-        select(newest)
-        .where(newest.c.agent == bindparam("p_agent"), newest.c.id != bindparam("p_but"))
-        .order_by(newest.c.created_ms.desc(), newest.c.id)
+        select(table.c.id, table.c.created_ms, table.c.session, table.c.text)
+        .where(*where, table.c.agent == bindparam("p_agent"), table.c.id != bindparam("p_but"))
+        .order_by(table.c.created_ms.desc(), table.c.id)
         .limit(bindparam("p_limit"))
     )
 
 
-_LAST_ASKED = _of_agent(_lately(approvals))
-_LAST_UNASKED = _of_agent(_lately(runs, runs.c.asked == 0))
+_LAST_ASKED = _of_agent(approvals)
+_LAST_UNASKED = _of_agent(runs, IS_UNASKED_RUN)
 _PLANS = (
     select(questions.c.id, questions.c.plan, decisions.c.reply)
     .select_from(questions.outerjoin(decisions, decisions.c.approval_id == questions.c.id))

@@ -42,6 +42,7 @@ _ADD = (
     .returning(people.c.id)
 )
 _KNOWN = select(people.c.id).where(people.c.id == bindparam("p_id"))
+_STANDING = select(people.c.revoked_ms).where(people.c.id == bindparam("p_id"))
 _UNLINK = (
     delete(accounts)
     .where(
@@ -122,6 +123,12 @@ def add(conn: Connection, name: str) -> bool:
 def exists(conn: Connection, name: str) -> bool:
     """Return whether there is a person of this name."""
     return conn.execute(_KNOWN, {"p_id": name}).first() is not None
+
+
+def is_revoked(conn: Connection, name: str) -> bool:
+    """Return whether a person of this name is revoked, or there is none."""
+    row = conn.execute(_STANDING, {"p_id": name}).first()
+    return row is None or row.revoked_ms is not None
 
 
 def person_of(conn: Connection, channel: str, account: str) -> KnownAs:

@@ -1,23 +1,54 @@
-"""Tell a session about a request that no plan could be made of: nothing was judged or run."""
+"""Keep a request that no plan could be made of, and tell its session: nothing was judged or run."""
 
-from sqlalchemy import Connection
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert
 
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text
-from core.model.identity import ApprovalId, SessionKey
+from core.model.identity import AgentId, ApprovalId, SessionKey
 from core.store import events
 from core.store.clock import now_ms
+from core.store.codec import plain
+from core.store.notes import note_run
+from core.store.states import RowState
+from core.store.tables import runs
+
+_INSERT = insert(runs)
 
 
-def record_refused(
-    conn: Connection,
-    run_id: ApprovalId,
-    session: SessionKey,
-    place: str,
-    reason: DenialReason,
-    why: str,
-) -> None:
-    """Append ``Exec denied (…)`` to the session that asked."""
-    text = denied_text(place, run_id, f"{reason.value}: {why}")
-    told = events.NewEvent(session, EventKind.DENIED, text, run_id)
-    events.append(conn, [told], now_ms(conn))
+@dataclass(frozen=True, slots=True)
+class RefusedRequest:
+    """A request that was refused as it stood; ``text`` is what was asked, as a line."""
+
+    id: ApprovalId
+    agent: AgentId
+    session: SessionKey
+    place: str
+    text: str
+    reason: DenialReason
+    why: str
+
+
+def record_refused(conn: Connection, refused: RefusedRequest) -> None:
+    """Keep a refusal under its id, and append ``Exec denied (…)`` to the session that asked."""
+    now = now_ms(conn)
+    row = {
+        "id": refused.id,
+        "asked": 0,
+        "state": RowState.DENIED.value,
+        "agent": refused.agent,
+        "session": refused.session,
+        "place": refused.place,
+        "text": plain(refused.text),
+        "noted": 0,
+        "created_ms": now,
+        "ended_ms": now,
+        "reason": refused.reason.value,
+        "why": plain(refused.why),
+    }
+    conn.execute(_INSERT, row)
+    text = denied_text(refused.place, refused.id, f"{refused.reason.value}: {refused.why}")
+    told = events.NewEvent(refused.session, EventKind.DENIED, text, refused.id)
+    events.append(conn, [told], now)
+    note_run(conn, refused.id)

@@ -5,6 +5,9 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 
 from core.store.tables import replicas
 
+LEASE_MS = 6_000
+"""How long a gateway counts as alive after its last heartbeat, which comes every 2 s."""
+
 _expires = func.sayso_now() + bindparam("p_ttl", type_=replicas.c.expires_ms.type)
 _BEAT = (
     insert(replicas)

@@ -1,11 +1,34 @@
 """Forget what is old and over: never a pending approval, an open run, an unacknowledged event.
 
-Grants that ended are forgotten as well; those that still hold stay, however old.
+Grants and tokens that ended are forgotten as well, grants also by not having been used for as long
+as they count; those that still hold stay, however old.
 """
 
-from sqlalchemy import Connection, Integer, Table, Text, bindparam, delete, exists, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Integer,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+)
 
-from core.store.directory import grants, pairings, session_settings, threads, votes
+from core.model.identity import API_CHANNEL
+from core.store.directory import (
+    accounts,
+    grants,
+    pairings,
+    people,
+    session_settings,
+    threads,
+    tokens,
+    votes,
+)
 from core.store.tables import (
     IS_OPEN_ITEM,
     IS_OPEN_RUN,
@@ -65,8 +88,21 @@ _DELETE_GRANTS = delete(grants).where(
     | (grants.c.expires_ms < _BEFORE)
     | ((grants.c.uses_left == 0) & (grants.c.used_ms < _BEFORE))
 )
+_IDLE_GRANTS = delete(grants).where(
+    func.coalesce(grants.c.used_ms, grants.c.created_ms) + bindparam("p_idle", type_=BigInteger)
+    < _BEFORE
+)
 _lives = exists().where(
     session_settings.c.session == threads.c.session, session_settings.c.at_ms >= _BEFORE
+)
+_old_token = (tokens.c.revoked_ms < _BEFORE) | (tokens.c.expires_ms < _BEFORE)
+_OLD_TOKENS = select(tokens.c.id).where(_old_token)
+_DELETE_TOKENS = (
+    delete(accounts).where(accounts.c.channel == API_CHANNEL, accounts.c.account.in_(_OLD_TOKENS)),
+    delete(people).where(
+        people.c.id.in_(select(literal(f"{API_CHANNEL}:") + tokens.c.id).where(_old_token))
+    ),
+    delete(tokens).where(_old_token),
 )
 _DELETE_SURROUNDINGS = (
     delete(pairings).where(pairings.c.expires_ms < _BEFORE),
@@ -78,11 +114,12 @@ _DELETE_SURROUNDINGS = (
 )
 
 
-def prune(conn: Connection, before_ms: int, limit: int = 500) -> int:
+def prune(conn: Connection, before_ms: int, limit: int = 500, idle_ms: int | None = None) -> int:
     """Delete at most ``limit`` requests and ``limit`` events that ended before ``before_ms``.
 
-    Returns how many rows of history went; 0 means done. Session counters stay, so numbers never
-    start again.
+    ``idle_ms`` is after how long without use a grant counts no longer, ``None`` where it always
+    does. Returns how many rows of history went; 0 means done. Session counters stay, so numbers
+    never start again.
     """
     old = {"p_before": before_ms, "p_limit": limit}
     ids = [*conn.execute(_OLD_APPROVALS, old).scalars(), *conn.execute(_OLD_RUNS, old).scalars()]
@@ -92,6 +129,8 @@ def prune(conn: Connection, before_ms: int, limit: int = 500) -> int:
     told = [{"p_session": row.session, "p_seq": row.seq} for row in conn.execute(_old_events, old)]
     if told:
         conn.execute(_DELETE_EVENT, told)
-    for statement in (_DELETE_GRANTS, *_DELETE_SURROUNDINGS):
+    for statement in (_DELETE_GRANTS, *_DELETE_TOKENS, *_DELETE_SURROUNDINGS):
         conn.execute(statement, {"p_before": before_ms})
+    if idle_ms is not None:
+        conn.execute(_IDLE_GRANTS, {"p_before": before_ms, "p_idle": idle_ms})
     return len(ids) + len(told)

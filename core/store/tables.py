@@ -5,7 +5,7 @@ Times are epoch ms on the database's clock. States are written as the words of t
 to what is due, not to what was ever stored.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0002"
+SCHEMA_VERSION: Final = "0004"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -194,29 +194,21 @@ replicas = Table(
 )
 
 
-def _partial(name: str, column: Column[int], where: str) -> None:
-    Index(name, column, sqlite_where=text(where), postgresql_where=text(where))
+def _partial(name: str, where: str, *columns: Column[Any]) -> None:
+    Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
 
-_partial("approvals_due", approvals.c.deadline_ms, "state = 'pending'")
-_partial("approvals_reminds", approvals.c.remind_at_ms, "state = 'pending'")
-Index(
-    "approvals_alike",
-    approvals.c.digest,
-    sqlite_where=text("state = 'pending'"),
-    postgresql_where=text("state = 'pending'"),
-)
-Index(
-    "approvals_behind",
-    approvals.c.behind,
-    sqlite_where=text("behind IS NOT NULL"),
-    postgresql_where=text("behind IS NOT NULL"),
-)
-_partial("decisions_owed", decisions.c.at_ms, "owed = 1")
-_partial("runs_open", runs.c.created_ms, "state IN ('queued', 'started')")
-_partial("outbox_due", outbox.c.due_ms, "state IN ('ready', 'sending')")
-_partial("outbox_stale", outbox.c.id, "state = 'stale'")
+_partial("approvals_due", "state = 'pending'", approvals.c.deadline_ms)
+_partial("approvals_reminds", "state = 'pending'", approvals.c.remind_at_ms)
+_partial("approvals_alike", "state = 'pending'", approvals.c.digest)
+_partial("approvals_behind", "behind IS NOT NULL", approvals.c.behind)
+_partial("decisions_owed", "owed = 1", decisions.c.at_ms)
+_partial("runs_open", "state IN ('queued', 'started')", runs.c.created_ms)
+_partial("runs_agent", "asked = 0", runs.c.agent, runs.c.created_ms)
+_partial("outbox_due", "state IN ('ready', 'sending')", outbox.c.due_ms)
+_partial("outbox_stale", "state = 'stale'", outbox.c.id)
 Index("approvals_created", approvals.c.created_ms)
+Index("approvals_agent", approvals.c.agent, approvals.c.created_ms)
 Index("decisions_at", decisions.c.at_ms)
 Index("runs_created", runs.c.created_ms)
 Index("inbound_at", inbound.c.at_ms)
@@ -227,6 +219,7 @@ Index("outbox_message", outbox.c.message)
 # conditions carry their constants instead of bound parameters.
 IS_PENDING: Final = text("approvals.state = 'pending'")
 HAS_LEADER: Final = text("approvals.behind IS NOT NULL")
+IS_UNASKED_RUN: Final = text("runs.asked = 0")
 IS_OPEN_RUN: Final = text("runs.state IN ('queued', 'started')")
 IS_OPEN_ITEM: Final = text("outbox.state IN ('ready', 'sending')")
 IS_SHOWN_PROMPT: Final = text("(outbox.kind = 'prompt' AND outbox.state = 'sent')")

@@ -10,7 +10,15 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.approval import ApprovalReply, GrantTerms, Vote
-from core.model.identity import Actor, ApprovalId, Intake, PersonId, Requester, Target
+from core.model.identity import (
+    NETWORK,
+    Actor,
+    ApprovalId,
+    Intake,
+    PersonId,
+    Requester,
+    Target,
+)
 from core.store import people
 from core.store.codec import dump, load, plain
 from core.store.directory import votes
@@ -47,11 +55,11 @@ _SHOWN_AT = (
 
 
 def requester_person(conn: Connection, requester: Requester) -> PersonId | None:
-    """Return who asked in a chat; ``None`` where a program asked over the socket.
+    """Return who asked in a chat or with a token; ``None`` where a program asked over the socket.
 
     A uid is an account of the machine and no person (docs/decisions/0007).
     """
-    if requester.intake is not Intake.CHAT:
+    if requester.intake is not Intake.CHAT and requester.intake not in NETWORK:
         return None
     channel, _, account = requester.account.partition(":")
     return people.person_of(conn, channel, account).person

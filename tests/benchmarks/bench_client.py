@@ -24,7 +24,7 @@ import asyncio, sys
 from pathlib import Path
 from core.ipc.unix import listen
 
-async def run(params, peer):
+async def run(params, peer, notify):
     return {"status": "finished", "exitCode": 0, "output": ""}
 
 async def main():

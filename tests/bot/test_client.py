@@ -23,14 +23,14 @@ from pathlib import Path
 from core.errors import BadRequest, StateError
 from core.ipc.unix import listen
 
-async def echo(params, peer):
+async def echo(params, peer, notify):
     return params
 
-async def fail(params, peer):
+async def fail(params, peer, notify):
     raise {"state": StateError("the home is full"), "request": BadRequest("no such thing")}.get(
         params["how"], RuntimeError("hunter2"))
 
-async def slow(params, peer):
+async def slow(params, peer, notify):
     try:
         await asyncio.sleep(60)
     finally:

@@ -18,6 +18,14 @@ def found(home: Path, config: dict[str, Any]) -> dict[str, str]:
     return {one.subject: one.detail for one in findings if one.verdict is Verdict.WARN}
 
 
+def tiers(config: dict[str, Any], **quorums: int) -> dict[str, Any]:
+    """Return a configuration with a quorum for each tier that is named."""
+    config["approvals"]["exec"]["tiers"] = {
+        tier: {"quorum": quorum} for tier, quorum in quorums.items()
+    }
+    return config
+
+
 def people(
     *local: str, needed: int = 1, everywhere: tuple[str, ...] = (), **agent: Any
 ) -> dict[str, Any]:
@@ -40,6 +48,16 @@ def people(
             "needs 3 people, but 2",
         ),
         (people(), "approvers", "nobody can allow"),
+        (
+            tiers(people("uid:1", "uid:2"), critical=3),
+            "approvals.exec.tiers.critical.quorum",
+            "needs 3 people, but 2",
+        ),
+        (
+            tiers(people("uid:1", "uid:2", approvers=["slack:U1"]), elevated=2),
+            "approvals.exec.tiers.elevated.quorum for coder",
+            "needs 2 people, but 1",
+        ),
     ],
 )
 def test_too_few_people_are_told(
@@ -53,6 +71,7 @@ def test_too_few_people_are_told(
     "config",
     [
         people("uid:1", needed=2, everywhere=("person:ana",)),
+        tiers(people("uid:1", "uid:2"), elevated=2, critical=2),
         people("uid:1", needed=5, everywhere=("slack:group:S1",)),
         people(needed=2, approvers=["slack:U1"], quorum=1, everywhere=("slack:U1", "slack:U2")),
     ],

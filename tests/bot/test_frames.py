@@ -4,7 +4,7 @@ import pytest
 
 from bot.intake.frames import EventsParams, IdParams, ResolveParams, RunParams, read
 from core.errors import BadRequest
-from core.model.approval import ApprovalReply
+from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.identity import Intake, Requester
 from core.model.policy import ExecAsk, ExecHost
 
@@ -97,3 +97,34 @@ def test_other_methods() -> None:
     ):
         with pytest.raises(BadRequest):
             read(kind, params)
+
+
+@pytest.mark.parametrize(
+    ("limit", "terms"),
+    [
+        (None, None),
+        ("30m", GrantTerms(for_ms=1_800_000)),
+        ("5x", GrantTerms(uses=5)),
+        ("session", THIS_SESSION),
+    ],
+)
+def test_an_allow_always_may_have_a_limit(limit: str | None, terms: GrantTerms | None) -> None:
+    """The words are those that chats take."""
+    wish = read(ResolveParams, {"id": "k3f7qz", "decision": "allow-always", "limit": limit})
+
+    assert terms == wish.terms
+
+
+@pytest.mark.parametrize(
+    ("decision", "limit", "says"),
+    [
+        ("allow-always", "31d", "30 days at most"),
+        ("allow-always", "soon", "a limit of allow-always is 30m"),
+        ("allow-once", "30m", "goes with allow-always only"),
+        ("deny", "session", "goes with allow-always only"),
+    ],
+)
+def test_a_limit_that_means_nothing_is_refused(decision: str, limit: str, says: str) -> None:
+    """Nothing is decided by a word that was not understood."""
+    with pytest.raises(BadRequest, match=says):
+        read(ResolveParams, {"id": "k3f7qz", "decision": decision, "limit": limit})

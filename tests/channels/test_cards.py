@@ -11,6 +11,7 @@ from core.model.decision import DenialReason
 from core.model.identity import Actor
 from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from tests.contracts.channel_examples import ID, approval, plan, program, resolved
+from tests.core.policy.plans import wrapped
 
 
 def test_the_prompt_names_everything_that_is_bound() -> None:
@@ -49,6 +50,23 @@ def test_a_link_shows_both_paths() -> None:
     card = build_prompt(approval(replace(of, commands=(linked,))))
 
     assert card.resolved[0].text == "awk: /usr/bin/awk (a link to /usr/bin/mawk)"
+
+
+def test_a_wrapper_names_what_it_starts() -> None:
+    """However deep: whoever answers sees each file that will run, not the outermost only."""
+    line = ("timeout", "5", "sh", "-c", "ls | /opt/tool")
+    of = replace(plan(line), commands=(wrapped(*line),))
+
+    card = build_prompt(approval(of))
+    shown = {fact.label: fact.value.text for fact in facts(card)}
+
+    assert shown["Programs"].splitlines() == [
+        "timeout: /usr/bin/timeout",
+        "sh: /usr/bin/sh (a link to /usr/bin/dash), started by timeout",
+        "ls: /usr/bin/ls, started by sh, started by timeout",
+        "/opt/tool: /opt/tool, started by sh, started by timeout",
+    ]
+    assert "Program" not in shown
 
 
 def test_a_program_that_was_not_found_says_so() -> None:

@@ -151,6 +151,22 @@ async def test_pruning_forgets_ended_grants_and_votes_only(bench: Bench) -> None
     assert () == await bench.store.write(grants.revoke, ended)
 
 
+async def test_pruning_forgets_what_was_idle_for_long(bench: Bench) -> None:
+    """Its end is its last use and the idle time after it; without an idle time it stays."""
+    day = 86_400_000
+    unused, used = await give(bench, THIS_SESSION), await give(bench, GrantTerms(uses=9))
+    created = {one.id: one.created_ms for one in await bench.store.read(grants.listed)}
+    await bench.advance(day)
+    await bench.store.write(grants.use, (used,), None)
+
+    await bench.store.write(prune, created[unused] + 3 * day, 500)
+    assert {unused, used} == {one.id for one in await bench.store.read(grants.listed)}
+    await bench.store.write(prune, created[unused] + 2 * day, 500, 2 * day)
+    assert {unused, used} == {one.id for one in await bench.store.read(grants.listed)}
+    await bench.store.write(prune, created[unused] + 2 * day + 1, 500, 2 * day)
+    assert [used] == [one.id for one in await bench.store.read(grants.listed)]
+
+
 async def test_a_grant_that_is_not_used_counts_no_longer(bench: Bench) -> None:
     """Idle time runs from the last use, else from the gift, on the database's clock."""
     day = 86_400_000

@@ -136,6 +136,24 @@ def test_terminal_answers_too(gateway: GatewayProcess, tmp_path: Path) -> None:
     assert f"allowed by uid:{os.getuid()}" in late.stdout
 
 
+def test_the_terminal_takes_a_limit_as_chats_do(gateway: GatewayProcess, tmp_path: Path) -> None:
+    """`sayso approve ID 2x` allows always, for two more runs; an odd word decides nothing."""
+    gateway.cli("run", "--no-wait", "--cwd", str(tmp_path), "-c", "seq 3")
+    code = gateway.json("pending")[0]["code"]
+
+    odd = gateway.cli("approve", code, "soon", own_session=True)
+    deny = gateway.cli("approve", code, "deny", "2x", own_session=True)
+    taken = gateway.cli("approve", code, "2x", own_session=True)
+
+    assert [2, 2, 0] == [one.returncode for one in (odd, deny, taken)]
+    assert "a limit of allow-always is 30m" in odd.stderr
+    assert "goes with allow-always only" in deny.stderr
+    (grant,) = gateway.json("grants", "list")
+    assert 2 == grant["usesLeft"]
+    again = gateway.cli("run", "--cwd", str(tmp_path), "-c", "seq 3")
+    assert (0, "1\n2\n3\n") == (again.returncode, again.stdout)
+
+
 @pytest.mark.parametrize("ref", ["ZZZZZZ", "nonsense"])
 def test_unknown_id_is_told(gateway: GatewayProcess, ref: str) -> None:
     """An id that no approval has gets its own sentence."""

@@ -1,7 +1,8 @@
 """Generate the pages that must agree with the code; `make docs` writes them.
 
 ``config.example.json5`` holds every key with its default, ``docs/reference/configuration.md`` the
-same as tables, ``docs/reference/cli.md`` every command. All are checked in, and tests compare them.
+same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/methods.md`` every method.
+All are checked in, and tests compare them.
 """
 
 import json
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from bot.settings.model import SHAPE
 from bot.settings.shape import Kind, Shape
-from tests.project import cli_reference
+from tests.project import cli_reference, methods_reference
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "config.example.json5"
@@ -31,6 +32,8 @@ _SAMPLES = {
     "tools.exec.roots[].name": '"shop"',
     "tools.exec.roots[].path": '"/srv/shop"',
     "agents.list[].tools.exec.rules[].decide": '"ask"',
+    "http.tls.cert": '"api.pem"',
+    "http.tls.key": '"api-key.pem"',
     "channels.telegram.webhook.url": '"https://sayso.example/telegram/updates"',
     "channels.telegram.webhook.secret": '{env: "TELEGRAM_WEBHOOK_SECRET"}',
     "channels.webhook.url": '"https://prompts.example/hook"',
@@ -187,6 +190,7 @@ def main() -> None:
     REFERENCE.parent.mkdir(parents=True, exist_ok=True)
     REFERENCE.write_text(reference(), encoding="utf-8")
     cli_reference.PAGE.write_text(cli_reference.page(), encoding="utf-8")
+    methods_reference.PAGE.write_text(methods_reference.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

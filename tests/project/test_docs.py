@@ -1,19 +1,15 @@
 import re
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from bot.cli import COMMANDS, build_parser
-from bot.intake.socket import Methods
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
 from bot.settings.shape import Kind, walk
-from core.gate import Gate
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
-from core.store import Store
-from tests.project import cli_reference, generated
+from tests.project import cli_reference, generated, methods_reference
 from tests.project.tracked import ROOT, files
 
 DOCS = ROOT / "docs"
@@ -98,17 +94,25 @@ def test_every_event_is_documented_in_its_words() -> None:
     assert all(words in text for words in shown)
 
 
-def test_every_socket_method_is_documented() -> None:
-    """The method table and the page name the same methods."""
-    absent = cast("Gate", None), cast("Store", None)
-    methods = Methods(*absent, health=no_health)
-
-    assert first_cells(page("reference/api.md").partition("## How")[0]) == set(methods.table())
+def test_the_methods_page_is_what_the_table_says() -> None:
+    """`make docs` was run after the last change of a method."""
+    assert methods_reference.PAGE.read_text(encoding="utf-8") == methods_reference.page()
 
 
-async def no_health() -> dict[str, object]:
-    """Report nothing."""
-    return {}
+def test_every_method_and_param_is_documented() -> None:
+    """Each method has words, an answer and its scopes; each of its params its words."""
+    text = page("reference/methods.md")
+    for name, method in methods_reference.table().items():
+        _, found, below = text.partition(f"## `{name}`\n")
+        section = below.partition("\n## ")[0]
+        fields = method.params.model_fields
+        assert found, name
+        assert method.summary, name
+        assert method.answer, name
+        assert method.scopes, name
+        assert f"Scope: {methods_reference.scopes(method)}." in section, name
+        assert all(field.description for field in fields.values()), name
+        assert {field.alias or key for key, field in fields.items()} == first_cells(section), name
 
 
 DESIGN_WORDS = (

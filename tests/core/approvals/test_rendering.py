@@ -178,6 +178,28 @@ def test_values_with_braces_are_safe_in_phrases() -> None:
     assert join(", ", (redact("a"), redact("b"))).text == "a, b"
 
 
+@pytest.mark.parametrize(
+    ("text", "argv"),
+    [
+        ("ls # as the tests need", ("ls",)),
+        ("ls '#a' # and more", ("ls", "#a")),
+        ("# only to look\nls", ("ls",)),
+    ],
+)
+def test_a_comment_is_shown_in_full(text: str, argv: tuple[str, ...]) -> None:
+    """Who asks may say why; it runs nothing, and is not hidden from who answers."""
+    shown = command_text(replace(plan(argv), text=text)).text
+
+    assert f"asked as: {text}" == shown.partition("\n")[2].replace("\u23ce\n   \u2506 ", "\n")
+
+
+def test_a_mark_that_begins_no_comment_adds_nothing() -> None:
+    """Quoted, escaped and inside a word it is an argument, which stands there already."""
+    of = replace(plan(("ls", "#a", "b#c", "#d")), text="ls '#a' b#c \\#d")
+
+    assert "ls '#a' 'b#c' '#d'" == command_text(of).text
+
+
 def test_what_was_expanded_stands_beside_what_was_asked() -> None:
     """Folders and redirections are shown, and an argument cannot pass for either."""
     of = replace(plan(("ls", "a b", "(in /x)", "2>&1")), text="cd src && ls * 2>&1\n")

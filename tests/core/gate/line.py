@@ -15,6 +15,8 @@ from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
 from core.gate import Gate
 from core.gate.execution import Execution
+from core.gate.guard import Guard
+from core.gate.lockdown import NAME, Lockdown
 from core.gate.rulebook import Rulebook
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
@@ -87,11 +89,13 @@ async def gate_at(
     remind_ms: int | None = None,
     people: Approvers | None = None,
     forwarding: Forwarding | None = None,
+    guard: Guard | None = None,
 ) -> AsyncIterator[Gate]:
     """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
     home.chmod(0o700)
+    guard = guard or Guard(Lockdown(home / NAME))
     store = await open_store(f"sqlite:///{home / 'state.db'}")
-    runner = Runner()
+    runner = Runner(guard=guard)
     await runner.start()
     layers = (everyone or layer(),)
     with AuditJournal(home / "audit.jsonl") as journal:
@@ -115,7 +119,12 @@ async def gate_at(
             Planner(),
             broker,
             Execution(
-                store, journal, HostRouter({ExecHost.GATEWAY: GatewayHost(runner)}), owner, 10_000
+                store,
+                journal,
+                HostRouter({ExecHost.GATEWAY: GatewayHost(runner)}),
+                owner,
+                10_000,
+                guard,
             ),
             store,
             journal,

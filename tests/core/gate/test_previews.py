@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.intake.people import Askers, PeopleMethods
+from bot.intake.caller import of_peer
+from bot.intake.frames import AgentParams
+from bot.intake.grants import GrantMethods
 from core.approvals.answering import Answer
 from core.errors import StoreError
 from core.gate import Gate
@@ -40,7 +42,7 @@ async def test_grants_are_listed_with_what_they_match(tmp_path: Path) -> None:
         await answered(gate, "seq 3", tmp_path, ApprovalReply.ALLOW_ALWAYS)
         for number in range(4):
             await gate.submit(request(f"seq {number}", cwd=tmp_path))
-        listed = await PeopleMethods(gate, Askers(gate.store)).grants({}, SELF)
+        listed = await GrantMethods(gate).listed(AgentParams(), of_peer(SELF))
 
     assert isinstance(listed, dict)
     (grant,) = listed["grants"]

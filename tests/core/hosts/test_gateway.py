@@ -21,3 +21,19 @@ async def test_the_gateway_host_runs_and_cancels() -> None:
         assert cancelled
         assert (await task).signal == 15
         assert not await host.cancel(ApprovalId("0" * 26))
+
+
+async def test_the_gateway_host_shows_what_it_runs() -> None:
+    """Its watchers see the output from the start on; there is none of a run that is not here."""
+    async with running() as runner:
+        host: ExecutionHost = GatewayHost(runner)
+        run_id, watcher = new_run(), Watcher()
+        plan = planned(request(argv=("/bin/sh", "-c", "echo x; sleep 0.2; echo y")))
+        task = asyncio.create_task(host.run(run_id, plan, watcher))
+        await watcher.started.wait()
+
+        seen = [chunk.data async for chunk in host.watch(run_id)]
+
+        assert b"".join(seen) == b"x\ny\n"
+        assert (await task).exit_code == 0
+        assert [chunk async for chunk in host.watch(run_id)] == []

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from core.errors import BadRequest, StateError
-from core.ipc.jsonrpc import Handler, Limits
+from core.ipc.jsonrpc import Handler, Limits, Notify
 from core.ipc.peer import Peer
 from core.ipc.unix import Server, listen
 
@@ -15,23 +15,24 @@ Frame = dict[str, object]
 
 
 class Methods:
-    """A few methods; ``ended`` collects how the slow one ended."""
+    """A few methods; ``ended`` collects how the slow one ended, ``notified`` what was sent last."""
 
     def __init__(self) -> None:
         self.ended: list[str] = []
+        self.notified = -1
         self.any_ended = asyncio.Event()
         self.started = asyncio.Semaphore(0)
         self.release = asyncio.Event()
 
-    async def echo(self, params: Frame, _peer: Peer) -> object:
+    async def echo(self, params: Frame, _peer: Peer, _notify: Notify) -> object:
         """Return the params."""
         return params
 
-    async def whoami(self, _params: Frame, peer: Peer) -> object:
+    async def whoami(self, _params: Frame, peer: Peer, _notify: Notify) -> object:
         """Return the peer."""
         return [peer.pid, peer.uid, peer.gid, peer.start_ticks]
 
-    async def slow(self, params: Frame, _peer: Peer) -> object:
+    async def slow(self, params: Frame, _peer: Peer, _notify: Notify) -> object:
         """Wait until released."""
         self.started.release()
         try:
@@ -43,7 +44,7 @@ class Methods:
         self.ended.append("released")
         return params
 
-    async def fail(self, params: Frame, _peer: Peer) -> object:
+    async def fail(self, params: Frame, _peer: Peer, _notify: Notify) -> object:
         """Fail in the way that is asked for."""
         match params["how"]:
             case "state":
@@ -59,6 +60,14 @@ class Methods:
             case _:
                 raise RuntimeError("a secret: hunter2")
 
+    async def stream(self, params: Frame, _peer: Peer, notify: Notify) -> object:
+        """Send as many notifications of as many bytes as asked for, then answer."""
+        count, size = int(str(params["count"])), int(str(params["size"]))
+        for number in range(count):
+            self.notified = number
+            await notify("tick", {"number": number, "data": "x" * size})
+        return count
+
     def table(self) -> dict[str, Handler]:
         """Return the methods by name."""
         return {
@@ -66,6 +75,7 @@ class Methods:
             "whoami": self.whoami,
             "slow": self.slow,
             "fail": self.fail,
+            "stream": self.stream,
         }
 
 

@@ -760,4 +760,136 @@ DECISIONS = (
     ),
 )
 
-MUTANTS = (*READERS, *WRAPPERS, *PROFILES, *LISTS, *DECISIONS)
+INPUT = (
+    Mutant(
+        "input is not judged at all",
+        "policy/evaluate.py",
+        "    if plan.stdio.stdin:\n        segments",
+        "    if plan.stdio.stdin is False:\n        segments",
+        "policy/test_stdin.py::test_it_is_the_input_that_is_asked_about",
+    ),
+    Mutant(
+        "allow-always is offered for what reads",
+        "policy/evaluate.py",
+        "asks = asks and not plan.stdio.stdin",
+        "asks = bool(asks)",
+        "policy/test_stdin.py::test_allow_always_is_not_offered_beside_input",
+    ),
+    Mutant(
+        "only the first pipeline reads",
+        "policy/stdin.py",
+        "given = found[-1] if piped else True",
+        "given = found[-1] if piped else not position",
+        "policy/test_stdin.py::test_later_pipelines_read_what_is_left",
+    ),
+    Mutant(
+        "what a filter lets through reads nothing",
+        "policy/stdin.py",
+        "given = found[-1] if piped else True",
+        "given = not piped",
+        "policy/test_stdin.py::test_what_a_filter_lets_through_is_judged_too",
+    ),
+    Mutant(
+        "any redirection cuts input off",
+        "policy/stdin.py",
+        "found.append(given and not command.routing.null_input)",
+        "found.append(given and not command.routing.null_input and not position)",
+        "policy/test_stdin.py::test_a_command_that_reads_nothing_is_not_asked_about",
+    ),
+    Mutant(
+        "a wrapper that reads its arguments passes input on",
+        "policy/stdin.py",
+        "passed_on = isinstance(found, Unwrapped) and not found.open_ended",
+        "passed_on = isinstance(found, Unwrapped)",
+        "policy/test_stdin.py::test_what_may_be_code_is_asked_about",
+    ),
+    Mutant(
+        "one filter of a wrapper is enough",
+        "policy/stdin.py",
+        "passed_on and all(_filters",
+        "passed_on and any(_filters",
+        "policy/test_stdin.py::test_what_may_be_code_is_asked_about",
+    ),
+    Mutant(
+        "a filter need not be configured",
+        "policy/stdin.py",
+        "if safe is None or safe not in context.policy.safe_bins:",
+        "if safe is None:",
+        "policy/test_stdin.py::test_a_filter_that_is_not_configured_is_none",
+    ),
+    Mutant(
+        "a filter may have any arguments",
+        "policy/stdin.py",
+        "    return safe_bin_problem(safe, command.argv[1:]) is None",
+        "    return safe_bin_problem(safe, ()) is None",
+        "policy/test_stdin.py::test_what_may_be_code_is_asked_about",
+    ),
+    Mutant(
+        "a pattern of paths lets everything read",
+        "policy/stdin.py",
+        "return isinstance(ruling.rule.match, VectorMatch)",
+        "return ruling is not None",
+        "policy/test_stdin.py::test_a_rule_about_the_very_vector_covers_input",
+    ),
+    Mutant(
+        "a rule about a wrapper covers what it runs",
+        "policy/stdin.py",
+        "if command.executable is None or command.inner:",
+        "if command.executable is None:",
+        "policy/test_stdin.py::test_a_rule_about_a_wrapper_does_not_cover_what_it_runs",
+    ),
+    Mutant(
+        "full security lets everything read although a rule restricts",
+        "policy/stdin.py",
+        "lets_all = full and not context.provisions.rules.restrict",
+        "lets_all = full",
+        "policy/test_stdin.py::test_full_security_lets_everything_read_unless_a_rule_restricts",
+    ),
+    Mutant(
+        "what reads counts as listed for a fallback",
+        "policy/stdin.py",
+        "replace(verdict, decision=Decision.ASK, reason=Reason.STDIN",
+        "replace(verdict, reason=Reason.STDIN",
+        "policy/test_stdin.py::test_a_fallback_to_the_lists_does_not_see_it_as_listed",
+    ),
+)
+
+EXPOSURE = (
+    Mutant(
+        "a script that others may replace runs unasked",
+        "policy/evaluate.py",
+        "exposed = is_exposed(plan)",
+        "exposed = False",
+        "policy/test_exposure.py::test_an_exposed_script_asks_and_promises_nothing",
+    ),
+    Mutant(
+        "allow-always is offered for such a script",
+        "policy/evaluate.py",
+        " and not plan.stdio.stdin and not exposed",
+        " and not plan.stdio.stdin",
+        "policy/test_exposure.py::test_nothing_is_promised_for_its_neighbours",
+    ),
+    Mutant(
+        "what a wrapper starts is not looked at",
+        "policy/exposure.py",
+        'command.exposed or next(filter(None, map(_folder, command.inner)), "")',
+        "command.exposed",
+        "policy/test_exposure.py::test_what_a_wrapper_starts_counts_as_well",
+    ),
+    Mutant(
+        "a wrapper that asks all the same does not",
+        "policy/segments.py",
+        "    if found.asks:\n",
+        "    if found.asks is None:\n",
+        "policy/test_unwrap.py::test_taskset_is_looked_through_and_asks_all_the_same",
+    ),
+    Mutant(
+        "allow-always is offered for it",
+        "policy/promises.py",
+        "not isinstance(found, Unwrapped) or found.asks:",
+        "not isinstance(found, Unwrapped):",
+        "policy/test_unwrap.py::test_taskset_is_looked_through_and_promises_nothing",
+    ),
+)
+
+MUTANTS = (*READERS, *WRAPPERS, *PROFILES, *LISTS, *DECISIONS, *INPUT, *EXPOSURE)

@@ -18,12 +18,11 @@ VECTORS = corpus("peer_vectors.json")
 SIX = ("cut", "uniq", "head", "tail", "tr", "wc")
 BUILTINS = {"cd", "exec", "eval", "source", "alias", "command"}
 LOOSER_ON_PURPOSE = {
-    "safebin-ask-043": "S1 lists jq among the default safe bins; ours has a positive profile",
-    "safebin-ask-058": "S1 lists grep; one operand is the pattern, files are refused",
+    "safebin-ask-043": "S1 lists jq among the default safe bins; benign-safe-bin-025 needs it",
+    "safebin-ask-058": "S1 lists grep; benign-safe-bin-033 is this very form",
     "pattern-012": "S1: patterns are case-insensitive",
-    "pattern-029": "the invoked path counts as well as the real one (vector marked unstable)",
-    "chain-028": "issue 4: a line break is `;`, each line judged alone (vector marked unstable)",
-    "wrapper-029": "taskset only chooses processors; it is unwrapped by an exact grammar",
+    "pattern-029": "DESIGN §6: the invoked path counts as well as the real one (vector unstable)",
+    "chain-028": "issue 4: a line break is `;`; the reference's newest planner agrees (unstable)",
 }
 
 

@@ -19,6 +19,7 @@ from tests.core.policy.plans import (
     plan_of,
     wrapped,
 )
+from tests.core.policy.ruled import provisions, rule
 
 EVERYDAY = listed("/usr/bin/ls", "/usr/bin/grep", "/usr/bin/git", "/opt/a=b/tool")
 
@@ -87,6 +88,25 @@ def test_privilege_and_locks_ask_and_promise_nothing(line: str) -> None:
     """A wrapper that changes privilege or writes its lock file is never looked through."""
     found = judged(wrapped(*line.split()))
     assert (found.decision, found.reason, found.promise) == (Decision.ASK, Reason.WRAPPER, ())
+
+
+def test_taskset_is_looked_through_and_asks_all_the_same() -> None:
+    """What it runs is judged, bound and shown; no list lets it pass."""
+    for trust in Trust:
+        found = judged(wrapped("taskset", "0x1", "ls"), trust)
+        assert (found.decision, found.reason) == (Decision.ASK, Reason.WRAPPER)
+        assert "chooses the processors" in found.segments[0].rule
+    deny = provisions({**rule("deny", glob="/usr/bin/ls"), "reason": "not here"})
+    denied = evaluate(plan_of(wrapped("taskset", "0x1", "ls")), LISTED, EVERYDAY, provisions=deny)
+    assert (Decision.DENY, Reason.RULE_DENIED) == (denied.decision, denied.reason)
+
+
+def test_taskset_is_looked_through_and_promises_nothing() -> None:
+    """To store what it runs would not let it pass."""
+    listed_inside = judged(wrapped("taskset", "0x1", "ls"))
+    missed_inside = judged(wrapped("taskset", "0x1", "/opt/x"))
+
+    assert ((), ()) == (listed_inside.promise, missed_inside.promise)
 
 
 @pytest.mark.parametrize(

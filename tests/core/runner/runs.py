@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.model.command import ExecPlan, ExecRequest
+from core.model.command import PLAIN_STDIO, ExecPlan, ExecRequest, Stdio
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
@@ -30,6 +30,8 @@ def request(
     cwd: str | os.PathLike[str] = "/tmp",
     env: tuple[tuple[str, str], ...] = (),
     timeout_ms: int | None = None,
+    stdio: Stdio = PLAIN_STDIO,
+    cpu_s: int | None = None,
 ) -> ExecRequest:
     """Return a request of an agent on the socket."""
     return ExecRequest(
@@ -40,6 +42,8 @@ def request(
         argv=argv,
         env=env,
         timeout_ms=timeout_ms,
+        stdio=stdio,
+        cpu_s=cpu_s,
     )
 
 

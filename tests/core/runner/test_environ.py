@@ -1,13 +1,17 @@
 import os
+import pwd
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.model.command import Environ, ExecPlan
+from core.model.decision import DenialReason
 from core.runner.environ import base_environment
 from core.runner.plan import Planner
 from core.runner.process import Runner
-from tests.core.runner.runs import planned, request, run, script
+from tests.core.runner.runs import Watcher, new_run, planned, refused, request, run, script
 
 PATH = "/usr/bin:/bin"
 
@@ -108,3 +112,71 @@ def test_the_base_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert planned(request("true"), planner) == before
     assert os.environ["HOME"] == "/elsewhere"
+
+
+OWNER = pwd.getpwuid(os.getuid()).pw_name
+EXEC_TOOL = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "USER": OWNER,
+    "TERM": "dumb",
+    "SHELL": "/bin/sh",
+}
+REMOTE = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/home/a",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+}
+SURROUNDINGS = {
+    "HOME": "/home/a",
+    "LANG": "de_AT.UTF-8",
+    "LC_ALL": "de_AT.UTF-8",
+    "TZ": "Europe/Vienna",
+    "TMPDIR": "/tmp",
+    "ANTHROPIC_API_KEY": "secret",
+}
+
+
+def tooled(which: Environ, *changes: tuple[str, str]) -> ExecPlan:
+    """Return the plan of `env` in one of the fixed environments."""
+    planner = Planner(("/usr/local/bin", "/usr/bin", "/bin"), base_env=SURROUNDINGS)
+    wish = replace(request(argv=("/usr/bin/env",), env=changes), environ=which)
+    return planned(wish, planner)
+
+
+@pytest.mark.parametrize(
+    ("which", "table"), [(Environ.EXEC_TOOL, EXEC_TOOL), (Environ.REMOTE, REMOTE)]
+)
+async def test_a_hardened_child_sees_its_table_exactly(
+    runner: Runner, which: Environ, table: dict[str, str]
+) -> None:
+    """The kernel's own view: the names of S3 or S4, their values, the run's mark, nothing else."""
+    run_id = new_run()
+
+    done = await runner.run(run_id, tooled(which), Watcher())
+
+    seen = dict(line.split("=", 1) for line in done.output.text.splitlines())
+    assert seen == table | {"SAYSO_RUN": run_id}
+
+
+@pytest.mark.parametrize(
+    ("which", "table"), [(Environ.EXEC_TOOL, EXEC_TOOL), (Environ.REMOTE, REMOTE)]
+)
+def test_changes_are_merged_on_top(which: Environ, table: dict[str, str]) -> None:
+    """A caller may widen PATH (S3 section 3), and what it did is named for whoever decides."""
+    plan = tooled(which, ("PATH", "/opt/bin"), ("FOO", "bar"))
+
+    assert dict(plan.env) == table | {"PATH": "/opt/bin", "FOO": "bar"}
+    assert plan.requested_env == ("PATH", "FOO")
+    assert plan.digest != tooled(which).digest
+
+
+@pytest.mark.parametrize("which", [Environ.EXEC_TOOL, Environ.REMOTE])
+def test_a_hardened_tool_takes_no_line(which: Environ) -> None:
+    """There, HOME is not the gateway's, so no `~` may be read by it."""
+    refusal = refused(replace(request("ls ~"), environ=which))
+
+    assert refusal.reason is DenialReason.BAD_REQUEST

@@ -30,8 +30,13 @@ LEAF_MODULES = (
     "pipeline",
     "procfs",
     "reaper",
+    "report",
+    "shelf",
     "stages",
     "supervisor",
+    "swarm",
+    "tap",
+    "terminal",
 )
 LEAN = {"core", "core.runner", *(f"core.runner.{name}" for name in LEAF_MODULES)}
 HEAVY = {"asyncio", "dataclasses", "subprocess", "threading", "logging", "pathlib", "inspect"}

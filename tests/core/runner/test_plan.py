@@ -10,7 +10,8 @@ from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecHost
 from core.runner.binding import digest_of
 from core.runner.pins import LARGEST_PIN
-from core.runner.plan import LARGEST_COMMAND, Planner
+from core.runner.plan import Planner
+from core.runner.requests import LARGEST_COMMAND
 from tests.core.runner.runs import POLICY, copy_of, planned, refused, request, script
 
 

@@ -13,11 +13,13 @@ from core.store import (
     grants,
     origins,
     outbox,
+    owners,
     past,
     people,
     runs,
     session_overrides,
     threads,
+    tokens,
 )
 from core.store.ballast import Ballast
 from core.store.clock import HighWater
@@ -39,6 +41,9 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "answer": (approvals.answer, (_QUESTION.id, ONCE, ALICE, "in:1")),
     "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
     "known_as": (people.known_as, (ALICE,)),
+    "token": (tokens.holder, ("ab" * 32,)),
+    "token used": (tokens.used, ("7",)),
+    "whose run": (owners.agent_of, (_QUESTION.id,)),
     "active grants": (grants.active, (_QUESTION.plan.agent, _QUESTION.plan.session)),
     "use grants": (grants.use, ((),)),
     "recent commands": (past.recent, (_QUESTION.plan.agent, 500)),

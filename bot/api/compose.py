@@ -1,0 +1,106 @@
+"""Put the API together from the gateway's parts, and run it for as long as the gateway runs."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+
+from bot.api.access import Access
+from bot.api.faults import Fault, FaultCode
+from bot.api.guard import Guard
+from bot.api.login import Door
+from bot.api.metrics import Meters
+from bot.api.openapi import document
+from bot.api.rates import Buckets, Slots
+from bot.api.rest import Resource, Rest
+from bot.api.routes import by_path, served
+from bot.api.server import Listening, serving
+from bot.api.status import DocumentPage, HealthPage, MetricsPage, Report
+from bot.api.wakes import Wakes
+from bot.api.websocket import PATH, WebSockets
+from bot.gate_proof.token import ProvingToken
+from bot.intake.bearer import Bearers
+from bot.intake.methods import Table
+from core.gate import Gate
+from core.settings.http import HttpSection
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the API is made of. ``health`` is what ``health.get`` reports.
+
+    ``proving`` is the token with which the gateway proves these ways in (``bot.gate_proof``).
+    """
+
+    table: Table
+    gate: Gate
+    health: Report
+    meters: Meters
+    section: HttpSection
+    home: Path
+    proving: ProvingToken = field(default_factory=ProvingToken)
+
+
+@asynccontextmanager
+async def api(parts: Parts) -> AsyncIterator[Listening]:
+    """Serve the API for as long as the block lasts.
+
+    Raises:
+        StateError: the address cannot be listened on, or the certificate cannot be used.
+    """
+    wakes = Wakes(parts.gate.store)
+    guard = _guard(parts, wakes)
+    async with serving(guard, parts.section, parts.home) as listening:
+        if not parts.section.is_loopback and parts.section.tls is None:
+            _log.warning("the API is public without TLS: tokens can be read on the way")
+        _log.info("the API listens on %s", listening.url)
+        try:
+            yield listening
+        finally:
+            wakes.stop()
+
+
+def _guard(parts: Parts, wakes: Wakes) -> Guard:
+    section, store = parts.section, parts.gate.store
+    limits = section.limits
+    waiting, tokens = Slots(limits.waiting), Buckets(limits.rate, limits.burst)
+    rest = Rest(parts.table, parts.gate, section, wakes, Slots(limits.concurrent), waiting)
+    sockets = WebSockets(parts.table, store, section, parts.meters, waiting, tokens)
+    routes = [
+        *_resources(rest),
+        *_pages(parts),
+        Route(PATH, sockets),
+        WebSocketRoute(PATH, sockets),
+    ]
+    return Guard(
+        Router(routes, redirect_slashes=False, default=_nowhere),
+        section,
+        Door(parts.proving.joined(Bearers(store).caller), limits.failures),
+        Access(parts.meters, section.access_log),
+        tokens,
+    )
+
+
+def _resources(rest: Rest) -> list[BaseRoute]:
+    found = by_path(served(rest.table))
+    return [Route(path, Resource(verbs, rest)) for path, verbs in found.items()]
+
+
+def _pages(parts: Parts) -> list[BaseRoute]:
+    section, store = parts.section, parts.gate.store
+    text = document(served(parts.table), parts.table, metrics_open=section.metrics_open)
+    return [
+        Route("/health", HealthPage(parts.health, store)),
+        Route("/metrics", MetricsPage(parts.meters, store, section)),
+        Route("/openapi.json", DocumentPage(text)),
+    ]
+
+
+async def _nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise Fault(FaultCode.NOT_FOUND, "There is no such address.")

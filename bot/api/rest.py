@@ -1,0 +1,211 @@
+"""Serve the routes below /v1 and S4's paths: each is one call of the method table."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from bot.api.access import ROUTE
+from bot.api.call import Call, understood
+from bot.api.faults import Fault, FaultCode
+from bot.api.rates import Slots
+from bot.api.route import Route, Style
+from bot.api.streams import Streams
+from bot.api.wakes import Wakes
+from bot.intake.frames import EventsParams, RunParams, read
+from bot.intake.methods import Table, bound
+from core.approvals.answering import AnswerOutcome
+from core.errors import ApprovalsFileError, NotFound
+from core.gate import Gate
+from core.settings.http import HttpSection
+from core.store import runs
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+_LOOK_S = 0.01
+_UNDECIDED: Mapping[AnswerOutcome, FaultCode] = {
+    AnswerOutcome.ALREADY_ENDED: FaultCode.CONFLICT,
+    AnswerOutcome.NOT_OFFERED: FaultCode.CONFLICT,
+    AnswerOutcome.AMBIGUOUS: FaultCode.CONFLICT,
+    AnswerOutcome.UNKNOWN: FaultCode.NOT_FOUND,
+    AnswerOutcome.NOT_LISTED: FaultCode.FORBIDDEN,
+    AnswerOutcome.REQUESTER: FaultCode.FORBIDDEN,
+    AnswerOutcome.REVOKED: FaultCode.FORBIDDEN,
+}
+
+
+@dataclass(slots=True)
+class Rest:
+    """What the routes need: the table, the gate for what streams, places for who waits."""
+
+    table: Table
+    gate: Gate
+    section: HttpSection
+    wakes: Wakes
+    working: Slots
+    waiting: Slots
+    _started: set[asyncio.Future[object]] = field(default_factory=set)
+
+    async def serve(self, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request of a route.
+
+        Raises:
+            Fault: it is not served.
+            SaysoError: the method refuses or fails.
+        """
+        method = self.table[route.method]
+        call = await understood(route, method, scope, receive, self.section)
+        held = self.waiting if route.streams or call.wait_s else self.working
+        if not held.enter():
+            words = "The gateway serves as many requests as it may."
+            raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "1"})
+        try:
+            if route.streams:
+                await Streams(self.gate, self.section, self.wakes).serve(call, scope, send)
+                return
+            work = self._answer(call)
+            response = await (unless_gone(receive, work) if call.wait_s else work)
+        finally:
+            held.leave()
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _answer(self, call: Call) -> Response:
+        return call.answered(await self._serving(call.route.style)(call))
+
+    def _serving(self, style: Style) -> Callable[[Call], Awaitable[object]]:
+        return {
+            Style.WAIT: self._wait,
+            Style.CREATE: self._create,
+            Style.CANCEL: self._cancel,
+            Style.RESOLVE: self._resolve,
+            Style.CHANGE: self._change,
+            Style.EVENTS: self._events,
+        }.get(style, self._plain)
+
+    async def _plain(self, call: Call) -> object:
+        return await call.invoke()
+
+    async def _wait(self, call: Call) -> object:
+        return await call.invoke(timeoutMs=round(call.wait_s * 1000))
+
+    async def _create(self, call: Call) -> object:
+        """Ask, and answer how it stands after ``wait``; what was asked goes on all the same."""
+        call.params.setdefault("requestKey", secrets.token_hex(16))
+        wish = bound(read(RunParams, call.params), call.caller)
+        key = wish.request(call.caller.requester).request_key or ""
+        task = asyncio.ensure_future(call.invoke(wait=call.wait_s > 0))
+        self._keep(task)
+        await asyncio.wait({task}, timeout=call.wait_s)
+        run_id = await self._known(task, key)
+        answer = task.result() if run_id is None else await self._standing(call, run_id)
+        if isinstance(answer, dict):
+            call.headers["Location"] = f"/v1/requests/{answer['id']}"
+        return answer
+
+    async def _known(self, task: asyncio.Future[object], key: str) -> str | None:
+        """Return the id under which a request is known by now; ``None`` once it is answered."""
+        while not task.done():
+            run_id = await self.gate.store.read(runs.by_request_key, key)
+            if run_id is not None:
+                return run_id
+            await asyncio.wait({task}, timeout=_LOOK_S)
+        return None
+
+    async def _standing(self, call: Call, run_id: str) -> object:
+        try:
+            return await self.table["exec.wait"].call({"id": run_id, "timeoutMs": 0}, call.caller)
+        except NotFound:  # the row is there, and the gate is about to take it up
+            return {"status": "running", "id": run_id}
+
+    def _keep(self, task: asyncio.Future[object]) -> None:
+        self._started.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Future[object]) -> None:
+        self._started.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.info("a request that nobody waits for any more failed: %s", task.exception())
+
+    async def _cancel(self, call: Call) -> object:
+        answer = await call.invoke()
+        if answer == {"cancelled": False}:
+            # Whoever may not know of it, or named nothing, is told so instead.
+            standing = {"id": call.params["id"], "timeoutMs": 0}
+            await self.table["exec.wait"].call(standing, call.caller)
+            raise Fault(FaultCode.CONFLICT, "It has ended already.")
+        return answer
+
+    async def _resolve(self, call: Call) -> object:
+        answer = await call.invoke()
+        outcome = answer.get("outcome") if isinstance(answer, dict) else None
+        code = None if outcome is None else _UNDECIDED.get(AnswerOutcome(outcome))
+        if code is not None and isinstance(answer, dict):
+            raise Fault(code, str(answer["sentence"]))
+        return answer
+
+    async def _change(self, call: Call) -> object:
+        try:
+            answer = await call.invoke()
+        except ApprovalsFileError as wrong:
+            raise Fault(FaultCode.BAD_REQUEST, str(wrong)) from wrong
+        if isinstance(answer, dict) and not answer["done"]:
+            code = FaultCode.NOT_FOUND if call.route.finds else FaultCode.CONFLICT
+            raise Fault(code, str(answer["sentence"]))
+        return answer
+
+    async def _events(self, call: Call) -> object:
+        """Return what a session was not told; where that is nothing, wait for the next."""
+        wish = bound(read(EventsParams, call.params), call.caller)
+        async with self.wakes.of(f"session:{wish.session}") as woken:
+            answer = await call.invoke()
+            if answer == {"events": []} and await woken(call.wait_s):
+                answer = await call.invoke()
+        return answer
+
+
+async def unless_gone(receive: Receive, work: Coroutine[object, object, T]) -> T | None:
+    """Return what the work returns; ``None``, and the work is cancelled, if the client left."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_left(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        for each in (task, gone):
+            each.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One address with its verbs."""
+
+    routes: Mapping[str, Route]
+    rest: Rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of this address.
+
+        Raises:
+            Fault: the address has no such verb, or the request is not served.
+        """
+        verb = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route = self.routes.get(verb)
+        scope["state"][ROUTE] = next(iter(self.routes.values())).path
+        if route is None:
+            allowed = ", ".join(sorted(self.routes))
+            raise Fault(
+                FaultCode.WRONG_VERB, "This address has no such method.", {"Allow": allowed}
+            )
+        await self.rest.serve(route, scope, receive, send)

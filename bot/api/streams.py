@@ -1,0 +1,132 @@
+"""Stream a session's events and a run's output as server-sent events (HTML Standard, 9.2)."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from starlette.types import Scope, Send
+
+from bot.api.call import Call
+from bot.api.connection import cut
+from bot.api.live import Live
+from bot.api.route import Style
+from bot.api.wakes import Wakes
+from bot.intake.frames import EventsParams, read
+from bot.intake.methods import bound, invoke
+from core.errors import SaysoError
+from core.gate import Gate
+from core.model.identity import ApprovalId
+from core.settings.http import HttpSection
+
+_log = logging.getLogger(__name__)
+TYPE = "text/event-stream"
+_PULSE_S = 15.0
+_PAGE = 100
+_OPEN = frozenset({"pending", "running"})
+_RETRY = b"retry: 1000\n\n"
+_PULSE = b": still here\n\n"
+
+
+@dataclass(slots=True)
+class Streams:
+    """Serve one stream until it ends, the client leaves, or its time is over."""
+
+    gate: Gate
+    section: HttpSection
+    wakes: Wakes
+    _until: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start the clock of the stream."""
+        self._until = time.monotonic() + self.section.limits.longest_stream
+
+    async def serve(self, call: Call, scope: Scope, send: Send) -> None:
+        """Serve a call.
+
+        Raises:
+            SaysoError: the method refuses; nothing was sent yet.
+        """
+        is_events = call.route.style is Style.EVENT_STREAM
+        frames = self._events(call) if is_events else self._output(call)
+        first = await anext(frames)
+        headers = [(b"content-type", f"{TYPE}; charset=utf-8".encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            await self._send(_RETRY + first, scope, send)
+            async for each in frames:
+                await self._send(each, scope, send)
+        except SaysoError as error:
+            # The token ended, or the store fails: the stream ends, and resuming it tells why.
+            _log.info("a stream ended early: %s", error)
+        finally:
+            await frames.aclose()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send(self, frame: bytes, scope: Scope, send: Send) -> None:
+        """Send a frame; who does not read for the limit's patience is cut off."""
+        message = {"type": "http.response.body", "body": frame, "more_body": True}
+        try:
+            async with asyncio.timeout(self.section.limits.patience):
+                await send(message)
+        except TimeoutError:
+            cut(scope["state"])
+
+    async def _events(self, call: Call) -> AsyncGenerator[bytes]:
+        """Yield the session's events in order, from the number that the client saw last."""
+        wish = bound(read(EventsParams, call.params), call.caller)
+        seq = call.after if call.after is not None else wish.seq
+        async with self.wakes.of(f"session:{wish.session}") as woken:
+            yield _PULSE
+            while self._goes_on():
+                # Looked up anew: a revoked token must not hear on.
+                caller = await call.login.caller()
+                raw = {**call.params, "seq": seq, "limit": _PAGE}
+                answer = await invoke(call.method, raw, caller)
+                found = answer["events"] if isinstance(answer, dict) else []
+                for event in found:
+                    seq = event["seq"]
+                    yield frame(event["kind"], event, seq)
+                if len(found) < _PAGE and not await woken(self._patience()):
+                    yield _PULSE
+
+    async def _output(self, call: Call) -> AsyncGenerator[bytes]:
+        """Yield what a run prints from its start on, and then how it ended."""
+        run_id = ApprovalId(str(call.params["id"]))
+        standing = await call.invoke(timeoutMs=0)
+        yield _PULSE
+        live = Live(call.caller)
+        watched = False
+        async with self.wakes.of(f"run:{run_id}", f"approval:{run_id}") as woken:
+            while self._goes_on() and _status(standing) in _OPEN:
+                if not watched:
+                    async for chunk in self.gate.watch(run_id):
+                        watched = True
+                        for told in live.told(chunk):
+                            yield frame("output", told)
+                if not await woken(self._patience()):
+                    yield _PULSE
+                standing = await call.invoke(timeoutMs=0)
+        for told in live.rest():
+            yield frame("output", told)
+        if _status(standing) not in _OPEN:
+            yield frame("end", standing)
+
+    def _goes_on(self) -> bool:
+        return not self.wakes.stopping.is_set() and time.monotonic() < self._until
+
+    def _patience(self) -> float:
+        return max(0.0, min(_PULSE_S, self._until - time.monotonic()))
+
+
+def frame(kind: str, data: object, number: int | None = None) -> bytes:
+    """Return one server-sent event; its data is one line of ASCII."""
+    head = "" if number is None else f"id: {number}\n"
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return f"{head}event: {kind}\ndata: {text}\n\n".encode("ascii")
+
+
+def _status(standing: object) -> object:
+    return standing.get("status") if isinstance(standing, dict) else None

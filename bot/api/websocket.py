@@ -1,0 +1,243 @@
+"""Speak JSON-RPC 2.0 on ``/ws``: one frame a message, the same methods as on gateway.sock."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from starlette.types import Receive, Scope, Send
+
+from bot.api.access import ROUTE
+from bot.api.connection import cut
+from bot.api.faults import Fault, FaultCode
+from bot.api.login import PROTOCOL, Login
+from bot.api.metrics import Meters
+from bot.api.rates import Buckets, Slots
+from bot.api.subscriptions import Subscriptions
+from bot.intake.caller import Caller
+from bot.intake.methods import AnyMethod, Table, invoke
+from core.errors import SaysoError, Unauthenticated
+from core.ipc.frames import (
+    Call,
+    Code,
+    FrameError,
+    Id,
+    error_frame,
+    notification_frame,
+    read_frame,
+    result_frame,
+)
+from core.ipc.jsonrpc import CANCEL, refusal_frame
+from core.settings.http import HttpSection
+from core.store import Store
+
+_log = logging.getLogger(__name__)
+SUBSCRIBE = "events.subscribe"
+PATH = "/ws"
+_IN_FLIGHT = 64
+_NOT_TEXT, _OVERLOADED, _LOGGED_OUT = 1003, 1013, 4401
+
+
+@dataclass(frozen=True, slots=True)
+class WebSockets:
+    """Open WebSockets for the callers of a table."""
+
+    table: Table
+    store: Store
+    section: HttpSection
+    meters: Meters
+    places: Slots
+    tokens: Buckets
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one WebSocket until it ends.
+
+        Raises:
+            Fault: it is not opened.
+        """
+        scope["state"][ROUTE] = PATH
+        if scope["type"] != "websocket":
+            raise Fault(FaultCode.BAD_REQUEST, "This address speaks WebSocket only.")
+        if scope["query_string"]:
+            raise Fault(FaultCode.BAD_REQUEST, "This address takes no parameters.")
+        if not self.places.enter():
+            raise Fault(FaultCode.UNAVAILABLE, "Too many are open.", {"Retry-After": "1"})
+        self.meters.socket(1)
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self.meters.socket(-1)
+            self.places.leave()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()  # websocket.connect
+        # A browser takes none of its offers back: the token itself is never echoed.
+        chosen = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
+        await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
+        login: Login = scope["state"]["login"]
+        line = _Line(scope["state"], send, self.section.limits.patience)
+        await Conversation(self, login, line).hold(receive)
+
+
+@dataclass(slots=True)
+class _Line:
+    """What goes out; who does not read for ``patience_s`` is cut off."""
+
+    state: dict[str, object]
+    send: Send
+    patience_s: float
+    closed: bool = False
+
+    async def write(self, frame: bytes) -> None:
+        """Send one frame."""
+        await self._send({"type": "websocket.send", "text": frame.decode().rstrip("\n")})
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say why, and end it."""
+        await self._send({"type": "websocket.close", "code": code, "reason": reason})
+        self.closed = True
+
+    async def _send(self, message: dict[str, object]) -> None:
+        if self.closed:
+            return
+        try:
+            async with asyncio.timeout(self.patience_s):
+                await self.send(message)
+        except TimeoutError:
+            self.closed = True
+            cut(self.state)
+        except (OSError, RuntimeError):  # uvicorn: gone, or its own close was sent already
+            self.closed = True
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One WebSocket: requests side by side, answers as they come, events if asked for."""
+
+    home: WebSockets
+    login: Login
+    line: _Line
+    _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
+    _pump: asyncio.Task[None] | None = None
+    _subscriptions: Subscriptions = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare to push."""
+        home = self.home
+        self._subscriptions = Subscriptions(home.store, home.table, self.caller, self._notify)
+
+    async def hold(self, receive: Receive) -> None:
+        """Read frames until the client leaves; what is in flight is then cancelled."""
+        try:
+            while not self.line.closed:
+                message = await receive()
+                if message["type"] == "websocket.disconnect":
+                    break
+                if message.get("text") is None:
+                    await self.line.close(_NOT_TEXT, "text frames only")
+                    break
+                await self._take(message["text"])
+        finally:
+            await self._abandon()
+
+    async def caller(self) -> Caller:
+        """Return who is at the other end, as the token stands now.
+
+        Raises:
+            Unauthenticated: it has expired or was revoked.
+        """
+        return replace(await self.login.caller(), notify=self._notify)
+
+    async def _take(self, text: str) -> None:
+        try:
+            caller = await self.caller()
+        except Unauthenticated as error:
+            await self.line.write(refusal_frame(None, error))
+            await self.line.close(_LOGGED_OUT, "the token has ended")
+            return
+        wait_s = self.home.tokens.take(caller.token, time.monotonic())
+        try:
+            call = read_frame(text.encode())
+            self._start(call, caller, wait_s)
+            # The task takes its first step now: one cancelled before that never answers.
+            await asyncio.sleep(0)
+        except FrameError as error:
+            await self.line.write(error_frame(error.id, error.code, str(error)))
+        await asyncio.sleep(wait_s)  # nothing more is read meanwhile
+
+    def _start(self, call: Call, caller: Caller, wait_s: float) -> None:
+        if wait_s or len(self._calls) >= _IN_FLIGHT:
+            raise FrameError(Code.BUSY, "too many requests; send slower", call.id)
+        if call.method == CANCEL:
+            self._cancel(call)
+            return
+        if call.id is None:
+            raise FrameError(Code.INVALID_REQUEST, "a request needs an id")
+        if call.id in self._calls:
+            raise FrameError(Code.INVALID_REQUEST, "this id is in flight already", call.id)
+        method = self.home.table.get(call.method)
+        if method is None and call.method != SUBSCRIBE:
+            raise FrameError(Code.METHOD_NOT_FOUND, f"there is no method {call.method!a}", call.id)
+        task = asyncio.ensure_future(self._answer(call.id, method, call.params, caller))
+        self._calls[call.id] = task
+
+    def _cancel(self, call: Call) -> None:
+        target = call.params.get("id")
+        task = self._calls.get(target) if isinstance(target, int | str) else None
+        if task is not None:
+            task.cancel()
+
+    async def _answer(
+        self, frame_id: Id, method: AnyMethod | None, raw: Mapping[str, object], caller: Caller
+    ) -> None:
+        try:
+            frame = await self._outcome(frame_id, method, raw, caller)
+        finally:
+            del self._calls[frame_id]
+        await self.line.write(frame)
+
+    async def _outcome(
+        self, frame_id: Id, method: AnyMethod | None, raw: Mapping[str, object], caller: Caller
+    ) -> bytes:
+        try:
+            if method is None:
+                return result_frame(frame_id, self._subscribe(raw, caller))
+            return result_frame(frame_id, await invoke(method, raw, caller))
+        except asyncio.CancelledError:
+            return error_frame(frame_id, Code.CANCELLED, "cancelled")
+        except SaysoError as error:
+            return refusal_frame(frame_id, error)
+        except Exception:  # noqa: BLE001  # a handler's bug must be answered, and logged
+            # The text of other exceptions may hold a secret or a path: it stays in the log.
+            _log.exception("a request on a WebSocket failed")
+            words = "internal error, see the gateway's log"
+            return error_frame(frame_id, Code.INTERNAL_ERROR, words)
+
+    def _subscribe(self, raw: Mapping[str, object], caller: Caller) -> dict[str, object]:
+        answer = self._subscriptions.subscribe(raw, caller)
+        if self._pump is None:
+            self._pump = asyncio.ensure_future(self._push())
+        return answer
+
+    async def _push(self) -> None:
+        try:
+            await self._subscriptions.pump()
+            await self.line.close(_OVERLOADED, "drain the events, then connect again")
+        except Unauthenticated:
+            await self.line.close(_LOGGED_OUT, "the token has ended")
+        except SaysoError as error:
+            _log.warning("events are not pushed any more: %s", error)
+            await self.line.close(_OVERLOADED, "events cannot be read now")
+
+    async def _notify(self, method: str, params: Mapping[str, object], /) -> None:
+        await self.line.write(notification_frame(method, params))
+
+    async def _abandon(self) -> None:
+        self.line.closed = True
+        tasks = [*self._calls.values()]
+        if self._pump is not None:
+            tasks.append(self._pump)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,144 @@
+"""Offer `sayso lockdown`: stop everything at once, see why, and lift it."""
+
+import argparse
+import json
+import os
+import sys
+
+from bot.cli.home import home, socket_path
+from bot.cli.layout import Formatter
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from core.gate.lockdown import Lockdown
+
+_REFUSED = 3
+_PATIENCE_S = 5.0
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command group to the parser."""
+    group = commands.add_parser(
+        "lockdown", help="refuse everything until a person lifts it", allow_abbrev=False
+    )
+    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser = _command(
+        inner,
+        "on",
+        "refuse everything from now on, whether or not a gateway runs",
+        "sayso lockdown on --why 'the build agent misbehaves'",
+    )
+    parser.add_argument("--why", default="", metavar="TEXT", help="what everybody is told")
+    parser.set_defaults(run=engage)
+    parser = _command(
+        inner,
+        "off",
+        "prove every way in and, if all hold, let requests in again",
+        "sayso lockdown off",
+    )
+    parser.set_defaults(run=lift)
+    parser = _command(
+        inner, "status", "say whether all is locked down; exit 3 if so", "sayso lockdown status"
+    )
+    parser.set_defaults(run=status)
+
+
+def _command(
+    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    purpose: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = group.add_parser(
+        name,
+        help=purpose,
+        epilog=f"example:\n  {example}",
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def engage(args: argparse.Namespace) -> int:
+    """Lock by the file, so that nothing has to answer; then have the gateway tell people."""
+    lockdown = _lockdown()
+    locked = lockdown.engage(args.why.strip() or "somebody wanted it so.", by=f"uid:{os.getuid()}")
+    if not lockdown.keep():
+        sys.stderr.write(f"sayso: {home()}/lockdown could not be written; nothing was locked\n")
+        return 1
+    told = _asked("lockdown.engage", {"why": args.why[:500]}) is not None
+    if args.json:
+        return _print_json({"locked": True, "sinceMs": locked.at_ms, "announced": told})
+    after = "" if told else " No gateway answers here; the next one starts locked down."
+    sys.stdout.write(f"{_safe(locked.sentence)}{after}\n")
+    return 0
+
+
+def lift(args: argparse.Namespace) -> int:
+    """Have the gateway prove itself and open; exit 3 where it stays locked."""
+    with Client(socket_path()) as client:
+        answer = client.call("lockdown.lift", {})
+    if args.json:
+        _print_json(answer)
+    else:
+        sys.stdout.write(f"{answer['sentence']}\n")
+    return 0 if answer["done"] else _REFUSED
+
+
+def status(args: argparse.Namespace) -> int:
+    """Say how it stands, by the gateway or else by the file; exit 3 while it is locked."""
+    found = _asked("lockdown.get", {}) or _by_file()
+    if args.json:
+        _print_json(found)
+    elif found["locked"]:
+        at = _utc(found["sinceMs"])
+        sys.stdout.write(f"Locked down since {at} by {found['by']}: {found['why']}\n")
+    else:
+        sys.stdout.write("Nothing is locked down.\n")
+    return _REFUSED if found["locked"] else 0
+
+
+def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
+    """Return what the gateway answers, ``None`` where none does."""
+    from core.errors import GatewayUnreachable  # noqa: PLC0415 - lazily, as everything heavy here
+
+    try:
+        with Client(socket_path()) as client:
+            return client.call(method, params, _PATIENCE_S)
+    except GatewayUnreachable:
+        return None
+
+
+def _by_file() -> "dict[str, Any]":
+    from bot.intake.lockdown import shown  # noqa: PLC0415 - lazily, as everything heavy here
+
+    return dict(shown(_lockdown().state()))
+
+
+def _lockdown() -> "Lockdown":
+    from pathlib import Path  # noqa: PLC0415 - lazily, as everything heavy here
+
+    from core.gate.lockdown import NAME, Lockdown  # noqa: PLC0415
+
+    return Lockdown(Path(home()) / NAME)
+
+
+def _safe(words: str) -> str:
+    from core.approvals.rendering import redact  # noqa: PLC0415 - lazily, as everything heavy here
+
+    return redact(words).text
+
+
+def _utc(at_ms: int) -> str:
+    import time  # noqa: PLC0415 - lazily, as everything heavy here
+
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at_ms / 1000))
+
+
+def _print_json(value: object) -> int:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    return 0

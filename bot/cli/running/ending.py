@@ -1,0 +1,120 @@
+"""Say how a run ended, and return the exit code that a shell would show."""
+
+import os
+import sys
+
+from bot.cli.running.outlets import Outlet, Outlets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Answer = dict[str, Any]
+
+_DENIED, _PENDING, _SIGNALLED = 3, 4, 128
+_CUT = "… (truncated)"
+
+
+def exit_code(answer: "Answer") -> int:
+    """Return the exit code that a shell would show for an answer of ``exec.run``."""
+    match answer["status"]:
+        case "finished":
+            code, signal = answer["exitCode"], answer["signal"]
+            if answer["timedOut"]:
+                return _PENDING
+            return code if isinstance(code, int) else _SIGNALLED + int(signal or 0)
+        case "denied":
+            return _DENIED
+        case "pending" | "running":
+            return _PENDING
+        case _:
+            return 1
+
+
+def conclude(answer: "Answer", outlets: Outlets) -> int:
+    """Print what was not printed yet, and the last words.
+
+    Raises:
+        BrokenPipeError: nobody reads what is printed.
+    """
+    match answer["status"]:
+        case "finished":
+            _finish(answer, outlets)
+        case "denied":
+            _say(f"denied ({answer['reason']}): {answer['why']}")
+        case "pending":
+            outlets.out.add(f"{answer['id']}\n".encode())
+            _say(f"pending as {answer['code']}")
+        case "running":
+            outlets.out.add(f"{answer['id']}\n".encode())
+        case _:
+            _say(
+                f"the gateway died while run {answer['id']} ran; how it ended is unknown, "
+                "and it is not run again"
+            )
+    return exit_code(answer)
+
+
+def print_json(answer: "Answer") -> int:
+    """Print the answer as one JSON object."""
+    import json  # noqa: PLC0415 - the client has its own reader
+
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+    return exit_code(answer)
+
+
+def _finish(answer: "Answer", outlets: Outlets) -> None:
+    if "stdout" in answer:
+        _finish_apart(answer, outlets)
+    else:
+        _finish_one(answer, outlets.out)
+    if answer["timedOut"]:
+        _say("ended after its wall clock; raise --timeout")
+    elif answer["exitCode"] is None and answer["signal"]:
+        _say(f"the command was ended by {_name(answer['signal'])}")
+
+
+def _finish_one(answer: "Answer", out: Outlet) -> None:
+    """Print the rest of a stream that both were one in."""
+    text = answer["output"]
+    head = text.removesuffix(_CUT) if answer["truncated"] else text
+    _rest(out, head.encode(), answer["totalBytes"], answer.get("tail", "").encode())
+
+
+def _finish_apart(answer: "Answer", outlets: Outlets) -> None:
+    """Print the rest of both streams; the end that was kept is of both, so of one if alone."""
+    from binascii import a2b_base64  # noqa: PLC0415 - most runs have one stream
+
+    for name, other in (("stdout", "stderr"), ("stderr", "stdout")):
+        one = answer[name]
+        alone = answer[other]["totalBytes"] == 0
+        tail = answer.get("tail", "").encode() if alone else b""
+        _rest(outlets.of(name), a2b_base64(one["data"]), one["totalBytes"], tail)
+
+
+def _rest(out: Outlet, head: bytes, total: int, tail: bytes) -> None:
+    """Print what is missing of the start, and the end; say what lies in between and is lost."""
+    out.rewind()
+    out.take(head)
+    missing = total - out.printed
+    if missing <= 0:
+        return
+    if missing <= len(tail):
+        out.add(tail[-missing:])
+        return
+    out.add(f"{_CUT}\n".encode() + tail)
+    _say(f"{total:,} bytes were printed; {missing - len(tail):,} of them were not kept")
+
+
+def _name(number: int) -> str:
+    from signal import Signals, strsignal  # noqa: PLC0415 - seldom needed, and slow
+
+    try:
+        return f"signal {number} ({Signals(number).name}, {strsignal(number)})"
+    except ValueError:
+        return f"signal {number}"
+
+
+def _say(words: str) -> None:
+    os.write(2, f"sayso: {words}\n".encode())

@@ -1,0 +1,116 @@
+"""Write what a run prints, without making the gateway wait for whoever reads it.
+
+What a reader has no room for is kept; that is bounded, for the gateway sends no more of a stream
+than it keeps.
+"""
+
+import os
+import select
+import stat
+
+_STEP = 4096
+"""POSIX PIPE_BUF on Linux: a pipe that polls as writable takes that much without blocking."""
+
+
+class Outlet:
+    """One descriptor, and how much of a stream went there.
+
+    ``printed`` counts bytes of the stream; ``full`` is set where no more of it will come although
+    the command may still print.
+    """
+
+    __slots__ = ("_at", "_left", "_waits", "fd", "full", "printed")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.printed = 0
+        self.full = False
+        self._at = 0
+        self._left = bytearray()
+        mode = os.fstat(fd).st_mode
+        self._waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+
+    @property
+    def blocked(self) -> bool:
+        """Return whether something waits for its reader."""
+        return bool(self._left)
+
+    def rewind(self) -> None:
+        """Take the stream from its start again; what was printed is not printed twice."""
+        self._at = 0
+
+    def take(self, data: bytes) -> None:
+        """Take what comes next in the stream.
+
+        Raises:
+            BrokenPipeError: nobody reads it any more.
+        """
+        known = self.printed - self._at
+        self._at += len(data)
+        if known < len(data):
+            fresh = data[known:] if known > 0 else data
+            self.printed += len(fresh)
+            self.add(fresh)
+
+    def add(self, data: bytes) -> None:
+        """Write bytes that are not of the stream.
+
+        Raises:
+            BrokenPipeError: nobody reads it any more.
+        """
+        self._left += data
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what there is room for.
+
+        Raises:
+            BrokenPipeError: nobody reads it any more.
+        """
+        while self._left and (not self._waits or self._has_room()):
+            try:
+                written = os.write(self.fd, self._left[:_STEP] if self._waits else self._left)
+            except BlockingIOError:
+                return
+            del self._left[:written]
+
+    def _has_room(self) -> bool:
+        poll = select.poll()
+        poll.register(self.fd, select.POLLOUT)
+        return bool(poll.poll(0))
+
+
+class Outlets:
+    """Where the streams of a run go, by the name that the gateway gives them."""
+
+    __slots__ = ("_by_name", "error", "out")
+
+    def __init__(self, *, separate: bool) -> None:
+        self.out = Outlet(1)
+        self.error = Outlet(2)
+        stderr = self.error if separate else self.out
+        self._by_name = {"output": self.out, "stdout": self.out, "stderr": stderr}
+
+    def of(self, stream: str) -> Outlet:
+        """Return where a stream goes."""
+        return self._by_name.get(stream, self.out)
+
+    @property
+    def all(self) -> tuple[Outlet, Outlet]:
+        """Return both."""
+        return self.out, self.error
+
+
+def one_file() -> bool:
+    """Tell whether standard output and error are the same open file, terminal or pipe."""
+    out, error = os.fstat(1), os.fstat(2)
+    return (out.st_dev, out.st_ino) == (error.st_dev, error.st_ino)
+
+
+def fill_standard_descriptors() -> None:
+    """Point what was closed at ``/dev/null``: the gateway's socket must not become descriptor 1."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

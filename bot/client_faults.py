@@ -1,0 +1,28 @@
+"""Say what went wrong between a client and the gateway; imported only when something did."""
+
+from typing import Any
+
+from core import errors
+
+_INVALID_PARAMS = -32602
+
+
+def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
+    """Return why nobody answers on a socket, and what to do."""
+    if isinstance(error, TimeoutError):
+        return errors.GatewayUnreachable(
+            f"The gateway on {path} did not answer in time. It may still do what was asked: "
+            f"see `sayso history`."
+        )
+    words = error.strerror or str(error)
+    return errors.GatewayUnreachable(
+        f"No gateway answers on {path}: {words}. Start one with `sayso serve`."
+    )
+
+
+def refused(error: dict[str, Any]) -> errors.SaysoError:
+    """Return what the gateway answered, as the type that it raised."""
+    kind = getattr(errors, str(error.get("data", {}).get("type", "")), None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.SaysoError)):
+        kind = errors.BadRequest if error["code"] == _INVALID_PARAMS else errors.SaysoError
+    return kind(str(error["message"]))

@@ -1,0 +1,54 @@
+"""Go down the way of the chats: ``/run`` through the inbox that every channel uses.
+
+Only listed senders may ``/run``, so this process lists one of its own for as long as it lives: an
+account that is a random number, in a channel that does not exist.
+"""
+
+import asyncio
+import secrets
+
+from bot.gate_proof.ways import Answer
+from channels.base import Inbound, Inbox, Tone
+from channels.commands import RunLine
+from core.approvals.listing import Listing
+from core.errors import SaysoError
+from core.gate.marks import SESSION, Mark
+from core.model.identity import Actor, Target
+
+_PLACE = Target(SESSION, "proof")
+_PATIENCE_S = 1.0
+"""Shorter than a chat waits before it promises to tell the end, which would fill the outbox."""
+
+
+class ProvingSender:
+    """The sender that only this process is."""
+
+    def __init__(self) -> None:
+        self.actor = Actor(SESSION, secrets.token_hex(16), SESSION)
+
+    def joined(self, senders: Listing) -> Listing:
+        """Return the senders with this one among them."""
+        channel = self.actor.channel
+        own = senders.by_channel.get(channel, frozenset()) | {self.actor.account}
+        return Listing({**senders.by_channel, channel: own}, senders.everywhere)
+
+
+class ChatWay:
+    """The way in by ``/run`` in a chat."""
+
+    name = "chat"
+
+    def __init__(self, inbox: Inbox, sender: ProvingSender) -> None:
+        self._inbox = inbox
+        self._actor = sender.actor
+
+    async def submit(self, mark: Mark) -> Answer:
+        """Say ``/run …`` and read the reply: a refusal, or buttons that stop what runs."""
+        said = Inbound(self._actor, _PLACE, RunLine(mark.line), f"{SESSION}:{mark.nonce}")
+        async with asyncio.timeout(_PATIENCE_S):
+            reply = await self._inbox.receive(said)
+        if reply.choices:
+            return Answer.RAN
+        if reply.tone is Tone.REFUSED:
+            return Answer.HELD
+        raise SaysoError("the chat answered something else than a refusal")

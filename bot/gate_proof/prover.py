@@ -1,0 +1,181 @@
+"""Prove every way in: draw a mark, send it down, see that it is held; else lock down."""
+
+import asyncio
+import logging
+import os
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from bot.gate_proof.alarm import Alarm
+from bot.gate_proof.ways import Answer, WayIn
+from core.errors import SaysoError
+from core.gate.guard import Guard
+from core.gate.marks import FOLDER, Mark, is_number
+from core.model.command import PinnedFile
+from core.model.decision import Decision, Reason
+from core.ports import Journal
+from core.runner.resolve import SearchPath
+
+_log = logging.getLogger(__name__)
+_PROGRAM = "touch"
+_MISSES = 3
+"""How many rounds a way may fail to answer before people are told."""
+_HELD = {Decision.ASK: "a person would be asked", Decision.DENY: "denied"}
+
+
+class ProofState(StrEnum):
+    """How one proof of one way ended."""
+
+    HELD = "held"
+    RAN = "ran"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One proof of one way in: how it ended, when (epoch ms), after how long, and why so."""
+
+    way: str
+    state: ProofState
+    detail: str
+    at_ms: int
+    took_ms: int
+
+
+@dataclass(slots=True)
+class Prover:
+    """Prove the ways in of one gateway, one round at a time.
+
+    ``home`` is where the witnesses would be; ``patience_s`` bounds each way, and so the round.
+    """
+
+    guard: Guard
+    journal: Journal
+    alarm: Alarm
+    home: Path
+    search_path: tuple[str, ...]
+    patience_s: float
+    ways: list[WayIn] = field(default_factory=list)
+    last: dict[str, Proof] = field(default_factory=dict)
+    _misses: dict[str, int] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def add(self, way: WayIn) -> None:
+        """Prove this way as well from the next round on."""
+        self.ways.append(way)
+
+    async def by_time(self) -> None:
+        """Prove once more; a round that failed is logged, and the next one comes all the same."""
+        try:
+            await self.prove()
+        except Exception:  # noqa: BLE001 - logged whole; a proof that dies must not end the others
+            _log.exception("the gate proof failed")
+
+    async def prove(self) -> tuple[Proof, ...]:
+        """Prove every way once and return how it ended; what ran locks everything down.
+
+        Raises:
+            SaysoError: the round, or the lockdown that came of it, could not be written down.
+        """
+        async with self._turn:
+            proofs = await self._round()
+        self.last.update((proof.way, proof) for proof in proofs)
+        await self.alarm.sound()
+        await self._tell_misses(proofs)
+        ways = {proof.way: f"{proof.state}: {proof.detail}" for proof in proofs}
+        await self.journal.append("proof", {"ways": ways})
+        return proofs
+
+    async def lift(self, by: str) -> str:
+        """Lift the lockdown if a proof of every way holds now; return what became of it.
+
+        Raises:
+            SaysoError: it could not be proved, lifted or written down; it stays locked.
+        """
+        lockdown = self.guard.lockdown
+        if lockdown.state() is None:
+            return ""
+        alarms = lockdown.alarms
+        proofs = await self.prove()
+        failed = [f"{one.way}: {one.detail}" for one in proofs if one.state is not ProofState.HELD]
+        if failed or not proofs or lockdown.alarms != alarms:
+            return "; ".join(failed) or "somebody locked it again meanwhile"
+        lockdown.lift()
+        await self.alarm.lifted(by)
+        return ""
+
+    async def _round(self) -> tuple[Proof, ...]:
+        ways = tuple(self.ways)
+        try:
+            program, folder = self._prepared()
+            self._look_for_late()
+        except (SaysoError, OSError) as failure:
+            return tuple(_proof(way.name, ProofState.INCOMPLETE, str(failure)) for way in ways)
+        return tuple(await asyncio.gather(*(self._one(way, program, folder) for way in ways)))
+
+    def _prepared(self) -> tuple[str, str]:
+        found = SearchPath(self.search_path).find(_PROGRAM, "/")
+        if not isinstance(found, PinnedFile):
+            raise SaysoError(f"`{_PROGRAM}` {found.why}; add its folder to tools.exec.searchPath")
+        folder = self.home / FOLDER
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return found.path, str(folder)
+
+    def _look_for_late(self) -> None:
+        """Find the witness of a mark that ran after its proof was over."""
+        with os.scandir(self.home / FOLDER) as entries:
+            names = [one.name for one in entries if is_number(one.name) and one.is_file()]
+        for name in names:
+            mark = self.guard.marks.by_number(name) or Mark("unknown", name, (_PROGRAM, name))
+            self.guard.trip(mark)
+            (self.home / FOLDER / name).unlink()
+
+    async def _one(self, way: WayIn, program: str, folder: str) -> Proof:
+        mark = self.guard.marks.draw(way.name, program, folder)
+        began = time.monotonic()
+        answer, why = await self._submitted(way, mark)
+        took_ms = round((time.monotonic() - began) * 1000)
+        return self._seen(mark, answer, why, took_ms)
+
+    async def _submitted(self, way: WayIn, mark: Mark) -> tuple[Answer | None, str]:
+        try:
+            async with asyncio.timeout(self.patience_s):
+                return await way.submit(mark), ""
+        except TimeoutError:
+            return None, "no answer in time"
+        except Exception as failure:  # noqa: BLE001 - whatever a way does, the others are proved
+            return None, str(failure) or type(failure).__name__
+
+    def _seen(self, mark: Mark, answer: Answer | None, why: str, took_ms: int) -> Proof:
+        """Say how a proof ended, by the worst that gate, answer and witness tell."""
+        ran = answer is Answer.RAN or os.path.lexists(mark.witness)
+        if ran:
+            self.guard.trip(mark)
+            Path(mark.witness).unlink(missing_ok=True)
+        if mark.started:
+            return _proof(mark.way, ProofState.RAN, "the marked command was let through", took_ms)
+        if answer is None or mark.judged is None or mark.reason is Reason.EXECUTABLE_NOT_FOUND:
+            detail = why or "the marked command did not reach the policy"
+            return _proof(mark.way, ProofState.INCOMPLETE, detail, took_ms)
+        detail = f"{_HELD[mark.judged]} ({mark.reason})"
+        return _proof(mark.way, ProofState.HELD, detail, took_ms)
+
+    async def _tell_misses(self, proofs: tuple[Proof, ...]) -> None:
+        """Tell people about a way that could not be proved three times in a row, once."""
+        for proof in proofs:
+            missed = proof.state is ProofState.INCOMPLETE
+            misses = self._misses.get(proof.way, 0) + 1 if missed else 0
+            self._misses[proof.way] = misses
+            if misses == _MISSES:
+                words = (
+                    f"Sayso could not prove {_MISSES} times in a row that requests by the way in "
+                    f"{proof.way!r} are held: {proof.detail}. See `sayso doctor`."
+                )
+                _log.error("%s", words)
+                await self.alarm.tell(words, f"proof:{proof.way}:{proof.at_ms}")
+
+
+def _proof(way: str, state: ProofState, detail: str, took_ms: int = 0) -> Proof:
+    return Proof(way, state, detail, time.time_ns() // 1_000_000, took_ms)

@@ -1,0 +1,32 @@
+"""Go down gateway.sock as any local client does: connect, one frame, one answer."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from bot.gate_proof.frames import frame_of, result_of
+from bot.gate_proof.ways import Answer, read_answer
+from core.gate.marks import Mark
+
+_LARGEST_ANSWER = 1 << 20
+
+
+class SocketWay:
+    """The way in by ``$SAYSO_HOME/gateway.sock``."""
+
+    name = "socket"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def submit(self, mark: Mark) -> Answer:
+        """Connect, ask, read one line, hang up."""
+        reader, writer = await asyncio.open_unix_connection(self._path, limit=_LARGEST_ANSWER)
+        try:
+            writer.write(frame_of(mark) + b"\n")
+            await writer.drain()
+            return read_answer(result_of(await reader.readline()))
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()

@@ -1,0 +1,15 @@
+"""Say how the gateway is, part by part; asking often costs the platforms nothing.
+
+::
+
+    report    all parts together, as `health.get`, /health and `sayso doctor` show them
+    store     a write that reaches the disk, its time, the room that is left, the store's clock
+    clock     whether the wall clock jumped
+    channels  what each platform says, asked once a minute at most
+    gate      the last gate proof of each way in, and whether all is locked down
+"""
+
+from bot.health.parts import Look, Part
+from bot.health.report import Health
+
+__all__ = ["Health", "Look", "Part"]

@@ -1,0 +1,79 @@
+"""Look at every part; a part that fails is named with what to do."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bot.health.channels import BAD_S, GOOD_S, ChannelLook
+from bot.health.clock import ClockLook
+from bot.health.gate import GateLook
+from bot.health.parts import Kept, Look, Part
+from bot.health.store import StoreLook, disk
+from bot.settings import Settings
+from channels.base import Channel
+from core.errors import SaysoError
+from core.store import Store, outbox
+
+_log = logging.getLogger(__name__)
+_STORE_S = 2.0
+
+
+@dataclass(slots=True)
+class Health:
+    """The parts of one gateway. ``owner`` names its boot; ``gate`` tells of proofs and lockdown."""
+
+    store: Store
+    channels: Mapping[str, Channel]
+    settings: Settings
+    owner: str = "health"
+    gate: GateLook | None = None
+    _looks: list[Look] = field(init=False)
+    _clock: ClockLook = field(default_factory=ClockLook)
+    _wrong: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Begin to keep what was seen."""
+        looks = [ChannelLook(channel, name) for name, channel in self.channels.items()]
+        self._looks = [
+            Kept(StoreLook(self.store, self.owner), _STORE_S, _STORE_S),
+            *(Kept(look, GOOD_S, BAD_S) for look in looks),
+        ]
+
+    def add(self, look: Look) -> None:
+        """Show what this sees as well; it is asked at every report, so keep what is slow."""
+        self._looks.append(look)
+
+    async def report(self) -> dict[str, object]:
+        """Return ``{"ok", "pid", "parts": {name: {"ok", "detail"}}, "openSurfaces", …}``."""
+        parts = await self._parts()
+        surfaces = await self._open_surfaces()
+        return {
+            "ok": all(part.ok for part in parts.values()),
+            "pid": os.getpid(),
+            "parts": {name: part.as_json() for name, part in parts.items()},
+            "openSurfaces": surfaces,
+            **({} if self.gate is None else self.gate.shown()),
+        }
+
+    async def _parts(self) -> dict[str, Part]:
+        looks: list[Look] = [*self._looks, *([] if self.gate is None else [self.gate])]
+        parts = {"disk": disk(self.settings.home), "clock": self._clock()}
+        for found in await asyncio.gather(*(look() for look in looks)):
+            parts.update(found)
+        return {"store": parts.pop("store"), **parts}
+
+    async def watch(self) -> None:
+        """Log what is wrong, again only when something else is; runs by the clock."""
+        parts = await self._parts()
+        wrong = {name: part.detail for name, part in parts.items() if not part.ok}
+        if wrong and frozenset(wrong) != self._wrong:
+            _log.warning("health: %s", wrong)
+        self._wrong = frozenset(wrong)
+
+    async def _open_surfaces(self) -> int:
+        try:
+            return await self.store.read(outbox.open_surfaces)
+        except SaysoError:
+            return -1

@@ -1,0 +1,84 @@
+"""Say who calls a method and what they may do, whichever way they came in."""
+
+from dataclasses import dataclass, field
+
+from bot.intake import peers
+from core.errors import Forbidden
+from core.ipc.jsonrpc import Notify
+from core.ipc.unix import Peer
+from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
+from core.model.identity import Actor, AgentId, Requester, SessionKey
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever calls: a local process, or the holder of a token.
+
+    ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
+    the agents that it may name, ``None``: any. ``peer`` is what the kernel says of the other end of
+    the Unix socket, ``None`` over the network. ``token`` is the token's id for logs, empty on the
+    socket. ``notify`` is there where the connection can carry more than the answer.
+    """
+
+    requester: Requester
+    actor: Actor | None
+    scopes: frozenset[Scope]
+    agents: frozenset[AgentId] | None = None
+    peer: Peer | None = None
+    token: str = ""
+    notify: Notify | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def ref(self) -> str:
+        """Return who it is, for the journal: ``uid:1000``, ``api:4k7w…``."""
+        return self.requester.account
+
+    def may(self, scope: Scope) -> bool:
+        """Say whether a scope holds now; what is an agent's never decides for people."""
+        if scope not in self.scopes:
+            return False
+        asks = self.agents is not None or (self.peer is None and Scope.REQUEST in self.scopes)
+        return not (asks and scope in PEOPLES_SCOPES)
+
+    def sees(self, agent: AgentId | str) -> bool:
+        """Say whether what belongs to an agent is there for this caller at all."""
+        return self.agents is None or agent in self.agents
+
+    def agent(self, named: str | None) -> AgentId | None:
+        """Return the agent that is meant: the named one, else the only one; ``None``: any.
+
+        Raises:
+            Forbidden: this caller may not name it, or must name one.
+        """
+        if self.agents is None:
+            return None if named is None else AgentId(named)
+        if named is None and len(self.agents) == 1:
+            (only,) = self.agents
+            return only
+        if named is None or named not in self.agents:
+            raise Forbidden(
+                f"This token is bound to {', '.join(sorted(self.agents)) or 'no agent'} and may "
+                "name no other agent. Leave `agent` out, or use that agent's token."
+            )
+        return AgentId(named)
+
+    def session(self, agent: AgentId, named: str) -> SessionKey:
+        """Return the session that is meant; a caller bound to agents has its own sessions only.
+
+        Whoever merely knows a session's name gets nothing that people set for it or it was told.
+        """
+        head = f"agent:{agent}:"
+        if self.agents is None or named.startswith(head):
+            return SessionKey(named)
+        return SessionKey(head + named)
+
+
+def of_peer(peer: Peer, notify: Notify | None = None) -> Caller:
+    """Return the caller at the other end of the Unix socket: every scope, any agent."""
+    return Caller(
+        requester=peers.requester(peer),
+        actor=peers.actor(peer),
+        scopes=EVERY_SCOPE,
+        peer=peer,
+        notify=notify,
+    )

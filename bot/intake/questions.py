@@ -1,0 +1,148 @@
+"""Show what waits for people's answers, and take an answer."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from bot.intake import peers, results, sight
+from bot.intake.caller import Caller
+from bot.intake.frames import IdParams, ListParams, ResolveParams, WaitParams
+from bot.intake.methods import AnyMethod, Method
+from bot.intake.runs import FOLLOWS
+from core.approvals.answering import Answer, AnswerOutcome
+from core.errors import BadRequest, Forbidden, NotFound
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.identity import Actor, AgentId, ApprovalId
+from core.store import approvals
+from core.store.receipts import receipts
+
+READS = frozenset({Scope.READ})
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionMethods:
+    """The methods about approvals."""
+
+    gate: Gate
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (*self._deciding(), *self._looking())
+
+    def _deciding(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.approval.waitDecision",
+                params=WaitParams,
+                scopes=FOLLOWS,
+                handler=self.wait,
+                summary="Wait until an approval is decided.",
+                answer="the approval, once decided or when the time is over",
+            ),
+            Method(
+                name="exec.approval.resolve",
+                params=ResolveParams,
+                scopes=frozenset({Scope.APPROVE}),
+                handler=self.resolve,
+                summary="Answer an approval, as the person whose token or terminal it is.",
+                answer='`{"accepted", "outcome", "sentence", "id"}`',
+            ),
+        )
+
+    def _looking(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.approval.list",
+                params=ListParams,
+                scopes=READS,
+                handler=self.pending,
+                summary="List what waits for an answer, the soonest deadline first.",
+                answer='`{"pending": […]}`',
+            ),
+            Method(
+                name="exec.approval.get",
+                params=IdParams,
+                scopes=FOLLOWS,
+                handler=self.get,
+                summary="Show one approval by id, code or unique prefix.",
+                answer="the approval",
+            ),
+            Method(
+                name="exec.approval.copies",
+                params=IdParams,
+                scopes=READS,
+                handler=self.copies,
+                summary="Tell where each copy of a prompt stands.",
+                answer='`{"copies": [{"channel", "to", "thread", "step", "state", "why"}]}`',
+            ),
+        )
+
+    async def wait(self, wish: WaitParams, caller: Caller) -> object:
+        """Wait until an approval is decided and return it."""
+        approval_id = await sight.of_run(self.gate.store, wish.id, caller)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_seconds(wish.timeout_ms)):
+                await self.gate.broker.wait(approval_id)
+        found = await self.gate.store.read(approvals.get, approval_id)
+        if found is None:
+            raise NotFound(f"no approval has the id {wish.id!r}")
+        return results.approval(found)
+
+    async def resolve(self, wish: ResolveParams, caller: Caller) -> object:
+        """Answer an approval; who may is for the lists of approvers to say."""
+        answer = Answer(
+            ref=wish.id,
+            reply=wish.decision,
+            actor=_actor(caller),
+            note=wish.note,
+            terms=wish.terms,
+            process=_session(caller),
+        )
+        answered = await self.gate.answer(answer)
+        return {
+            "accepted": answered.outcome in {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED},
+            "outcome": answered.outcome,
+            "sentence": answered.sentence,
+            "id": answered.approval.id if answered.approval is not None else None,
+        }
+
+    async def pending(self, wish: ListParams, _caller: Caller) -> object:
+        """List what is waiting."""
+        agent = None if wish.agent is None else AgentId(wish.agent)
+        waiting = await self.gate.store.read(approvals.pending, wish.limit, None, agent)
+        return {"pending": [results.approval(question) for question in waiting]}
+
+    async def get(self, wish: IdParams, caller: Caller) -> object:
+        """Return one approval by id, code or unique prefix."""
+        found = sight.seen(await self.gate.store.read(approvals.find, wish.id), caller)
+        if len(found) != 1:
+            raise NotFound(f"{wish.id!r} names {len(found) or 'no'} approvals")
+        return results.approval(found[0])
+
+    async def copies(self, wish: IdParams, caller: Caller) -> object:
+        """Tell where the copies of a prompt stand."""
+        approval_id = await sight.of_run(self.gate.store, wish.id, caller)
+        found = await self.gate.store.read(receipts, ApprovalId(approval_id))
+        return {"copies": [results.copy(one) for one in found]}
+
+
+def _seconds(timeout_ms: int | None) -> float | None:
+    return None if timeout_ms is None else timeout_ms / 1000
+
+
+def _actor(caller: Caller) -> Actor:
+    if caller.actor is None:
+        raise Forbidden("This token is no person's, so it answers nothing. Make one with --person.")
+    return caller.actor
+
+
+def _session(caller: Caller) -> tuple[int, int] | None:
+    """Return the kernel session of a local answer, which tells it from the asker."""
+    if caller.peer is None:
+        return None
+    session = peers.kernel_session(caller.peer.pid)
+    if session is None:
+        raise BadRequest("the terminal of this answer cannot be told; answer from a shell")
+    return session

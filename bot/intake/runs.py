@@ -1,0 +1,116 @@
+"""Take requests to run something, and follow them to their end."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.intake import results, sight
+from bot.intake.caller import Caller
+from bot.intake.frames import AskParams, IdParams, RunParams, WaitParams
+from bot.intake.methods import AnyMethod, Method
+from bot.intake.streaming import streaming
+from bot.intake.terminal import Askers
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.result import Pending, Running
+
+ASKS = frozenset({Scope.REQUEST})
+FOLLOWS = frozenset({Scope.REQUEST, Scope.READ})
+STOPS = frozenset({Scope.REQUEST, Scope.APPROVE})
+
+
+@dataclass(frozen=True, slots=True)
+class RunMethods:
+    """The methods about runs; ``askers`` remembers which local sessions asked."""
+
+    gate: Gate
+    askers: Askers
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (*self._asking(), *self._following())
+
+    def _asking(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.run",
+                params=RunParams,
+                scopes=ASKS,
+                handler=self.run,
+                summary="Ask to run a command, and wait for its end.",
+                answer="how it ended; with `wait: false` how it stands",
+            ),
+            Method(
+                name="exec.approval.request",
+                params=AskParams,
+                scopes=ASKS,
+                handler=self.run,
+                summary="Ask to run a command, and learn at once what becomes of it.",
+                answer="at once: `pending` with an id, or how it ended",
+            ),
+        )
+
+    def _following(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.wait",
+                params=WaitParams,
+                scopes=FOLLOWS,
+                handler=self.wait,
+                summary="Wait for the end of a run.",
+                answer="as `exec.run`, when it ended or the time is over",
+            ),
+            Method(
+                name="exec.cancel",
+                params=IdParams,
+                scopes=STOPS,
+                handler=self.cancel,
+                summary="Withdraw a question, or end a command that runs.",
+                answer='`{"cancelled"}`: false if there was nothing to end',
+            ),
+            Method(
+                name="exec.tail",
+                params=IdParams,
+                scopes=FOLLOWS,
+                handler=self.tail,
+                summary="Show what a command that runs printed last.",
+                answer='`{"running", "text", "totalBytes"}`',
+            ),
+        )
+
+    async def run(self, wish: RunParams, caller: Caller) -> object:
+        """Submit a request; with ``wait`` (default) the answer is its end, else its standing."""
+        request = wish.request(caller.requester)
+        # The gateway's own proofs do not make a requester's of the terminal that it runs in.
+        if self.gate.execution.guard.mark_of(request) is None:
+            self.askers.note(caller.requester)
+        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        line = streaming(self.gate, caller) if wish.stream else None
+        submitted = line.submit(request) if line else asyncio.shield(self.gate.submit(request))
+        answer = await submitted
+        if wish.wait and isinstance(answer, Pending | Running):
+            answer = await (line or self.gate).wait(answer.run_id) or answer
+        return results.submission(answer, caller)
+
+    async def wait(self, wish: WaitParams, caller: Caller) -> object:
+        """Wait for the end of a run."""
+        run_id = await sight.of_run(self.gate.store, wish.id, caller)
+        line = streaming(self.gate, caller) if wish.stream else self.gate
+        answer = await line.wait(run_id, wish.timeout_ms)
+        if answer is None:
+            sight.unknown(wish.id)
+        return results.submission(answer, caller)
+
+    async def cancel(self, wish: IdParams, caller: Caller) -> object:
+        """Withdraw a question or end a running command."""
+        run_id = await sight.of_run(self.gate.store, wish.id, caller)
+        return {"cancelled": await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")}
+
+    async def tail(self, wish: IdParams, caller: Caller) -> object:
+        """Show what a running command printed last; nothing where it does not run here."""
+        run_id = await sight.of_run(self.gate.store, wish.id, caller)
+        found = await self.gate.tail(run_id)
+        if found is None:
+            return {"running": False, "text": "", "totalBytes": 0}
+        text = results.output(found.text, caller)
+        return {"running": True, "text": text, "totalBytes": found.total_bytes}

@@ -1,0 +1,94 @@
+"""Serve the tools of agents over the method table: `tool.call` (S3)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from bot.intake import results
+from bot.intake.caller import Caller
+from bot.intake.frames import Name, SessionParams
+from bot.intake.methods import AnyMethod, Method
+from bot.intake.runs import ASKS
+from bot.intake.terminal import Askers
+from core.gate import Gate
+from core.gate.tools.answers import ToolAnswer, ToolCall, ToolRefused
+from core.gate.tools.builtin import register_builtin_tools
+from core.gate.tools.exec_tool import register_exec_tool
+from core.gate.tools.registry import Tools
+from core.model.identity import DEFAULT_AGENT, AgentId, SessionKey
+from core.policy.capabilities import TOOL
+
+_TEXTS = ("stdout", "stderr")
+
+
+class ToolParams(SessionParams):
+    """``tool.call``: ``args`` are the tool's own, checked by it."""
+
+    tool: Name = Field(description="the tool's name, as `capabilities.tools` grants it")
+    args: dict[str, object] = Field(default={}, description="the tool's arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMethods:
+    """The one method about tools; ``askers`` remembers which local sessions asked."""
+
+    gate: Gate
+    askers: Askers
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the method."""
+        return (
+            Method(
+                name="tool.call",
+                params=ToolParams,
+                scopes=ASKS,
+                handler=self.call,
+                summary="Call a tool that the agent was granted, and wait for its end.",
+                answer='`{"ok": true, "result", "id"}`, or `{"ok": false, "error", "message", '
+                '"reason", "id"}`; see [the exec tool](../how-to/exec-tool.md)',
+            ),
+        )
+
+    async def call(self, wish: ToolParams, caller: Caller) -> object:
+        """Call a tool; a refusal is an answer."""
+        self.askers.note(caller.requester)
+        call = ToolCall(
+            tool=wish.tool,
+            args=wish.args,
+            requester=caller.requester,
+            agent=DEFAULT_AGENT if wish.agent is None else AgentId(wish.agent),
+            session=SessionKey(wish.session),
+        )
+        return _told(await tools_of(self.gate).call(call), caller)
+
+
+def tools_of(gate: Gate) -> Tools:
+    """Return the tools of a gateway. Exec is among them only where an owner granted it to an agent.
+
+    The grant in ``agents.list[].capabilities.tools`` is the opt-in that S3 asks for.
+    """
+    compiled = gate.rulebook.compiled
+    tools = Tools(compiled, gate.journal)
+    register_builtin_tools(tools, gate.planner.search)
+    granted = (one.capabilities for one in compiled.agents.values())
+    if any(limits is not None and TOOL in limits.tools for limits in granted):
+        register_exec_tool(tools, gate)
+    return tools
+
+
+def _told(answer: ToolAnswer, caller: Caller) -> results.Json:
+    if isinstance(answer, ToolRefused):
+        return {
+            "ok": False,
+            "error": answer.error,
+            "message": results.safe(answer.message),
+            "reason": answer.reason,
+            "id": answer.run_id,
+        }
+    texts = {
+        name: results.output(text, caller)
+        for name in _TEXTS
+        if isinstance(text := answer.result.get(name), str)
+    }
+    return {"ok": True, "result": {**answer.result, **texts}, "id": answer.run_id}

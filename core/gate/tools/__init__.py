@@ -1,0 +1,12 @@
+"""Offer tools to agents that were granted them, each with one strict set of arguments (S3).
+
+::
+
+    registry     Tools: is it granted, is it known, is it in the journal
+    answers      what a call says, and what it is answered
+    builtin      Which, and the seam that leaves Exec out
+    arguments    the arguments of Exec, checked one by one
+    exec_tool    Exec: from arguments to Gate.submit, from the end of a run to S3's result
+
+A tool is a way in, no way around: what Exec wants walks the same straight line as all else.
+"""

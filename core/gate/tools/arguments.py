@@ -1,0 +1,133 @@
+"""Check the arguments of Exec, each by itself, and name every one that is wrong (S3 §2).
+
+Only shapes are judged here; what lies on the disk is looked at by ``core.gate.tools.files``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import cast
+
+from core.model.command import STREAM_BYTES
+from core.runner.requests import LARGEST_COMMAND
+
+_TIMEOUT_S = (1, 600)
+_OUTPUT_BYTES = (1_024, 4 * 1024 * 1024)
+_RESERVED = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecArguments:
+    """Checked arguments. ``timeout_s`` is wall clock; ``max_output_bytes`` counts per stream."""
+
+    argv: tuple[str, ...]
+    cwd: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    timeout_s: int = 60
+    max_output_bytes: int = STREAM_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What is wrong with a call's arguments, in words that say where."""
+
+    found: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Return all of it as one sentence."""
+        return "; ".join(self.found)
+
+
+def read_arguments(args: Mapping[str, object]) -> ExecArguments | Faults:
+    """Return what a call asks for, or everything that is wrong with it."""
+    known = [field.name for field in fields(ExecArguments)]
+    found = [f"{name!a} is no argument of Exec" for name in args if name not in known]
+    if "argv" not in args:
+        found.append("argv is missing")
+    for name, check in _CHECKS.items():
+        if name in args:
+            found += check(args[name])
+    if found:
+        return Faults(tuple(found))
+    given = dict(args)
+    given["argv"] = tuple(cast("list[str]", args["argv"]))
+    given["env"] = tuple(sorted(cast("dict[str, str]", args.get("env", {})).items()))
+    return _of_size(ExecArguments(**given))  # type: ignore[arg-type]  # each was checked above
+
+
+def _of_size(wish: ExecArguments) -> ExecArguments | Faults:
+    words = [*wish.argv, *(part for pair in wish.env for part in pair)]
+    size = sum(len(word.encode()) + 1 for word in words)
+    if size > LARGEST_COMMAND:
+        return Faults((f"argv and env are {size} bytes, and at most {LARGEST_COMMAND} run",))
+    return wish
+
+
+def _argv(value: object) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield f"argv must be a list of strings, not {_kind(value)}"
+    elif not value:
+        yield "argv is empty, and its first element must be a program's absolute path"
+    else:
+        for place, word in enumerate(value):
+            yield from _text(f"argv[{place}]", word)
+        if isinstance(value[0], str) and value[0] and not value[0].startswith("/"):
+            yield "argv[0] must be an absolute path, for no search path is consulted"
+
+
+def _cwd(value: object) -> Iterator[str]:
+    yield from _text("cwd", value)
+    if isinstance(value, str) and value and not value.startswith("/"):
+        yield "cwd must be an absolute path"
+
+
+def _env(value: object) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"env must be an object of strings, not {_kind(value)}"
+        return
+    for name, text in value.items():
+        yield from _text("a name in env", name)
+        if isinstance(name, str):
+            yield from _text(f"env[{name!a}]", text, empty=True)
+            if name.startswith(_RESERVED):
+                yield f"env[{name!a}] is reserved: names must not begin with {_RESERVED}"
+            if "=" in name:
+                yield f"env[{name!a}] is no name: it holds ="
+
+
+def _whole(name: str, least: int, most: int) -> Callable[[object], Iterator[str]]:
+    def check(value: object) -> Iterator[str]:
+        # True is an int to Python, and no number of seconds.
+        if not isinstance(value, int) or isinstance(value, bool):
+            yield f"{name} must be a whole number, not {_kind(value)}"
+        elif not least <= value <= most:
+            yield f"{name} must be from {least} to {most}"
+
+    return check
+
+
+_CHECKS: Mapping[str, Callable[[object], Iterator[str]]] = {
+    "argv": _argv,
+    "cwd": _cwd,
+    "env": _env,
+    "timeout_s": _whole("timeout_s", *_TIMEOUT_S),
+    "max_output_bytes": _whole("max_output_bytes", *_OUTPUT_BYTES),
+}
+
+
+def _text(where: str, value: object, *, empty: bool = False) -> Iterator[str]:
+    """Yield what keeps a value from being handed to the kernel as a string."""
+    if not isinstance(value, str):
+        yield f"{where} must be a string, not {_kind(value)}"
+    elif not value and not empty:
+        yield f"{where} is empty"
+    elif "\0" in value:
+        yield f"{where} holds a NUL character"
+    elif any("\ud800" <= character <= "\udfff" for character in value):
+        yield f"{where} holds a lone surrogate, which has no bytes"
+
+
+def _kind(value: object) -> str:
+    return {dict: "an object", list: "a list", str: "a string", bool: "true or false"}.get(
+        type(value), "null" if value is None else type(value).__name__
+    )

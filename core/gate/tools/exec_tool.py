@@ -1,0 +1,118 @@
+"""Run one argument vector for an agent: the tool ``Exec`` of S3.
+
+The tool checks what S3 says and hands the vector to ``Gate.submit``: policy allows, refuses or
+asks, as for every request, and the runner limits and drains. No shell is named here or there.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.gate.tools.answers import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
+from core.gate.tools.arguments import ExecArguments, Faults, read_arguments
+from core.gate.tools.files import folder_fault, home_of, program_fault
+from core.gate.tools.records import redacted_argv
+from core.gate.tools.registry import Tools, capabilities
+from core.gate.tools.results import result_of
+from core.model.command import Capture, Environ, ExecOverrides, ExecRequest, Stdio
+from core.model.identity import ApprovalId
+from core.model.policy import ExecHost
+from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
+from core.policy.capabilities import TOOL, Capabilities
+from core.policy.provisions import Compiled
+
+
+class Line(Protocol):
+    """The straight line, as far as this tool needs it (``core.gate.Gate``)."""
+
+    async def submit(self, request: ExecRequest) -> Submission:
+        """Judge a request; run it, refuse it, or ask people."""
+
+    async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
+        """Wait for a run's end."""
+
+
+def register_exec_tool(tools: Tools, line: Line) -> None:
+    """Offer Exec. Nothing does this by itself: it is for an owner who grants it to some agent."""
+    tools.register(ExecTool(tools.compiled, line))
+
+
+@dataclass(frozen=True, slots=True)
+class ExecTool:
+    """The tool. ``compiled`` holds the file grants of each agent."""
+
+    compiled: Compiled
+    line: Line
+    name: str = field(default=TOOL, init=False)
+
+    def read(self, call: ToolCall) -> Ready | ToolRefused:
+        """Check the arguments, then what they name against the agent's file grants."""
+        wish = read_arguments(call.args)
+        if isinstance(wish, Faults):
+            return ToolRefused(ToolError.INVALID_ARGS, wish.sentence)
+        granted = capabilities(self.compiled, call.agent)
+        if granted is None:
+            return ToolRefused(ToolError.FS_DENIED, f"the agent {call.agent} has no file grants")
+        folder = _folder(wish, granted)
+        if isinstance(folder, ToolRefused):
+            return folder
+        fault = program_fault(wish.argv[0], granted)
+        if fault is not None:
+            return fault
+        return Ready(_record(wish, folder), lambda: self._run(_request(call, wish, folder)))
+
+    async def _run(self, request: ExecRequest) -> ToolAnswer:
+        match await self._end(request):
+            case Finished() as ended:
+                return ToolDone(result_of(ended, request.stdio), ended.run_id)
+            case Denied(run_id=run_id, reason=reason, why=why):
+                return ToolRefused(ToolError.DENIED, why, reason, run_id)
+            case Pending(run_id=run_id) | Running(run_id=run_id) | Unknown(run_id=run_id):
+                why = "how the command ended was not seen; it is not run again by itself"
+                return ToolRefused(ToolError.UNKNOWN, why, run_id=run_id)
+
+    async def _end(self, request: ExecRequest) -> Submission:
+        """Submit and wait for the end, however long people take."""
+        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        answer = await asyncio.shield(self.line.submit(request))
+        if isinstance(answer, Pending | Running):
+            return await self.line.wait(answer.run_id) or answer
+        return answer
+
+
+def _folder(wish: ExecArguments, granted: Capabilities) -> str | ToolRefused:
+    if wish.cwd is not None:
+        return folder_fault(wish.cwd, granted) or wish.cwd
+    home = home_of(granted)
+    if home is None:
+        return ToolRefused(ToolError.FS_DENIED, "none of the agent's granted folders exists")
+    return home
+
+
+def _request(call: ToolCall, wish: ExecArguments, folder: str) -> ExecRequest:
+    most = wish.max_output_bytes
+    return ExecRequest(
+        requester=call.requester,
+        session=call.session,
+        cwd=folder,
+        argv=wish.argv,
+        agent=call.agent,
+        env=wish.env,
+        overrides=ExecOverrides(host=ExecHost.GATEWAY),
+        timeout_ms=wish.timeout_s * 1_000,
+        stdio=Stdio(capture=Capture.SEPARATE, most_stdout=most, most_stderr=most),
+        environ=Environ.EXEC_TOOL,
+        cpu_s=max(wish.timeout_s, 1),
+    )
+
+
+def _record(wish: ExecArguments, folder: str) -> Mapping[str, object]:
+    """Return what the journal keeps: the vector and where it runs, of the environment the names."""
+    return {
+        "argv": redacted_argv(wish.argv),
+        "cwd": redacted_argv((folder,))[0],
+        "env": redacted_argv(tuple(name for name, _ in wish.env)),
+        "timeout_s": wish.timeout_s,
+        "max_output_bytes": wish.max_output_bytes,
+    }

@@ -1,0 +1,34 @@
+"""Word an argument vector for the journal: a list to search in, secrets masked, bounded."""
+
+from itertools import pairwise
+
+from core.approvals.rendering import redact
+from core.approvals.secrets import argument_pieces, mark
+
+_MOST_WORDS = 256
+_MOST_CHARACTERS = 4_096
+
+
+def redacted_argv(argv: tuple[str, ...]) -> list[str]:
+    """Return a vector word by word, the value behind ``--password`` masked as well."""
+    return [_word(word, before) for before, word in pairwise(("", *argv))]
+
+
+def recorded_argv(argv: object) -> object:
+    """Return what is kept of something that should have been a vector: its start, or its type."""
+    if not isinstance(argv, list | tuple):
+        return f"not a list but {type(argv).__name__}"
+    kept = argv[:_MOST_WORDS]
+    words = tuple(
+        one[:_MOST_CHARACTERS] if isinstance(one, str) else f"<{type(one).__name__}>"
+        for one in kept
+    )
+    more = [f"… and {len(argv) - len(kept)} more"] if len(argv) > len(kept) else []
+    return [*redacted_argv(words), *more]
+
+
+def _word(word: str, before: str) -> str:
+    pieces = argument_pieces(word, before)
+    if len(pieces) == 1 and pieces[0].kind:
+        return mark(pieces[0].kind)
+    return redact(word).text

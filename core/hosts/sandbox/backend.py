@@ -1,0 +1,38 @@
+"""Say what a sandbox backend is."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.result import Finished
+from core.runner.enclosure import Enclosure
+
+
+class Backend(Protocol):
+    """A way to enclose commands; which one is used shows in ``name``."""
+
+    @property
+    def name(self) -> str:
+        """Return the word of ``sandbox.backend``."""
+
+    def enclose(
+        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path
+    ) -> AbstractContextManager[Enclosure]:
+        """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
+
+        Raises:
+            HostUnavailable: it does not work here.
+            PlanDrift: the workspace is not the folder that was approved.
+            SpawnError: this plan cannot run inside.
+        """
+
+    def broke(self, done: Finished) -> bool:
+        """Tell whether a run may have ended because the backend itself failed."""
+
+    async def sweep(self, run_id: ApprovalId | None, plan: ExecPlan | None) -> None:
+        """End what is left of a run; without one, of all runs of gateways that died."""
+
+    def close(self) -> None:
+        """Give back what the backend holds."""

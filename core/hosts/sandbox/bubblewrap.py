@@ -1,0 +1,154 @@
+"""Start commands inside bubblewrap: namespaces of their own, and a view of the files (bwrap(1))."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import HostUnavailable, SpawnError
+from core.hosts.sandbox.places import Places, View, is_within
+from core.hosts.sandbox.sealed import sealed
+from core.hosts.sandbox.seccomp import filter_for
+from core.hosts.sandbox.workspace import opened
+from core.model.command import ExecPlan, PlannedCommand
+from core.model.identity import ApprovalId
+from core.runner.enclosure import Enclosure
+from core.runner.environ import RUN_MARK
+from core.runner.stages import FIRST_INHERITED
+
+_SECCOMP, _OPTIONS, _WORKSPACE = (str(FIRST_INHERITED + place) for place in range(3))
+
+_NAMESPACES = (
+    *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
+)
+_ROOT = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+_PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
+_TMP = "/tmp"  # noqa: S108 - inside it is a private one
+
+# bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
+# link that was put there. So what it mounted is compared with the folder that was opened before,
+# and only then the command starts. Where the folder can be seen without the mount as well, it must
+# be writable too. Process 1 inside has that descriptor as well until it has closed all of its own.
+_GUARD = f"""
+if [ /proc/self/fd/{_WORKSPACE} -ef "$0" ] && [ "$1" = hidden -o -w "$0" ]; then
+while [ -e /proc/1/fd/{_WORKSPACE} ]; do :; done
+exec {_WORKSPACE}<&-
+shift
+exec "$@"
+fi
+echo "sayso: the workspace $0 changed while the sandbox was made, so nothing ran" >&2
+exit 126
+"""
+_SHELL = "/bin/sh"
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """The enclosure of one run; ``guard`` are the words before each command's vector."""
+
+    path: str
+    inherit: tuple[int, ...]
+    view: View
+    guard: tuple[str, ...]
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def vector(self, place: int, command: PlannedCommand, folder: str) -> tuple[str, ...]:
+        """Return the vector that starts a command of the line in a folder.
+
+        Raises:
+            SpawnError: the command or its folder cannot be seen from inside.
+        """
+        del place  # every command is enclosed alike
+        program = command.executable
+        if program is None or not (self.view.sees(program.path) and self.view.sees(program.realpath)):
+            raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
+        if not self.view.enters(folder):
+            raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
+        fixed = ("bwrap", "--args", _OPTIONS, "--chdir", folder, "--")
+        return (*fixed, *self.guard, *command.by_path)
+
+
+class Bubblewrap:
+    """The backend ``bubblewrap``; ``binary`` is the absolute path of ``bwrap``."""
+
+    name = "bubblewrap"
+
+    def __init__(self, binary: str, places: Places, *, network: bool) -> None:
+        self._binary = binary
+        self._places = places
+        self._network = network
+        self._filter = -1
+
+    def close(self) -> None:
+        """Give back the filter's memory."""
+        if self._filter >= 0:
+            os.close(self._filter)
+            self._filter = -1
+
+    @contextmanager
+    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+        """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
+
+        Raises:
+            HostUnavailable: there is no filter for this machine.
+            PlanDrift: the workspace is not the folder that was approved.
+        """
+        view = self._places.view(plan.cwd.path)
+        with opened(view, plan.cwd) as folder:
+            guard: tuple[str, ...] = ()
+            if folder >= 0 and view.workspace is not None:
+                seen = "seen" if view.reveals(view.workspace) else "hidden"
+                guard = (_SHELL, "-c", _GUARD, view.workspace, seen)
+            words = [*self._options(view, scratch, bound=bool(guard)), *_environment(run_id, plan)]
+            options = sealed("sayso-sandbox", b"".join(f"{one}\0".encode() for one in words))
+            try:
+                inherit = (self._seccomp(), options, *((folder,) if guard else ()))
+                yield Enclosed(self._binary, inherit, view, guard)
+            finally:
+                os.close(options)
+
+    def _seccomp(self) -> int:
+        if self._filter < 0:
+            program = filter_for()
+            if program is None:
+                raise HostUnavailable("there is no system call filter for this machine")
+            self._filter = sealed("sayso-seccomp", program)
+        return self._filter
+
+    def _options(self, view: View, scratch: Path, *, bound: bool) -> Iterator[str]:
+        """Yield bubblewrap's options; mounts are made in their order."""
+        yield from _NAMESPACES
+        if not self._network:
+            yield "--unshare-net"
+        yield from ("--seccomp", _SECCOMP)
+        yield from _ROOT
+        yield from _covers(view, inside=False)
+        for one in view.private:
+            if is_within(one, _TMP):
+                yield from ("--bind", str(scratch), one)
+            else:
+                yield from ("--size", _PRIVATE_BYTES, "--tmpfs", one)
+        if bound and view.workspace is not None:
+            yield from ("--bind", view.workspace, view.workspace)
+        yield from _covers(view, inside=True)
+
+
+def _covers(view: View, *, inside: bool) -> Iterator[str]:
+    """Yield what hides places, those in the workspace or all others."""
+    for one in view.emptied:
+        if view.in_workspace(one) is inside:
+            yield from ("--size", _EMPTIED_BYTES, "--tmpfs", one)
+    for one in view.blanked:
+        if view.in_workspace(one) is inside:
+            yield from ("--ro-bind", os.devnull, one)
+
+
+def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:
+    """Yield what sets the command's environment; in memory, for a command line can be read."""
+    environ = {**dict(plan.env), RUN_MARK: run_id}
+    if "TMPDIR" in environ and "TMPDIR" not in plan.requested_env:
+        environ["TMPDIR"] = _TMP
+    for name, value in environ.items():
+        yield from ("--setenv", name, value)

@@ -1,0 +1,131 @@
+"""Write the system call filter of the sandbox as BPF (seccomp(2), linux/seccomp.h, linux/bpf_common.h).
+
+Everything is let through but what is named here. A call that only has forbidden uses is answered
+with EPERM; a call by another architecture's numbers ends the process, for its numbers would mean
+other calls (the x32 numbers of x86-64 among them).
+"""
+
+import errno
+import platform
+import struct
+from dataclasses import dataclass
+
+from core.hosts.sandbox.syscalls import AARCH64, X86_64
+
+_INSTRUCTION = struct.Struct("=HBBI")
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER_AT, _ARCH_AT = 0, 4
+_ARGUMENT_AT = (16, 24)
+"""Offsets of the low halves of arguments 0 and 1. The kernel reads flags, family and request as
+32 bits, so the high halves must not be compared (CVE-2019-10063)."""
+
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_X32 = 0x40000000
+
+_NEW_NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
+_NEW_TIME = 0x80
+"""CLONE_NEWTIME; in ``clone`` the same bit belongs to the signal number."""
+
+_FAMILIES = (0, 1, 2, 10, 16)
+"""AF_UNSPEC, UNIX, INET, INET6, NETLINK. AF_VSOCK would reach past the network namespace."""
+
+_TTY_REQUESTS = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX: they type into the terminal of whoever started this."""
+
+_REFUSED = (
+    *("mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount"),
+    *("fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "setns"),
+    *("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd"),
+    *("kexec_load", "kexec_file_load", "reboot", "init_module", "finit_module", "delete_module"),
+    *("bpf", "perf_event_open", "userfaultfd", "fanotify_init", "open_by_handle_at"),
+    *("add_key", "request_key", "keyctl"),
+    *("io_uring_setup", "io_uring_enter", "io_uring_register"),
+    *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex"),
+    *("swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog", "vhangup"),
+    *("lookup_dcookie", "iopl", "ioperm", "modify_ldt", "uselib"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An architecture: its AUDIT_ARCH value and the numbers of its system calls."""
+
+    arch: int
+    numbers: dict[str, int]
+    other_numbers: bool = False
+
+
+MACHINES = {
+    "x86_64": Machine(0xC000003E, X86_64, other_numbers=True),
+    "aarch64": Machine(0xC00000B7, AARCH64),
+}
+
+
+def filter_for(machine: str = "") -> bytes | None:
+    """Return the filter as an array of ``sock_filter``; ``None`` for an unknown architecture."""
+    found = MACHINES.get(machine or platform.machine())
+    return None if found is None else b"".join(_program(found))
+
+
+def _program(machine: Machine) -> list[bytes]:
+    numbers = machine.numbers
+    program = [
+        _op(_LOAD, _ARCH_AT),
+        _op(_EQUAL, machine.arch, 1, 0),
+        _op(_RETURN, _KILL),
+        _op(_LOAD, _NUMBER_AT),
+    ]
+    if machine.other_numbers:
+        program += [_op(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _KILL)]
+    for name in _REFUSED:
+        if name in numbers:
+            program += _call(numbers[name], [_refuse(errno.EPERM)])
+    # Its flags lie in memory, which a filter cannot read; libc falls back to `clone`.
+    program += _call(numbers["clone3"], [_refuse(errno.ENOSYS)])
+    program += _call(numbers["clone"], _flags(_NEW_NAMESPACES))
+    program += _call(numbers["unshare"], _flags(_NEW_NAMESPACES | _NEW_TIME))
+    program += _call(numbers["ioctl"], _requests())
+    program += _call(numbers["socket"], _families())
+    return [*program, _op(_RETURN, _ALLOW)]
+
+
+def _call(number: int, body: list[bytes]) -> list[bytes]:
+    """Do something for one call; the number stays loaded for those that it is not."""
+    return [_op(_EQUAL, number, 0, len(body)), *body]
+
+
+def _flags(forbidden: int) -> list[bytes]:
+    return [
+        _op(_LOAD, _ARGUMENT_AT[0]),
+        _op(_ANY_OF, forbidden, 0, 1),
+        _refuse(errno.EPERM),
+        _op(_RETURN, _ALLOW),
+    ]
+
+
+def _requests() -> list[bytes]:
+    checks = [
+        part
+        for request in _TTY_REQUESTS
+        for part in (_op(_EQUAL, request, 0, 1), _refuse(errno.EPERM))
+    ]
+    return [_op(_LOAD, _ARGUMENT_AT[1]), *checks, _op(_RETURN, _ALLOW)]
+
+
+def _families() -> list[bytes]:
+    checks = [
+        part
+        for family in _FAMILIES
+        for part in (_op(_EQUAL, family, 0, 1), _op(_RETURN, _ALLOW))
+    ]
+    return [_op(_LOAD, _ARGUMENT_AT[0]), *checks, _refuse(errno.EAFNOSUPPORT)]
+
+
+def _refuse(number: int) -> bytes:
+    return _op(_RETURN, _ERRNO | number)
+
+
+def _op(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return _INSTRUCTION.pack(code, if_true, if_false, operand)

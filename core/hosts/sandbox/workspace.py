@@ -1,0 +1,47 @@
+"""Open the folder that a run may change, so that what is mounted can be compared with it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from core.errors import PlanDrift
+from core.hosts.sandbox.places import View
+from core.model.command import PinnedDirectory
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def opened(view: View, cwd: PinnedDirectory) -> Iterator[int]:
+    """Yield a descriptor of the workspace; -1 where there is none, or nothing to gain from it.
+
+    Raises:
+        PlanDrift: it cannot be opened, or is not the folder that was approved.
+    """
+    if view.workspace is None:
+        yield -1
+        return
+    try:
+        fd = os.open(view.workspace, _FOLDER)
+    except OSError as error:
+        raise PlanDrift(
+            f"the workspace `{view.workspace}` cannot be opened ({error.strerror}), so nothing ran"
+        ) from error
+    try:
+        status = os.fstat(fd)
+        pinned = (cwd.device, cwd.inode)
+        if view.workspace == cwd.path and (status.st_dev, status.st_ino) != pinned:
+            raise PlanDrift(f"the folder `{cwd.path}` is another one than was approved. Ask again")
+        # What is visible anyway and belongs to others stays as it is: read-only.
+        yield -1 if view.reveals(view.workspace) and not _is_writable(status) else fd
+    finally:
+        os.close(fd)
+
+
+def _is_writable(status: os.stat_result) -> bool:
+    """Tell whether this user may write by the file's mode alone: inside, root has no other right."""
+    if status.st_uid == os.geteuid():
+        return status.st_mode & 0o200 != 0
+    if status.st_gid in {os.getegid(), *os.getgroups()}:
+        return status.st_mode & 0o020 != 0
+    return status.st_mode & 0o002 != 0

@@ -1,0 +1,90 @@
+"""Say why another machine's request did not run, and what was odd about one that did.
+
+Both lists are closed and documented in ``docs/reference/denials.md``.
+"""
+
+from enum import StrEnum
+
+
+class RemoteDenial(StrEnum):
+    """Why nothing ran; a terminal result, never an exception (S4)."""
+
+    BAD_REQUEST = "bad_request"
+    SIGNATURE_INVALID = "signature_invalid"
+    WRONG_MACHINE = "wrong_machine"
+    EXPIRED = "expired"
+    MACHINE_BINDING_UNVERIFIED = "machine_binding_unverified"
+    UNTRUSTED = "untrusted"
+    EXEC_DISABLED = "exec_disabled"
+    ACL_PAIR_UNKNOWN = "acl_pair_unknown"
+    REPLAYED = "replayed"
+    TOO_MANY_REQUESTS = "too_many_requests"
+    CWD_NOT_ALLOWED = "cwd_not_allowed"
+    SHELL_METACHARACTER = "shell_metacharacter"
+    ARGV_NOT_ALLOWED = "argv_not_allowed"
+    STDIN_TOO_LARGE = "stdin_too_large"
+    TIMEOUT_TOO_LONG = "timeout_too_long"
+    CONCURRENCY_LIMIT = "concurrency_limit"
+    EXECUTABLE_NOT_FOUND = "executable_not_found"
+    BAD_CWD = "bad_cwd"
+    CANCELLED = "cancelled"
+    SPAWN_FAILED = "spawn_failed"
+    AUDIT_UNAVAILABLE = "audit_unavailable"
+    HOST_STOPPING = "host_stopping"
+    LOCKED_DOWN = "locked_down"
+    CONTACT_UNKNOWN = "contact_unknown"
+    UNREACHABLE = "unreachable"
+    FINGERPRINT_MISMATCH = "fingerprint_mismatch"
+
+    @property
+    def sentence(self) -> str:
+        """Return what happened and what to do next, for a person."""
+        return _SENTENCES[self]
+
+
+class Notice(StrEnum):
+    """What S4's ``warnings`` may say of a run that started; an ended one has its reason here."""
+
+    STDOUT_LARGE = "stdout_large"
+    STDERR_LARGE = "stderr_large"
+    DURATION_LONG = "duration_long"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    LEASE_EXPIRED = "lease_expired"
+    HOST_STOPPING = "host_stopping"
+    END_UNSEEN = "end_unseen"
+    AUDIT_INCOMPLETE = "audit_incomplete"
+    CONNECTION_LOST = "connection_lost"
+    ANSWER_TRIMMED = "answer_trimmed"
+
+
+D = RemoteDenial
+_SENTENCES = {
+    D.BAD_REQUEST: "The host could not read the request. Bring both sides to one version.",
+    D.SIGNATURE_INVALID: "The request is not signed by the agent that it names.",
+    D.WRONG_MACHINE: "The request is for another machine. Correct machine_id of the contact.",
+    D.EXPIRED: "The request is too old or from the future. Set the clocks, then ask again.",
+    D.MACHINE_BINDING_UNVERIFIED: "The request is not signed by the machine that it names.",
+    D.UNTRUSTED: "The host does not trust this agent on this machine: `sayso exec contacts add`.",
+    D.EXEC_DISABLED: "Remote exec is off on the host: its exec-acl.toml is missing or says so.",
+    D.ACL_PAIR_UNKNOWN: "The host's exec-acl.toml lists no such pair of agent and machine.",
+    D.REPLAYED: "This very request was made before. Nothing ran a second time.",
+    D.TOO_MANY_REQUESTS: "The host hears too many requests. Wait a minute and ask again.",
+    D.CWD_NOT_ALLOWED: "A request may not choose its folder; default_cwd of the host's ACL does.",
+    D.SHELL_METACHARACTER: "An argument holds one of ; | & > < ` $, a newline or a NUL.",
+    D.ARGV_NOT_ALLOWED: "No vector of the host's ACL equals this one, element by element.",
+    D.STDIN_TOO_LARGE: "Standard input is larger than max_stdin_bytes of the host's ACL.",
+    D.TIMEOUT_TOO_LONG: "The timeout is longer than max_duration_secs of the host's ACL.",
+    D.CONCURRENCY_LIMIT: "As many runs as the host's ACL allows are under way. Ask again later.",
+    D.EXECUTABLE_NOT_FOUND: "The vector is allowed; its program is not on the host's search path.",
+    D.BAD_CWD: "default_cwd of the host's ACL cannot be entered.",
+    D.CANCELLED: "It was cancelled before it started.",
+    D.SPAWN_FAILED: "The vector is allowed and could not be started; see the host's log.",
+    D.AUDIT_UNAVAILABLE: "The host cannot write its exec log, so nothing runs there.",
+    D.HOST_STOPPING: "The host is stopping. Ask again when it is back.",
+    D.LOCKED_DOWN: "It is locked down: nothing runs until a person at a terminal lifts it.",
+    D.CONTACT_UNKNOWN: "No contact has this agent id and an address: `sayso exec contacts add`.",
+    D.UNREACHABLE: "Nobody answers at the contact's address. Nothing was sent.",
+    D.FINGERPRINT_MISMATCH: "The address shows another certificate than the contact's. Nothing "
+    "was sent. Compare with `sayso exec identity` on the host.",
+}

@@ -1,0 +1,31 @@
+"""Say how a remote run ended, as S4's answer has it."""
+
+from dataclasses import dataclass
+
+from core.remote.denials import Notice, RemoteDenial
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteResult:
+    """The terminal result of one request: denied, ended, or lost.
+
+    ``stdout`` and ``stderr`` are what was forwarded, the totals (bytes) what was printed. Neither
+    code nor signal with no ``denial_reason`` means that nobody here saw the end.
+    """
+
+    request_id: str
+    code: int | None = None
+    signal: int | None = None
+    duration_ms: int = 0
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stdout_bytes_total: int = 0
+    stderr_bytes_total: int = 0
+    truncated: bool = False
+    denial_reason: RemoteDenial | None = None
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the command ran and ended with code 0."""
+        return self.code == 0

@@ -1,0 +1,66 @@
+"""Start the commands of a run inside of something that holds them (a sandbox)."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from core.model.command import ExecPlan, PlannedCommand
+from core.model.identity import ApprovalId
+from core.runner.environ import RUN_MARK
+from core.runner.frames import Job, Stage
+
+
+class Enclosure(Protocol):
+    """What all commands of one run are enclosed by, each by itself.
+
+    The program that encloses is started in the command's place. It looks the command's program up
+    by its path, inside; that file's identity is compared immediately before, as for ``#!`` scripts.
+    """
+
+    @property
+    def path(self) -> str:
+        """Return the absolute path of the program that encloses."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Return that program's own environment; it runs outside, so no request sets any of it."""
+
+    @property
+    def inherit(self) -> tuple[int, ...]:
+        """Return the descriptors that it reads, from 3 on in this order."""
+
+    def vector(self, place: int, command: PlannedCommand, folder: str) -> tuple[str, ...]:
+        """Return the vector that starts the ``place``-th command of the line in a folder.
+
+        Raises:
+            SpawnError: the command or its folder cannot be seen from inside.
+        """
+
+
+def enclose(
+    job: Job, fds: list[int], run_id: ApprovalId, plan: ExecPlan, enclosure: Enclosure
+) -> tuple[Job, list[int]]:
+    """Return a job with each command inside the enclosure, and its descriptors.
+
+    Raises:
+        SpawnError: a command or its folder cannot be seen from inside.
+    """
+    first = len(fds)
+    inherit = list(range(first, first + len(enclosure.inherit)))
+
+    def inside(place: int, stage: Stage, command: PlannedCommand) -> Stage:
+        folder = (command.cwd or plan.cwd).path
+        vector = list(enclosure.vector(place, command, folder))
+        return {
+            **stage,
+            "argv": vector,
+            "program": -1,
+            "path": enclosure.path,
+            "inherit": inherit,
+        }
+
+    stages = [
+        inside(place, stage, command)
+        for place, (stage, command) in enumerate(zip(job["stages"], plan.commands, strict=True))
+    ]
+    environ = {**enclosure.environ, RUN_MARK: run_id}
+    return {**job, "stages": stages, "env": environ}, [*fds, *enclosure.inherit]

@@ -1,0 +1,138 @@
+"""Shape ``http``: the REST and WebSocket API of the gateway, off unless it is asked for."""
+
+import ipaddress
+import re
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from core.settings.base import Seconds, Section, Word, milliseconds
+
+_LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})")
+_HIGHEST_PORT = 65_535
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(?::\d{1,5})?")
+_MEBIBYTE = 1 << 20
+
+
+def _address(listen: str) -> str:
+    match = _LISTEN.fullmatch(listen)
+    if match is None or int(match["port"]) > _HIGHEST_PORT:
+        raise ValueError('must be HOST:PORT such as "127.0.0.1:8791"')
+    return listen
+
+
+def _host_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError('must be a lower-case host name without a port, as "sayso.example"')
+    return name
+
+
+def _origin(origin: str) -> str:
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError('must be an origin without a path, such as "https://panel.example"')
+    return origin
+
+
+Names = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], Field(strict=False)]
+Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], Field(strict=False)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class HttpTlsSection(Section):
+    """``http.tls``: the certificate that the API shows."""
+
+    cert: Word = Field(description="the certificate chain, a PEM file; relative to $SAYSO_HOME")
+    key: Word = Field(description="its private key, a PEM file that only you may read")
+
+
+class HttpLimitsSection(Section):
+    """``http.limits``: what one client, and all of them together, may use."""
+
+    body_bytes: Annotated[int, Field(ge=1024, le=8 * _MEBIBYTE)] = Field(
+        default=2 * _MEBIBYTE, description="bytes of a request's body, or of a WebSocket frame"
+    )
+    rate: Count = Field(default=50, description="requests a second that one token may keep up")
+    burst: Count = Field(default=200, description="requests that one token may make at once")
+    address_rate: Count = Field(
+        default=200, description="requests a second from one address, whatever its tokens"
+    )
+    address_burst: Count = Field(default=800, description="requests at once from one address")
+    failures: Count = Field(
+        default=20, description="failed tokens from one address before each is answered slowly"
+    )
+    concurrent: Count = Field(default=64, description="requests that are worked on at once")
+    waiting: Count = Field(
+        default=256, description="long polls, streams and WebSockets that are open at once"
+    )
+    connections: Count = Field(default=512, description="connections that are open at once")
+    patience: Seconds = Field(
+        default=10.0, description="seconds for a request's head, for its body, and for one write"
+    )
+    longest_wait: Seconds = Field(default=60.0, description="seconds that a long poll stays open")
+    longest_stream: Seconds = Field(
+        default=3600.0, description="seconds after which an event stream ends and is resumed"
+    )
+
+
+class HttpSection(Section):
+    """``http``: REST below /v1, WebSocket at /ws, /metrics and /health."""
+
+    enabled: bool = Field(default=False, description="serve the API; tokens: `sayso token create`")
+    listen: Annotated[str, AfterValidator(_address)] = Field(
+        default="127.0.0.1:8791", description="HOST:PORT to listen on; port 0 takes a free one"
+    )
+    public: bool = Field(
+        default=False,
+        description="allow `listen` to be an address that other machines can reach",
+    )
+    tls: HttpTlsSection | None = Field(
+        default=None, description="serve HTTPS; null: plain HTTP, fit for this machine only"
+    )
+    hosts: Names = Field(
+        default=(),
+        description="names that requests may use in Host besides localhost and addresses",
+    )
+    origins: Origins = Field(
+        default=(), description="web origins whose pages may open /ws; the API's own is allowed"
+    )
+    metrics_open: bool = Field(
+        default=False, description="serve /metrics without a token; else it needs scope read"
+    )
+    access_log: bool = Field(
+        default=True, description="log each request: who, route, status, milliseconds"
+    )
+    limits: HttpLimitsSection = Field(
+        default_factory=HttpLimitsSection, description="what clients may use"
+    )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return the host and port of ``listen``."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Return whether only this machine can reach ``listen``."""
+        host = self.address[0]
+        if host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def longest_wait_ms(self) -> int:
+        """Return the bound of a long poll in milliseconds."""
+        return milliseconds(self.limits.longest_wait)
+
+    @model_validator(mode="after")
+    def _reachable_on_purpose(self) -> Self:
+        if not self.is_loopback and not self.public:
+            raise ValueError(
+                f"listen {self.listen} can be reached from other machines; say public: true if "
+                "that is meant, or listen on 127.0.0.1"
+            )
+        return self

@@ -1,0 +1,77 @@
+"""Make tokens and call methods with them, over a real gate and store."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from bot.intake.bearer import Bearers
+from bot.intake.caller import Caller
+from bot.intake.methods import Table, invoke
+from bot.intake.remote import RemoteMethods
+from bot.intake.table import method_table
+from bot.remote import RemoteExec
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.identity import Intake
+from core.store import people, tokens
+from core.store.tokens import TokenDraft
+
+ASK, LOOK, DECIDE, RULE = Scope.REQUEST, Scope.READ, Scope.APPROVE, Scope.ADMIN
+
+
+async def no_health() -> dict[str, object]:
+    """Report nothing."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A gate with its methods, as callers with tokens meet them."""
+
+    gate: Gate
+    table: Table
+
+    @classmethod
+    def of(cls, gate: Gate) -> "Api":
+        """Return the API of a gate."""
+        remote = RemoteMethods(cast("RemoteExec", None), gate)  # what it does is tested elsewhere
+        return cls(gate, method_table(gate, no_health, (remote,)))
+
+    async def token(
+        self, name: str, *scopes: Scope, agent: str | None = None, person: str | None = None
+    ) -> str:
+        """Make a token and return its text; the person is added if need be."""
+        if person is not None:
+            await self.gate.store.write(people.add, person)
+        wish = TokenDraft(name, frozenset(scopes), agent, person, "uid:0")
+        return (await self.gate.store.write(tokens.create, wish)).text
+
+    async def caller(
+        self,
+        name: str,
+        *scopes: Scope,
+        agent: str | None = None,
+        person: str | None = None,
+        intake: Intake = Intake.HTTP,
+    ) -> Caller:
+        """Make a token and return whom it lets in."""
+        text = await self.token(name, *scopes, agent=agent, person=person)
+        return await self.holder(text, intake)
+
+    async def holder(self, text: str, intake: Intake = Intake.HTTP) -> Caller:
+        """Return whom a token's text lets in."""
+        return await Bearers(self.gate.store).caller(text, intake)
+
+    async def call(self, caller: Caller, method: str, /, **params: object) -> dict[str, object]:
+        """Call a method; ``None`` stands for a param that is left out."""
+        given = {key: value for key, value in params.items() if value is not None}
+        answer = await invoke(self.table[method], given, caller)
+        assert isinstance(answer, dict)
+        return answer
+
+    async def ask(self, caller: Caller, command: str, cwd: Path, **more: object) -> str:
+        """Ask for a command that people must allow; return the approval's id."""
+        wish = {"command": command, "cwd": str(cwd), **more}
+        asked = await self.call(caller, "exec.approval.request", **wish)
+        assert asked["status"] == "pending", asked
+        return str(asked["id"])

@@ -1,0 +1,72 @@
+"""Folders through which other users could put another script in a name's place."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.core.runner.runs import planned, request, script
+
+SCRIPT = "#!/bin/sh\necho hello\n"
+
+
+def exposed(line: str, cwd: Path = Path("/")) -> str:
+    """Return what the planner found to be open about a line's first command."""
+    return planned(request(line, cwd=str(cwd))).commands[0].exposed
+
+
+def opened(folder: Path, mode: int) -> Path:
+    """Make a folder with exactly this mode."""
+    folder.mkdir()
+    folder.chmod(mode)
+    return folder
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o1777, 0o1775])
+def test_what_only_its_owner_may_rename_is_not_exposed(tmp_path: Path, mode: int) -> None:
+    """Private folders, readable ones and sticky ones leave a script where it is."""
+    tool = script(opened(tmp_path / "folder", mode) / "tool", SCRIPT)
+
+    assert "" == exposed(f"{tool}")
+
+
+@pytest.mark.parametrize("form", ["{0}/below/tool", "sh {0}/below/tool", "env {0}/below/tool"])
+def test_a_world_writable_folder_above_a_script_is_named(tmp_path: Path, form: str) -> None:
+    """However far above, and whoever reads the script: itself, a shell, a wrapper."""
+    folder = opened(tmp_path / "open", 0o777)
+    script(opened(folder / "below", 0o755) / "tool", SCRIPT)
+
+    assert str(folder) == exposed(form.format(folder))
+
+
+def test_a_link_in_such_a_folder_counts_as_well(tmp_path: Path) -> None:
+    """The name that an interpreter opens is looked at, and the file that it leads to."""
+    private, folder = opened(tmp_path / "private", 0o755), opened(tmp_path / "open", 0o777)
+    (folder / "link").symlink_to(script(private / "tool", SCRIPT))
+    (private / "link").symlink_to(script(folder / "tool", SCRIPT))
+
+    assert [str(folder)] * 2 == [exposed(f"{at / 'link'}") for at in (folder, private)]
+
+
+def test_a_group_of_its_owner_alone_is_no_other_user(tmp_path: Path) -> None:
+    """Many systems give each user a group of the same name and a umask of 002."""
+    own, shared = opened(tmp_path / "own", 0o775), opened(tmp_path / "shared", 0o775)
+    os.chown(own, -1, os.getgid())
+    script(own / "tool", SCRIPT)
+    script(shared / "tool", SCRIPT)
+
+    assert "" == exposed(f"{own / 'tool'}")
+    if os.geteuid() == 0:
+        os.chown(shared, -1, 1)  # the primary group of the user daemon
+        assert str(shared) == exposed(f"{shared / 'tool'}")
+
+
+def test_a_program_is_started_by_descriptor_whatever_its_folder(tmp_path: Path) -> None:
+    """A binary cannot be replaced by name, so its folder matters not."""
+    folder = opened(tmp_path / "open", 0o777)
+    copy = folder / "true"
+    copy.write_bytes(Path("/bin/true").read_bytes())
+    copy.chmod(0o755)
+
+    assert "" == exposed(f"{copy}")
+    assert str(folder) == exposed(f"env {copy}")  # what a wrapper starts goes by its name

@@ -1,0 +1,129 @@
+"""A real gateway proves every way in, is locked down by anybody and opened by a person alone."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.client import Client
+from tests.bot.terminals import in_terminal
+from tests.e2e.processes import BotApi, GatewayProcess, bot_api, until, write_config
+
+SAYSO = (sys.executable, "-m", "bot")
+WAYS = {"socket", "chat", "rest", "websocket"}
+
+
+@pytest.fixture(scope="module")
+def chat() -> Iterator[BotApi]:
+    """Yield a Telegram server."""
+    with bot_api() as api:
+        yield api
+
+
+def made(home: Path, api: BotApi | None, **more: Any) -> GatewayProcess:
+    """Return a gateway with every way in, not started yet."""
+    write_config(home, api)
+    file = home / "config.json5"
+    config = json.loads(file.read_text())
+    config["http"] = {"enabled": True, "listen": "127.0.0.1:0"}
+    file.write_text(json.dumps({**config, **more}))
+    return GatewayProcess(home)
+
+
+def health(gateway: GatewayProcess) -> dict[str, Any]:
+    """Return what `health.get` answers."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        return client.call("health.get", {})
+
+
+def records(gateway: GatewayProcess, kind: str) -> list[dict[str, Any]]:
+    """Return the journal's records of a kind."""
+    lines = (gateway.home / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    return [record for record in map(json.loads, lines) if record["kind"] == kind]
+
+
+def proved(gateway: GatewayProcess) -> dict[str, Any] | None:
+    """Return the health once every way in was proved."""
+    found = health(gateway)
+    return found if set(found["gateProofs"]) == WAYS else None
+
+
+def test_every_way_in_is_proved_by_the_clock(tmp_path: Path, chat: BotApi) -> None:
+    """Health and doctor say when and by which way; nobody, and no list, hears of it."""
+    gateway = made(tmp_path / "home", chat, proof={"every": 0.4})
+    before = len(chat.messages())
+    gateway.start()
+    try:
+        found = until("the first proof", lambda: proved(gateway))
+        until("three rounds", lambda: len(records(gateway, "proof")) >= 3)
+        doctor = gateway.cli("doctor")
+        listed = [gateway.json("pending"), gateway.json("history"), gateway.events("gate-proof")]
+    finally:
+        gateway.stop()
+
+    assert {"held"} == {proof["state"] for proof in found["gateProofs"].values()}
+    assert all(found["parts"][f"gate proof {way}"]["ok"] for way in WAYS)
+    assert all(f"gate proof {way}: held" in doctor.stdout for way in WAYS)
+    assert [[], [], []] == listed
+    assert before == len(chat.messages())
+    assert [set(record["ways"]) for record in records(gateway, "proof")[:3]] == [WAYS] * 3
+
+
+def test_a_lockdown_from_the_first_refusal_to_the_last(tmp_path: Path, chat: BotApi) -> None:
+    """A program locks, people are told once, and only a person at a terminal opens."""
+    gateway = made(tmp_path / "home", chat)
+    gateway.start()
+    try:
+        assert 0 == gateway.cli("run", "--", "true").returncode
+        until("the first proof", lambda: proved(gateway))
+        on = gateway.cli("lockdown", "on", "--why", "runs wild", own_session=True)
+        refused = gateway.cli("run", "--", "true")
+        until("the alert", lambda: _alerts(chat))
+        off = gateway.cli("lockdown", "off", own_session=True)
+        gateway.kill()
+        gateway.start()
+        still = gateway.cli("run", "--", "true")
+        shown = gateway.cli("lockdown", "status")
+        until("the first proof", lambda: proved(gateway))
+        locked = health(gateway)
+        doctor = gateway.cli("doctor")
+        code, said = in_terminal(*SAYSO, "lockdown", "off", environ=gateway.environ())
+        after = gateway.cli("run", "--", "true")
+    finally:
+        gateway.stop()
+
+    assert 0 == on.returncode
+    assert (3, 3) == (refused.returncode, still.returncode)
+    assert "locked_down" in refused.stderr
+    assert "runs wild" in refused.stderr
+    assert 3 == off.returncode
+    assert "Only a person at a terminal" in off.stdout
+    assert (3, True) == (shown.returncode, "runs wild" in shown.stdout)
+    assert (False, False) == (locked["ok"], locked["parts"]["lockdown"]["ok"])
+    assert 1 == doctor.returncode
+    assert "fail  lockdown: " in doctor.stdout
+    assert (0, True) == (code, "Every way in was proved" in said)
+    assert 0 == after.returncode
+    assert ["on", "on", "off"] == [record["state"] for record in records(gateway, "lockdown")]
+    assert 1 == len(_alerts(chat))
+
+
+def _alerts(chat: BotApi) -> list[str]:
+    return [one["text"] for one in chat.messages() if "locked down" in one["text"]]
+
+
+def test_it_locks_while_no_gateway_runs(tmp_path: Path) -> None:
+    """By the file alone; lifting needs a gateway that proves itself."""
+    gateway = made(tmp_path / "home", None)
+    before = gateway.json("lockdown", "status")
+    on = gateway.json("lockdown", "on")
+    status = gateway.cli("lockdown", "status", "--json")
+    off = gateway.cli("lockdown", "off")
+
+    assert not before["locked"]
+    assert (True, False) == (on["locked"], on["announced"])
+    assert (3, True) == (status.returncode, json.loads(status.stdout)["locked"])
+    assert 1 == off.returncode

@@ -1,0 +1,79 @@
+"""A run that multiplies without end is noticed, ended to the last, and its neighbours go on.
+
+The swarms here are bounded in themselves (2,048 processes, 4 seconds), so that a missing guard
+makes a test fail and not the machine.
+"""
+
+import asyncio
+import sys
+import time
+
+import pytest
+
+from core.runner.limits import Limits
+from tests.core.runner.runs import (
+    Watcher,
+    marked,
+    new_run,
+    planned,
+    request,
+    running,
+    shell,
+)
+
+SWARM = """
+import os, signal, sys, time
+end = time.monotonic() + 4
+if "deaf" in sys.argv:
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+for _ in range(int(sys.argv[1])):
+    if os.fork() == 0 and "away" in sys.argv:
+        os.setsid()
+while time.monotonic() < end:
+    time.sleep(0.05)
+"""
+"""Each of N rounds doubles it: 2**N processes that then wait."""
+
+
+def swarm(rounds: int, *words: str) -> tuple[str, ...]:
+    """Return the vector of a swarm."""
+    return (sys.executable, "-I", "-S", "-c", SWARM, str(rounds), *words)
+
+
+@pytest.mark.parametrize("words", [(), ("deaf",), ("deaf", "away")])
+async def test_a_swarm_is_ended(words: tuple[str, ...]) -> None:
+    """Two thousand processes, deaf ones and ones in sessions of their own too, are ended soon."""
+    async with running(Limits(processes=100)) as runner:
+        run_id = new_run()
+        began = time.monotonic()
+
+        done = await runner.run(run_id, planned(request(argv=swarm(11, *words))), Watcher())
+
+        assert time.monotonic() - began < 4
+        assert done.signal == 9
+        assert "too many processes" in done.output.text
+        assert marked(run_id) == []
+        assert (await shell(runner, "echo on")).output.text == "on\n"
+
+
+async def test_a_crowd_within_the_limit_is_left_alone() -> None:
+    """The control: as many as are allowed live out their time."""
+    async with running(Limits(processes=100)) as runner:
+        run_id = new_run()
+
+        done = await runner.run(run_id, planned(request(argv=swarm(6))), Watcher())
+
+        assert (done.exit_code, done.output.text) == (0, "")
+        assert done.duration_ms > 3500
+        assert marked(run_id) == []
+
+
+async def test_a_neighbour_is_no_part_of_it() -> None:
+    """A quiet run beside a swarm is not taken for one, however many the machine has."""
+    async with running(Limits(processes=100)) as runner:
+        quiet = asyncio.create_task(shell(runner, "sleep 1.5; echo quiet"))
+        loud = await runner.run(new_run(), planned(request(argv=swarm(11, "away"))), Watcher())
+
+        assert loud.signal == 9
+        assert (await quiet).output.text == "quiet\n"
