@@ -23,8 +23,9 @@ from bot.dispatch import Dispatch
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.wiring import by_the_clock, guard_of, prover_of
-from bot.health import Health
+from bot.health import Health, Kept
 from bot.health.gate import GateLook
+from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
 from bot.inbox import GateInbox, inbox_of
 from bot.intake.methods import Table
 from bot.intake.peers import LOCAL_CHANNEL
@@ -36,6 +37,7 @@ from bot.outbox import Outbox
 from bot.provisions import provisions_of
 from bot.recovery import recover
 from bot.remote import remote_exec
+from bot.sandbox import sandbox_of
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, forwarding, make_channels, senders, timing
 from bot.timed import TimedWork
@@ -106,11 +108,17 @@ async def gateway(
         await runner.start()
         stack.push_async_callback(runner.stop)
         channels = {**make_channels(settings, console), **(extra or {})}
-        gate = _gate(settings, store, journal, runner, channels, owner, guard)
+        sandbox = sandbox_of(settings, runner)
+        await sandbox.start()
+        stack.push_async_callback(sandbox.stop)
+        hosts = HostRouter({ExecHost.GATEWAY: GatewayHost(runner), ExecHost.SANDBOX: sandbox})
+        gate = _gate(settings, store, journal, hosts, channels, owner, guard)
         stack.callback(gate.rulebook.usage.flush)
         prover, sender = prover_of(settings, gate, channels), ProvingSender()
         gate_look = GateLook(prover, settings.proof.every)
         health = Health(store, channels, settings, owner, gate_look)
+        if is_wanted(settings):
+            health.add(Kept(SandboxLook(sandbox), GOOD_S, BAD_S))
         elevated = settings.tools.elevated.enabled
         listing = sender.joined(senders(settings))
         inbox = inbox_of(gate, approvers(settings), listing, elevated=elevated)
@@ -130,7 +138,7 @@ def _gate(
     settings: Settings,
     store: Store,
     journal: Journal,
-    runner: Runner,
+    hosts: HostRouter,
     channels: Mapping[str, Channel],
     owner: str,
     guard: Guard,
@@ -156,7 +164,6 @@ def _gate(
         tiers=tiers_of(settings.approvals.exec.tiers),
     )
     broker = Broker(store, asking, Answering(store, people))
-    hosts = HostRouter({ExecHost.GATEWAY: GatewayHost(runner)})
     notice_ms = settings.tools.exec.notice_after_ms
     execution = Execution(store, journal, hosts, owner, notice_ms, guard)
     planner = Planner(settings.tools.exec.search_path)

@@ -1,6 +1,8 @@
 """Examine an installation: settings, state, people, hosts, names."""
 
+import asyncio
 import importlib.metadata
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -8,6 +10,7 @@ from enum import StrEnum
 from bot.client import Client
 from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
+from bot.sandbox import prove_sandbox
 from bot.settings import Settings, load
 from bot.surfaces import approvers
 from core.approvals.allowlist_file import ApprovalsFile
@@ -17,7 +20,7 @@ from core.approvals.tiers import TierTerms, tiers_of
 from core.errors import GatewayUnreachable, SaysoError
 from core.gate.lockdown import NAME, Lockdown
 from core.model.decision import Tier
-from core.model.policy import AskFallback, ExecHost, ExecSecurity
+from core.model.policy import AskFallback, ExecSecurity
 from core.policy.rule_lint import open_paths
 from core.settings import ForwardMode
 
@@ -55,6 +58,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
     checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
         _names,
         _policy,
+        _sandbox,
         _people,
         _approvals,
         _rules,
@@ -82,15 +86,25 @@ def _names(_settings: Settings) -> Iterator[Finding]:
 def _policy(settings: Settings) -> Iterator[Finding]:
     section = settings.tools.exec
     values = [section, *(entry.tools.exec for entry in settings.agents.entries)]
-    if section.host is ExecHost.SANDBOX:
-        why = "is sandbox, which this version does not offer; set tools.exec.host to gateway"
-        yield Finding(Verdict.WARN, "tools.exec.host", why)
     if any(value.ask_fallback is AskFallback.FULL for value in values):
         why = "is full: what should be asked runs unasked while nobody can be reached"
         yield Finding(Verdict.WARN, "askFallback", why)
     if any(value.security is ExecSecurity.FULL for value in values):
         why = "is full somewhere: everything runs there; allowlist is the safer choice"
         yield Finding(Verdict.WARN, "security", why)
+
+
+def _sandbox(settings: Settings) -> Iterator[Finding]:
+    """Prove the sandbox; where it does not work, that host is denied and nothing else happens."""
+    name, why = asyncio.run(prove_sandbox(settings))
+    if name:
+        what = "can be changed: " + (settings.sandbox.workspace or "the folder of each command")
+        yield Finding(Verdict.OK, "sandbox", f"{name} encloses commands; {what}")
+        if os.geteuid() == 0:
+            why = "hides less from root: files that only root may read can be seen inside it"
+            yield Finding(Verdict.WARN, "sandbox", why)
+        return
+    yield Finding(Verdict.WARN, "sandbox", why)
 
 
 def _people(settings: Settings) -> Iterator[Finding]:

@@ -1,11 +1,13 @@
-"""Bound each connection below the requests: its head in time, its number, and a way to cut it.
+"""Bound each connection below the requests: their number, a head in time, a reader that reads.
 
-uvicorn waits for ever for the rest of a head, has no bound on connections that never ask, answers
-garbage in plain text, and only closes what a client reads; a client that does not is never rid of.
+uvicorn waits for ever for the rest of a head and for a client that does not read its answer, takes
+any number of connections that never ask, and answers garbage in plain text.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 import h11
@@ -17,12 +19,31 @@ from websockets.frames import Frame
 
 from bot.api.faults import Fault, FaultCode
 
-_log = logging.getLogger("bot.api.connection")
+_log = logging.getLogger(__name__)
 _MOST_UNREAD = 1 << 20
 _MOST_PARTS = 1024
 _FAREWELL_S = 1.0
-ABORT = "abort"
-"""The key in a scope's state under which the connection can be cut at once."""
+
+
+@dataclass(slots=True)
+class Deadline:
+    """Something that has to happen within ``seconds``, or ``missed`` is called."""
+
+    seconds: float
+    missed: Callable[[], None]
+    _timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Start the time; where it runs already, it runs on."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.seconds, self.missed)
+
+    def stop(self) -> None:
+        """It has happened."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class HttpConnection(H11Protocol):
@@ -38,9 +59,10 @@ class HttpConnection(H11Protocol):
         app_state: dict[str, object],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        super().__init__(config, server_state, {**app_state, ABORT: self._abort}, _loop)
+        super().__init__(config, server_state, app_state, _loop)
         self.logger = _quiet()
-        self._head_timer: asyncio.TimerHandle | None = None
+        self._head_late = Deadline(self.patience_s, self._abort)
+        self._read_late = Deadline(self.patience_s, self._abort)
         self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
@@ -51,11 +73,12 @@ class HttpConnection(H11Protocol):
             transport.close()
             return
         super().connection_made(transport)
-        self._await_head()
+        self._head_late.start()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self._stop_waiting()
+        self._head_late.stop()
+        self._read_late.stop()
         if not self._refused:
             super().connection_lost(exc)
 
@@ -63,19 +86,19 @@ class HttpConnection(H11Protocol):
         """Read on; a head that was begun has to be there in time."""
         if self._refused or self.transport.is_closing():
             return
-        if self._idle() and self._head_timer is None:
-            self._await_head()
+        if self._idle():
+            self._head_late.start()
         super().data_received(data)
 
     def handle_events(self) -> None:
         """Handle what was read; once a request is there, its head is no longer waited for."""
         super().handle_events()
         if not self._idle():
-            self._stop_waiting()
+            self._head_late.stop()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hand the connection over."""
-        self._stop_waiting()
+        self._head_late.stop()
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
@@ -84,25 +107,28 @@ class HttpConnection(H11Protocol):
             self.transport.write(_raw(Fault(FaultCode.BAD_REQUEST, msg)))
         self.transport.close()
 
+    def pause_writing(self) -> None:
+        """Wait for the client to read, but not for ever."""
+        super().pause_writing()
+        self._read_late.start()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._read_late.stop()
+        super().resume_writing()
+
     def _idle(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle  # uvicorn begins without one
         return cycle is None or cycle.response_complete
 
-    def _await_head(self) -> None:
-        self._head_timer = self.loop.call_later(self.patience_s, self._abort)
-
-    def _stop_waiting(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
     def _abort(self) -> None:
-        self._stop_waiting()
         self.transport.abort()
 
 
 class WebSocketConnection(WebSocketsSansIOProtocol):
     """One WebSocket connection; frames above ``ws_max_size`` end it with 1009."""
+
+    patience_s: ClassVar[float] = 10.0
 
     def __init__(
         self,
@@ -111,8 +137,24 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         app_state: dict[str, object],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        super().__init__(config, server_state, {**app_state, ABORT: self._abort}, _loop)
+        super().__init__(config, server_state, app_state, _loop)
         self.logger = _quiet()
+        self._read_late = Deadline(self.patience_s, self._abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._read_late.stop()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, but not for ever."""
+        super().pause_writing()
+        self._read_late.start()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._read_late.stop()
+        super().resume_writing()
 
     def handle_cont(self, event: Frame) -> None:
         """Take a further part of a message; a message of countless empty parts is none."""
@@ -141,17 +183,10 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self.transport.abort()
 
 
-def bounded(most: int, patience_s: float) -> type[HttpConnection]:
+def bounded(most: int, patience_s: float) -> tuple[type[HttpConnection], type[WebSocketConnection]]:
     """Return the connections of a server with these limits."""
-    limits = {"most": most, "patience_s": patience_s}
-    return type("BoundedHttpConnection", (HttpConnection,), limits)
-
-
-def cut(state: dict[str, object]) -> None:
-    """Cut the connection of a scope's state at once; what it did not read is thrown away."""
-    abort = state.get(ABORT)
-    if callable(abort):
-        abort()
+    http = type("BoundedHttp", (HttpConnection,), {"most": most, "patience_s": patience_s})
+    return http, type("BoundedWebSocket", (WebSocketConnection,), {"patience_s": patience_s})
 
 
 def _quiet() -> logging.Logger:

@@ -20,12 +20,16 @@ _TOO_LONG = "(more without a line end than is shown live)\n"
 
 @dataclass(slots=True)
 class _Held:
-    """One stream: bytes that are no whole character yet, text that is no whole line yet."""
+    """One stream: bytes that are no whole character yet, text that is no whole line yet.
+
+    ``skipped_until`` is the mark up to which nothing is shown.
+    """
 
     decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")(errors="replace")
     )
     text: str = ""
+    skipped_until: str = ""
 
 
 @dataclass(slots=True)
@@ -47,26 +51,35 @@ class Live:
             data = base64.b64encode(chunk.data).decode("ascii")
             yield {"stream": chunk.stream.value, "text": text, "data": data}
             return
-        ready, held.text = _cut(text)
-        yield from self._shown(chunk.stream, ready)
+        held.text = ""
+        yield from self._shown(chunk.stream, _cut(held, text))
 
     def rest(self) -> Iterator[dict[str, str]]:
         """Yield what was held back, once the run has ended."""
         for stream, held in self._held.items():
             text, held.text = held.text + held.decoder.decode(b"", final=True), ""
-            yield from self._shown(stream, text)
+            yield from self._shown(stream, "" if held.skipped_until else text)
 
     def _shown(self, stream: StreamName, text: str) -> Iterator[dict[str, str]]:
         if text:
             yield {"stream": stream.value, "text": results.output(text, self.caller)}
 
 
-def _cut(text: str) -> tuple[str, str]:
-    """Return what may be redacted and shown now, and what has to wait for its end."""
+def _cut(held: _Held, text: str) -> str:
+    """Return what may be redacted and shown now, and hold back what has to wait for its end."""
+    if held.skipped_until:
+        skipped, found, text = text.partition(held.skipped_until)
+        if not found:
+            # The mark itself may come in two pieces.
+            held.text = skipped[max(0, len(skipped) - len(held.skipped_until) + 1) :]
+            return ""
+        held.skipped_until = ""
     begin = text.rfind(_BEGIN)
     is_open = begin >= 0 and text.find(_END, begin) < 0
     end = text.rfind("\n", 0, begin if is_open else len(text)) + 1
-    if len(text) - end > _LONGEST:
-        # Half a secret must not pass for none: the long piece is left out instead.
-        return text[:end] + _TOO_LONG, ""
-    return text[:end], text[end:]
+    held.text = text[end:]
+    if len(held.text) <= _LONGEST:
+        return text[:end]
+    # Half a secret must not pass for none: the long piece is left out to its very end.
+    held.text, held.skipped_until = "", _END if is_open else "\n"
+    return text[:end] + _TOO_LONG

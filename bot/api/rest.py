@@ -17,6 +17,7 @@ from bot.api.rates import Slots
 from bot.api.route import Route, Style
 from bot.api.streams import Streams
 from bot.api.wakes import Wakes
+from bot.intake import sight
 from bot.intake.frames import EventsParams, RunParams, read
 from bot.intake.methods import Table, bound
 from core.approvals.answering import AnswerOutcome
@@ -66,7 +67,8 @@ class Rest:
             raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "1"})
         try:
             if route.streams:
-                await Streams(self.gate, self.section, self.wakes).serve(call, scope, send)
+                stream = Streams(self.gate, self.section, self.wakes).serve(call, send)
+                await unless_gone(receive, stream)
                 return
             work = self._answer(call)
             response = await (unless_gone(receive, work) if call.wait_s else work)
@@ -136,8 +138,9 @@ class Rest:
         answer = await call.invoke()
         if answer == {"cancelled": False}:
             # Whoever may not know of it, or named nothing, is told so instead.
-            standing = {"id": call.params["id"], "timeoutMs": 0}
-            await self.table["exec.wait"].call(standing, call.caller)
+            run_id = await sight.of_run(self.gate.store, str(call.params["id"]), call.caller)
+            if await self.gate.wait(run_id, 0) is None:
+                sight.unknown(run_id)
             raise Fault(FaultCode.CONFLICT, "It has ended already.")
         return answer
 

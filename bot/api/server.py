@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from bot.api.connection import WebSocketConnection, bounded
+from bot.api.connection import bounded
 from core.errors import StateError
 from core.settings.http import HttpSection, HttpTlsSection
 
@@ -100,11 +100,12 @@ async def _started(server: _Server, task: "asyncio.Task[None]") -> None:
 
 def _config(app: ASGIApp, section: HttpSection, home: Path) -> uvicorn.Config:
     limits = section.limits
+    http, websocket = bounded(limits.connections, limits.patience)
     tls: dict[str, Any] = {} if section.tls is None else _tls(section.tls, home)
     return uvicorn.Config(
         app,
-        http=bounded(limits.connections, limits.patience),
-        ws=WebSocketConnection,
+        http=http,
+        ws=websocket,
         ws_max_size=limits.body_bytes,
         ws_ping_interval=_PING_S,
         ws_ping_timeout=_PING_S,

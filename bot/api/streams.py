@@ -1,16 +1,14 @@
 """Stream a session's events and a run's output as server-sent events (HTML Standard, 9.2)."""
 
-import asyncio
 import json
 import logging
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from starlette.types import Scope, Send
+from starlette.types import Send
 
 from bot.api.call import Call
-from bot.api.connection import cut
 from bot.api.live import Live
 from bot.api.route import Style
 from bot.api.wakes import Wakes
@@ -43,7 +41,7 @@ class Streams:
         """Start the clock of the stream."""
         self._until = time.monotonic() + self.section.limits.longest_stream
 
-    async def serve(self, call: Call, scope: Scope, send: Send) -> None:
+    async def serve(self, call: Call, send: Send) -> None:
         """Serve a call.
 
         Raises:
@@ -55,24 +53,15 @@ class Streams:
         headers = [(b"content-type", f"{TYPE}; charset=utf-8".encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
-            await self._send(_RETRY + first, scope, send)
+            await send(_piece(_RETRY + first))
             async for each in frames:
-                await self._send(each, scope, send)
+                await send(_piece(each))
         except SaysoError as error:
             # The token ended, or the store fails: the stream ends, and resuming it tells why.
             _log.info("a stream ended early: %s", error)
         finally:
             await frames.aclose()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send(self, frame: bytes, scope: Scope, send: Send) -> None:
-        """Send a frame; who does not read for the limit's patience is cut off."""
-        message = {"type": "http.response.body", "body": frame, "more_body": True}
-        try:
-            async with asyncio.timeout(self.section.limits.patience):
-                await send(message)
-        except TimeoutError:
-            cut(scope["state"])
 
     async def _events(self, call: Call) -> AsyncGenerator[bytes]:
         """Yield the session's events in order, from the number that the client saw last."""
@@ -126,6 +115,10 @@ def frame(kind: str, data: object, number: int | None = None) -> bytes:
     head = "" if number is None else f"id: {number}\n"
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return f"{head}event: {kind}\ndata: {text}\n\n".encode("ascii")
+
+
+def _piece(text: bytes) -> dict[str, object]:
+    return {"type": "http.response.body", "body": text, "more_body": True}
 
 
 def _status(standing: object) -> object:

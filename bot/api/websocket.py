@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access import ROUTE
-from bot.api.connection import cut
 from bot.api.faults import Fault, FaultCode
 from bot.api.login import PROTOCOL, Login
 from bot.api.metrics import Meters
@@ -76,17 +75,15 @@ class WebSockets:
         chosen = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
         await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
         login: Login = scope["state"]["login"]
-        line = _Line(scope["state"], send, self.section.limits.patience)
+        line = _Line(send)
         await Conversation(self, login, line).hold(receive)
 
 
 @dataclass(slots=True)
 class _Line:
-    """What goes out; who does not read for ``patience_s`` is cut off."""
+    """What goes out; nothing does once the other end is gone or was cut off."""
 
-    state: dict[str, object]
     send: Send
-    patience_s: float
     closed: bool = False
 
     async def write(self, frame: bytes) -> None:
@@ -102,11 +99,7 @@ class _Line:
         if self.closed:
             return
         try:
-            async with asyncio.timeout(self.patience_s):
-                await self.send(message)
-        except TimeoutError:
-            self.closed = True
-            cut(self.state)
+            await self.send(message)
         except (OSError, RuntimeError):  # uvicorn: gone, or its own close was sent already
             self.closed = True
 

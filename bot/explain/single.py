@@ -178,6 +178,7 @@ _ADVICE = {
     Reason.CAPABILITY: "wider agents.list[].capabilities, or other files",
     Reason.ACL: "nothing is missing",
     Reason.SECURITY_FULL: "nothing is missing",
+    Reason.SANDBOXED: "nothing is missing",
     Reason.SECURITY_DENY: "security set to allowlist or full, in the place named below",
     Reason.NOT_LISTED: "an allowlist entry for each program, asked for one command at a time",
     Reason.UNREADABLE: "only plain words, quotes, and | && || ; between commands",

@@ -6,10 +6,11 @@
     store     a write that reaches the disk, its time, the room that is left, the store's clock
     clock     whether the wall clock jumped
     channels  what each platform says, asked once a minute at most
+    sandbox   the backend that encloses commands, where that is wanted
     gate      the last gate proof of each way in, and whether all is locked down
 """
 
-from bot.health.parts import Look, Part
+from bot.health.parts import Kept, Look, Part
 from bot.health.report import Health
 
-__all__ = ["Health", "Look", "Part"]
+__all__ = ["Health", "Kept", "Look", "Part"]

@@ -3,7 +3,7 @@
 ::
 
     socket ─▶ caller ─┐                       ┌─▶ runs, questions, records, outlook,
-    bot.api ─▶ bearer ─┴─▶ methods.invoke ─▶ ─┴─▶ people, grants, tokens, approvals_file
+    bot.api ─▶ bearer ─┴─▶ methods.invoke ─▶ ─┴─▶ people, grants, tokens, tools, approvals_file
 
     table      every method, for every way in
     methods    the one way to call one: scope, agent, params, handler

@@ -10,6 +10,7 @@
     lockdown    stop everything: $SAYSO_HOME/lockdown
     marks       the commands by which the gateway proves that its ways in hold
     guard       both of these, before each spawn
+    tools       what agents may call by name, Exec among it (S3)
     announce    the journal's records, redacted
 """
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import LockedDown, PlanDrift, SaysoError, SpawnError
+from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
 from core.gate import announce
 from core.gate.claims import Claim
 from core.gate.guard import Guard
@@ -25,6 +25,7 @@ _Note = Callable[[], Awaitable[object]]
 _REASONS: dict[type[SaysoError], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
+    HostUnavailable: DenialReason.HOST_UNAVAILABLE,
 }
 
 # A command shorter than this leaves nothing to find: its supervisor ends it with the gateway.
@@ -57,7 +58,7 @@ class Execution:
                 why = f"no host runs {plan.host} commands here; see `sayso doctor`"
                 return await self._refuse(run_id, claim, DenialReason.HOST_UNAVAILABLE, why)
             finished = await host.run(run_id, plan, watcher)
-        except (PlanDrift, LockedDown) as refusal:
+        except (PlanDrift, LockedDown, HostUnavailable) as refusal:
             return await self._refuse(run_id, claim, _REASONS[type(refusal)], str(refusal))
         except SpawnError as failure:
             if watcher.lost:

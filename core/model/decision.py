@@ -69,6 +69,7 @@ class Reason(StrEnum):
     CAPABILITY = "capability"
     ACL = "acl"
     SECURITY_FULL = "security_full"
+    SANDBOXED = "sandboxed"
     SECURITY_DENY = "security_deny"
     NOT_LISTED = "not_listed"
     UNREADABLE = "unreadable"

@@ -4,6 +4,7 @@
 line, ``provisions`` compiles rules, capabilities and skills, ``evaluate`` judges the plan. Order of
 evaluation; the first three may end it for the line:
 
+0. On the host ``sandbox`` neither ``security`` nor the lists apply (S0): as if c allowed.
 1. ``security: deny``: everything is denied; so is what goes beyond the agent's capabilities.
 2. Environment changes: a forbidden name denies, a name off the safe list asks.
 3. A line that cannot be read for certain asks (denies where asking is off, or under an ACL), also
@@ -12,7 +13,7 @@ evaluation; the first three may end it for the line:
 
    a. under an ACL (S4) the ACL alone decides: an exact vector with typed templates, or denial;
    b. a program that was not found is denied, for there is nothing to ask about;
-   c. ``security: full`` allows;
+   c. ``security: full``, or the host ``sandbox``, allows;
    d. a wrapper or shell whose inner commands are known for certain is judged by them, as if they
       stood there; other shells, wrappers, multiplexers and code on the command line ask,
       whatever the lists hold;

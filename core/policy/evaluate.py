@@ -19,7 +19,7 @@ from core.model.decision import (
     SegmentVerdict,
     Tier,
 )
-from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
+from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
 from core.policy.exposure import is_exposed, judge_exposed
@@ -43,6 +43,7 @@ _DENIAL = {
 
 # A member looked up on its class costs ten times a module's name, and this is asked each time.
 _ALLOW, _ASK, _DENY = Decision
+_SANDBOX = ExecHost.SANDBOX
 _strictness = attrgetter("decision")
 
 
@@ -69,7 +70,8 @@ def evaluate(
 
     ``provisions`` are the rules, capabilities and skills of the agent.
     """
-    context = Context(policy, allowlist, acl, provisions, plan.cwd.path)
+    sandboxed = plan.host is _SANDBOX and acl is None
+    context = Context(policy, allowlist, acl, provisions, plan.cwd.path, sandboxed)
     whole = _whole_line(plan, context)
     if whole is not None and (whole.decision is _DENY or plan.unreadable):
         return _uniform(plan, whole, policy)
@@ -96,7 +98,7 @@ def evaluate(
 def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
     """Judge what concerns the line and not one segment; ``None`` leaves it to the segments."""
     policy, acl = context.policy, context.acl
-    if policy.security is ExecSecurity.DENY:
+    if policy.security is ExecSecurity.DENY and not context.sandboxed:
         return _Finding(Decision.DENY, Reason.SECURITY_DENY, "security is deny")
     beyond = _beyond(plan, context.provisions)
     if beyond is not None:
@@ -106,7 +108,7 @@ def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
         return environment
     if not plan.commands:
         return _Finding(Decision.DENY, Reason.EXECUTABLE_NOT_FOUND, "nothing to run")
-    full = policy.security is ExecSecurity.FULL and acl is None
+    full = context.free is not None and acl is None
     if plan.unreadable is not None and (not full or context.provisions.rules.restrict):
         return _of_shell(plan.commands[0], plan.unreadable, context)
     return None if full else environment

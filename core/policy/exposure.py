@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict
-from core.model.policy import ExecSecurity
 from core.policy.verdicts import Context
 
 
@@ -18,9 +17,9 @@ def judge_exposed(
 ) -> tuple[SegmentVerdict, ...]:
     """Return the verdicts, with a question about each command whose script lies open.
 
-    An access list decides alone (S4), and full security asks nothing.
+    An access list decides alone (S4); full security and the sandbox ask nothing.
     """
-    if context.acl is not None or context.policy.security is ExecSecurity.FULL:
+    if context.acl is not None or context.free is not None:
         return segments
     return tuple(
         _asked(verdict, folder)

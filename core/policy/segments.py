@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict, Tier
-from core.model.policy import ExecPolicy, ExecSecurity, Trust
+from core.model.policy import ExecPolicy, Trust
 from core.policy.carriers import inline_code
 from core.policy.environment import judge_changes
 from core.policy.listing import by_lists
@@ -19,7 +19,6 @@ from core.policy.wrapper_grammar import Opaque
 from core.policy.wrappers import is_shell, names_of
 
 _strictness = attrgetter("decision")
-_FULL = ExecSecurity.FULL
 _RULED = {
     Decision.ALLOW: Reason.RULE_ALLOWED,
     Decision.ASK: Reason.RULE_ASKED,
@@ -70,19 +69,19 @@ def _unruled(
 ) -> Verdict:
     """Judge a command that no rule forbids or asks about; ``lifting`` is one that allows it."""
     rules = context.provisions.rules
-    full = context.policy.security is _FULL
-    if full and not rules.restrict:
-        return Verdict(Decision.ALLOW, Reason.SECURITY_FULL, "security is full")
+    free = context.free
+    if free is not None and not rules.restrict:
+        return free
     program = program_of(command.argv[0], file)
     hidden = hidden_by(command.argv, program)
     if hidden is not None:
         return _by_inner(command, file, hidden, context, open_ended=open_ended)
     narrowed = open_ended and rules.narrows(command.argv, file)
-    if narrowed or (open_ended and not full and not reads_anything(program)):
+    if narrowed or (open_ended and free is None and not reads_anything(program)):
         rule = f"{file.realpath} would get further arguments from standard input"
         return Verdict(Decision.ASK, Reason.WRAPPER, rule)
-    if full:
-        return Verdict(Decision.ALLOW, Reason.SECURITY_FULL, "security is full")
+    if free is not None:
+        return free
     return by_lists(command, file, program, context, lifting, open_ended=open_ended)
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from core.model.command import Connector, ExecPlan, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict
-from core.model.policy import ExecSecurity
 from core.policy.programs import program_of
 from core.policy.rule_matching import VectorMatch, surroundings
 from core.policy.safe_bins import safe_bin_problem
@@ -23,10 +22,10 @@ def judge_input(
 ) -> tuple[SegmentVerdict, ...]:
     """Return the verdicts, with a question about each command that may take its input as code.
 
-    An access list decides alone (S4), and full security without a rule that restricts asks nothing.
+    An access list decides alone (S4); full security or the sandbox asks nothing, unless a rule
+    restricts.
     """
-    full = context.policy.security is ExecSecurity.FULL
-    lets_all = full and not context.provisions.rules.restrict
+    lets_all = context.free is not None and not context.provisions.rules.restrict
     if not plan.stdio.stdin or context.acl is not None or lets_all:
         return segments
     reached = _reached(plan.commands, plan.connectors)

@@ -96,15 +96,20 @@ class Listener:
             writer.transport.abort()
             return
         link = StreamLink(reader, writer, peer, self.write_s)
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # asyncio runs a coroutine callback as a task
+        # A task of its own to be cancelled: asyncio logs the cancellation of this one as an error.
+        task = asyncio.ensure_future(self._served(link))
         self._tasks.add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            self._tasks.discard(task)
+
+    async def _served(self, link: StreamLink) -> None:
         try:
             await self.serve(link)
         except Exception:  # noqa: BLE001  # one connection's bug must not end the others
-            _LOG.exception("the connection from %s failed", peer)
+            _LOG.exception("the connection from %s failed", link.peer)
         finally:
-            self._tasks.discard(task)
             await link.close()
 
 

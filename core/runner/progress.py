@@ -21,10 +21,11 @@ class Progress:
     ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
     supervisor said that it takes another job. ``asked``: words were said to it that may still be
     on their way. ``awaited``: somebody watches already. ``feed``: what it printed, where somebody
-    is to have that.
+    is to have that. ``own``: the gateway's own command, which nobody asked for.
     """
 
     enclosure: Enclosure | None = None
+    own: bool = False
     apart: bool = False
     began: float = field(default_factory=time.monotonic)
     link: Link | None = None

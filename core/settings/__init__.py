@@ -34,6 +34,7 @@ from core.settings.proof import ProofSection
 from core.settings.quiet_hours import QuietHoursSection
 from core.settings.remote import RemoteSection
 from core.settings.rules import SkillsSection
+from core.settings.sandbox import SandboxBackend, SandboxSection
 from core.settings.session_filter import session_filter
 from core.settings.storage import AuditSection, StoreSection
 
@@ -57,6 +58,8 @@ __all__ = [
     "ProofSection",
     "QuietHoursSection",
     "RemoteSection",
+    "SandboxBackend",
+    "SandboxSection",
     "Seconds",
     "Section",
     "SkillsSection",
@@ -94,6 +97,9 @@ class CoreSettings(Section):
     )
     remote: RemoteSection = Field(
         default_factory=RemoteSection, description="exec for other machines' agents (S4)"
+    )
+    sandbox: SandboxSection = Field(
+        default_factory=SandboxSection, description="the host sandbox: what encloses its commands"
     )
     store: StoreSection = Field(default_factory=StoreSection, description="where state is kept")
     audit: AuditSection = Field(default_factory=AuditSection, description="the journal")

@@ -53,12 +53,15 @@ def code_words(result: Finished) -> str:
 
 
 def storable(result: Finished) -> Finished:
-    """Return the result with output that JSON can hold (a program may print anything)."""
+    """Return the result as it is kept: without separate streams, and its output as JSON holds it.
+
+    A program may print anything.
+    """
     output = result.output
     text, tail = plain(output.text), plain(output.tail)
-    if text == output.text and tail == output.tail:
+    if text == output.text and tail == output.tail and result.streams is None:
         return result
-    return replace(result, output=replace(output, text=text, tail=tail))
+    return replace(result, output=replace(output, text=text, tail=tail), streams=None)
 
 
 def _why(decision: RowMapping) -> str:

@@ -1,9 +1,8 @@
 """Say how a run ended, and return the exit code that a shell would show."""
 
-import os
 import sys
 
-from bot.cli.running.outlets import Outlet, Outlets
+from bot.cli.running.outlets import Outlets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,14 +40,14 @@ def conclude(answer: "Answer", outlets: Outlets) -> int:
         case "finished":
             _finish(answer, outlets)
         case "denied":
-            _say(f"denied ({answer['reason']}): {answer['why']}")
+            outlets.say(f"denied ({answer['reason']}): {answer['why']}")
         case "pending":
             outlets.out.add(f"{answer['id']}\n".encode())
-            _say(f"pending as {answer['code']}")
+            outlets.say(f"pending as {answer['code']}")
         case "running":
             outlets.out.add(f"{answer['id']}\n".encode())
         case _:
-            _say(
+            outlets.say(
                 f"the gateway died while run {answer['id']} ran; how it ended is unknown, "
                 "and it is not run again"
             )
@@ -68,18 +67,18 @@ def _finish(answer: "Answer", outlets: Outlets) -> None:
     if "stdout" in answer:
         _finish_apart(answer, outlets)
     else:
-        _finish_one(answer, outlets.out)
+        _finish_one(answer, outlets)
     if answer["timedOut"]:
-        _say("ended after its wall clock; raise --timeout")
+        outlets.say("ended after its wall clock; raise --timeout")
     elif answer["exitCode"] is None and answer["signal"]:
-        _say(f"the command was ended by {_name(answer['signal'])}")
+        outlets.say(f"the command was ended by {_name(answer['signal'])}")
 
 
-def _finish_one(answer: "Answer", out: Outlet) -> None:
+def _finish_one(answer: "Answer", outlets: Outlets) -> None:
     """Print the rest of a stream that both were one in."""
     text = answer["output"]
     head = text.removesuffix(_CUT) if answer["truncated"] else text
-    _rest(out, head.encode(), answer["totalBytes"], answer.get("tail", "").encode())
+    _rest(outlets, "output", head.encode(), answer["totalBytes"], answer.get("tail", "").encode())
 
 
 def _finish_apart(answer: "Answer", outlets: Outlets) -> None:
@@ -90,11 +89,12 @@ def _finish_apart(answer: "Answer", outlets: Outlets) -> None:
         one = answer[name]
         alone = answer[other]["totalBytes"] == 0
         tail = answer.get("tail", "").encode() if alone else b""
-        _rest(outlets.of(name), a2b_base64(one["data"]), one["totalBytes"], tail)
+        _rest(outlets, name, a2b_base64(one["data"]), one["totalBytes"], tail)
 
 
-def _rest(out: Outlet, head: bytes, total: int, tail: bytes) -> None:
+def _rest(outlets: Outlets, name: str, head: bytes, total: int, tail: bytes) -> None:
     """Print what is missing of the start, and the end; say what lies in between and is lost."""
+    out = outlets.of(name)
     out.rewind()
     out.take(head)
     missing = total - out.printed
@@ -104,7 +104,7 @@ def _rest(out: Outlet, head: bytes, total: int, tail: bytes) -> None:
         out.add(tail[-missing:])
         return
     out.add(f"{_CUT}\n".encode() + tail)
-    _say(f"{total:,} bytes were printed; {missing - len(tail):,} of them were not kept")
+    outlets.say(f"{total:,} bytes were printed; {missing - len(tail):,} of them were not kept")
 
 
 def _name(number: int) -> str:
@@ -114,7 +114,3 @@ def _name(number: int) -> str:
         return f"signal {number} ({Signals(number).name}, {strsignal(number)})"
     except ValueError:
         return f"signal {number}"
-
-
-def _say(words: str) -> None:
-    os.write(2, f"sayso: {words}\n".encode())

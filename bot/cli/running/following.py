@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _PATIENCE_S = 30.0
 """How long a gateway that hung up is waited for: a restart takes a few seconds."""
 _RETRY_S = 0.2
+_STOPPING = -32800
+"""The code of what the gateway gives up by itself, which it does when it stops."""
 _ASK_WHERE_S = 2.0
 
 
@@ -84,7 +86,10 @@ class Following:
     def say(self, words: str) -> None:
         """Say something on standard error."""
         self.wipe()
-        os.write(2, f"sayso: {words}\n".encode())
+        if self._outlets is not None:
+            self._outlets.say(words)
+        else:
+            os.write(2, f"sayso: {words}\n".encode())
 
     def wipe(self) -> None:
         """Wipe what spins."""
@@ -164,7 +169,9 @@ class Following:
             case "exec.state":
                 return self._stand(frame["params"])
             case None if frame.get("id") in (self._main, None):
-                return self._client.result(frame)
+                if self.run_id is None or frame.get("error", {}).get("code") != _STOPPING:
+                    return self._client.result(frame)
+                self._again(ConnectionResetError("it is stopping"))
             case None if frame["id"] == self._where and self._spinner is not None:
                 self._spinner.sent_to(frame.get("result", {}).get("copies", []))
         return None

@@ -83,17 +83,26 @@ class Outlet:
 class Outlets:
     """Where the streams of a run go, by the name that the gateway gives them."""
 
-    __slots__ = ("_by_name", "error", "out")
+    __slots__ = ("_by_name", "_said", "error", "out")
 
     def __init__(self, *, separate: bool) -> None:
         self.out = Outlet(1)
         self.error = Outlet(2)
+        self._said = self.out if one_file() else self.error
         stderr = self.error if separate else self.out
         self._by_name = {"output": self.out, "stdout": self.out, "stderr": stderr}
 
     def of(self, stream: str) -> Outlet:
         """Return where a stream goes."""
         return self._by_name.get(stream, self.out)
+
+    def say(self, words: str) -> None:
+        """Say something on standard error, behind what was printed before.
+
+        Raises:
+            BrokenPipeError: nobody reads it.
+        """
+        self._said.add(f"sayso: {words}\n".encode())
 
     @property
     def all(self) -> tuple[Outlet, Outlet]:

@@ -21,7 +21,7 @@ _DONE = frozenset(("sent", "stale", "closed"))
 class Spinner:
     """One line on standard error that is drawn again and again, and wiped before anything else.
 
-    On a terminal that cannot do that (``TERM=dumb``), one line that is written once.
+    A terminal that cannot do that (``TERM=dumb``) gets only the line above it, which stays.
     """
 
     tick_ms = _TICK_MS
@@ -37,15 +37,19 @@ class Spinner:
         self._drawn = False
 
     def show(self, standing: "dict[str, Any]") -> None:
-        """Draw a question; anything else ends it."""
+        """Say once what is asked, then draw it; anything but a question ends it."""
         if standing["status"] != "pending":
             self.hide()
             return
-        first = self._code != standing["code"]
-        self._code, self._deadline_ms = standing["code"], standing["deadlineMs"]
+        if self._code != standing["code"]:
+            self.hide()
+            self._code = standing["code"]
+            _write(
+                f"sayso: asking a person ({self._code}); "
+                f"`sayso approve {self._code} allow-once|allow-always|deny` answers\n"
+            )
+        self._deadline_ms = standing["deadlineMs"]
         self.shown = not self._dumb
-        if self._dumb and first:
-            _write(f"sayso: {self._words()}\n")
         self.tick()
 
     def sent_to(self, copies: "list[dict[str, Any]]") -> None:
@@ -73,11 +77,8 @@ class Spinner:
 
     def _words(self) -> str:
         left = max(0, round(self._deadline_ms / 1000 - time()))
-        where = f"asked {self._where}" if self._where else "asking a person"
-        return (
-            f"{where} · {left // 60}:{left % 60:02} left · "
-            f"sayso approve {self._code} allow-once|allow-always|deny"
-        )
+        where = f"asked {self._where}" if self._where else "waiting for the answer"
+        return f"{where} · {left // 60}:{left % 60:02} left"
 
 
 def _place(copy: "dict[str, Any]") -> str:

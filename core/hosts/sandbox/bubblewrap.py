@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import HostUnavailable, SpawnError
-from core.hosts.sandbox.places import Places, View, is_within
+from core.hosts.sandbox.environment import TMP, environment
+from core.hosts.sandbox.places import Places, View
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.seccomp import filter_for
 from core.hosts.sandbox.workspace import opened
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
+from core.model.result import Finished
 from core.runner.enclosure import Enclosure
-from core.runner.environ import RUN_MARK
 from core.runner.stages import FIRST_INHERITED
 
 _SECCOMP, _OPTIONS, _WORKSPACE = (str(FIRST_INHERITED + place) for place in range(3))
@@ -25,7 +26,6 @@ _NAMESPACES = (
 )
 _ROOT = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 _PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
-_TMP = "/tmp"  # noqa: S108 - inside it is a private one
 
 # bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
 # link that was put there. So what it mounted is compared with the folder that was opened before,
@@ -96,11 +96,11 @@ class Bubblewrap:
             PlanDrift: the workspace is not the folder that was approved.
         """
         view = self._places.view(plan.cwd.path)
-        with opened(view, plan.cwd) as folder:
+        seen = view.workspace is not None and view.reveals(view.workspace)
+        with opened(view, plan.cwd, seen=seen) as folder:
             guard: tuple[str, ...] = ()
             if folder >= 0 and view.workspace is not None:
-                seen = "seen" if view.reveals(view.workspace) else "hidden"
-                guard = (_SHELL, "-c", _GUARD, view.workspace, seen)
+                guard = (_SHELL, "-c", _GUARD, view.workspace, "seen" if seen else "hidden")
             words = [*self._options(view, scratch, bound=bool(guard)), *_environment(run_id, plan)]
             options = sealed("sayso-sandbox", b"".join(f"{one}\0".encode() for one in words))
             try:
@@ -108,6 +108,15 @@ class Bubblewrap:
                 yield Enclosed(self._binary, inherit, view, guard)
             finally:
                 os.close(options)
+
+    def broke(self, done: Finished) -> bool:
+        """Tell whether bubblewrap itself may have failed; the words could be a command's as well."""
+        return done.exit_code == 1 and done.output.text.startswith("bwrap: ")
+
+    async def sweep(
+        self, run_id: ApprovalId | None, plan: ExecPlan | None, done: Finished | None
+    ) -> None:
+        """Do nothing: with bubblewrap all that it started ends, and its mounts are gone."""
 
     def _seccomp(self) -> int:
         if self._filter < 0:
@@ -126,7 +135,7 @@ class Bubblewrap:
         yield from _ROOT
         yield from _covers(view, inside=False)
         for one in view.private:
-            if is_within(one, _TMP):
+            if one == TMP:
                 yield from ("--bind", str(scratch), one)
             else:
                 yield from ("--size", _PRIVATE_BYTES, "--tmpfs", one)
@@ -147,8 +156,5 @@ def _covers(view: View, *, inside: bool) -> Iterator[str]:
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:
     """Yield what sets the command's environment; in memory, for a command line can be read."""
-    environ = {**dict(plan.env), RUN_MARK: run_id}
-    if "TMPDIR" in environ and "TMPDIR" not in plan.requested_env:
-        environ["TMPDIR"] = _TMP
-    for name, value in environ.items():
+    for name, value in environment(run_id, plan).items():
         yield from ("--setenv", name, value)

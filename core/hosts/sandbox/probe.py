@@ -3,19 +3,18 @@
 import os
 import secrets
 from collections.abc import Iterator
+from tempfile import TemporaryDirectory
 
 from core.errors import SaysoError
 from core.hosts.sandbox.backend import Backend
+from core.hosts.sandbox.own import Granted, own_plan
 from core.hosts.sandbox.scratch import Scratch
-from core.model.command import ExecPlan, ExecRequest
-from core.model.identity import ApprovalId, Intake, Requester, SessionKey
-from core.model.policy import ExecHost, ExecPolicy
+from core.model.identity import ApprovalId
 from core.model.result import Finished
-from core.runner.plan import Planner, Refusal
 from core.runner.process import Runner
 
-PATIENCE_MS = 30_000
-
+_PATIENCE_MS = 30_000
+_OUTSIDE = "/tmp"  # noqa: S108 - a folder that a request could name, too
 _TOLD = 300
 
 # Each line that matters begins with a word of its own. `$0` is the gateway's own folder.
@@ -25,33 +24,28 @@ cat /proc/self/status /proc/net/dev
 for one in / /etc /usr; do
   ( : > "$one/.sayso-probe" ) 2>/dev/null && { rm -f "$one/.sayso-probe"; echo "changed: $one"; }
 done
-( : > /tmp/probe ) 2>/dev/null || echo "missing: a folder /tmp that can be written to"
-( kill -0 "$1" ) 2>/dev/null && echo "reached: a process outside"
+( : > /tmp/probe ) 2>/dev/null || echo "missing: a private /tmp"
+( : > probe ) 2>/dev/null || echo "missing: a workspace that can be changed"
 echo "end: $(readlink /proc/self/ns/pid)"
 """
 _WANTED = {"CapEff": "0000000000000000", "NoNewPrivs": "1", "Seccomp": "2"}
-
-
-class _Granted:
-    async def claim(self) -> bool:
-        return True
-
-    async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
-        return None
+_SHOWN = ("seen", "changed", "missing")
+_COUNTERS = 16
+"""Numbers in a line of /proc/net/dev."""
 
 
 async def probe(
     runner: Runner, backend: Backend, scratch: Scratch, own: str, *, network: bool
 ) -> str:
     """Return why a backend does not enclose here, ``""`` if it does; ``own`` is to be hidden."""
-    plan = _plan(own)
-    if isinstance(plan, str):
-        return plan
     run_id = ApprovalId(f"probe{secrets.token_hex(8)}")
     try:
         async with scratch.made(run_id) as folder:
-            with backend.enclose(run_id, plan, folder) as enclosure:
-                done = await runner.run(run_id, plan, _Granted(), enclosure)
+            with TemporaryDirectory(prefix="sayso-probe-", dir=_OUTSIDE) as workspace:
+                plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
+                with backend.enclose(run_id, plan, folder) as enclosure:
+                    done = await runner.run(run_id, plan, Granted(), enclosure, own=True)
+                await backend.sweep(run_id, plan, done)
     except (SaysoError, OSError) as failure:
         return str(failure)
     return "; ".join(faults(done, network=network))
@@ -67,33 +61,15 @@ def faults(done: Finished, *, network: bool) -> Iterator[str]:
     for name, value in _WANTED.items():
         if found.get(name) != value:
             yield f"{name} is {found.get(name)} inside, and not {value}"
-    if found["end"] == os.readlink("/proc/self/ns/pid"):  # noqa: PTH115 - a name that is no path
+    if found["end"] == os.readlink("/proc/self/ns/pid"):  # noqa: PTH115 - what it says is no path
         yield "it has no process namespace of its own"
     cards = {name.strip() for name, value in lines if len(value.split()) == _COUNTERS}
     if not network and cards - {"lo"}:
-        yield f"it has the network cards {', '.join(sorted(cards))}"
+        yield f"it has the network cards {', '.join(sorted(cards - {'lo'}))}"
     yield from (f"{what} {found[what]}" for what in _SHOWN if what in found)
-
-
-_COUNTERS = 16
-"""Numbers in a line of /proc/net/dev."""
-_SHOWN = ("seen", "changed", "missing", "reached")
 
 
 def _ended(done: Finished) -> str:
     said = " ".join(done.output.text.split())[-_TOLD:]
     how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
     return f"a first command {how}" + (f": {said}" if said else "")
-
-
-def _plan(own: str) -> ExecPlan | str:
-    request = ExecRequest(
-        requester=Requester(Intake.SOCKET, f"uid:{os.geteuid()}"),
-        session=SessionKey("probe"),
-        cwd="/",
-        argv=("/bin/sh", "-c", _SCRIPT, own, str(os.getpid())),
-        timeout_ms=PATIENCE_MS,
-    )
-    policy = ExecPolicy(host=ExecHost.SANDBOX)
-    plan = Planner().plan(request, policy)
-    return plan.why if isinstance(plan, Refusal) else plan

@@ -12,8 +12,10 @@ _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def opened(view: View, cwd: PinnedDirectory) -> Iterator[int]:
+def opened(view: View, cwd: PinnedDirectory, *, seen: bool) -> Iterator[int]:
     """Yield a descriptor of the workspace; -1 where there is none, or nothing to gain from it.
+
+    ``seen`` tells whether it can be seen without being mounted.
 
     Raises:
         PlanDrift: it cannot be opened, or is not the folder that was approved.
@@ -33,7 +35,7 @@ def opened(view: View, cwd: PinnedDirectory) -> Iterator[int]:
         if view.workspace == cwd.path and (status.st_dev, status.st_ino) != pinned:
             raise PlanDrift(f"the folder `{cwd.path}` is another one than was approved. Ask again")
         # What is visible anyway and belongs to others stays as it is: read-only.
-        yield -1 if view.reveals(view.workspace) and not _is_writable(status) else fd
+        yield -1 if seen and not _is_writable(status) else fd
     finally:
         os.close(fd)
 

@@ -1,12 +1,16 @@
 """A gateway in this process with its API on a free port, and tokens for those who call it."""
 
+import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -16,6 +20,7 @@ from core.model.access import Scope
 from core.store import people, tokens
 from core.store.tokens import TokenDraft
 
+T = TypeVar("T")
 HOLDERS: dict[str, tuple[frozenset[Scope], str | None, str | None]] = {
     "agent": (frozenset({Scope.REQUEST, Scope.READ}), "main", None),
     "asker": (frozenset({Scope.REQUEST}), "main", None),
@@ -29,14 +34,16 @@ HOLDERS: dict[str, tuple[frozenset[Scope], str | None, str | None]] = {
 ALLOWED = ("/usr/bin/echo", "/usr/bin/true", "/usr/bin/sleep", "/usr/bin/seq")
 
 
-@dataclass(frozen=True)
+@dataclass
 class House:
-    """A running gateway with its API."""
+    """A running gateway with its API; it lives on a loop in a thread of its own."""
 
     gateway: Gateway
     tokens: dict[str, str]
     home: Path
-    clients: list[httpx.AsyncClient] = field(default_factory=list)
+    loop: asyncio.AbstractEventLoop
+    clients: dict[object, httpx.Client] = field(default_factory=dict)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def url(self) -> str:
@@ -44,20 +51,40 @@ class House:
         assert self.gateway.api_url is not None
         return self.gateway.api_url
 
-    def client(self, who: str | None, **options: Any) -> httpx.AsyncClient:
-        """Return a client with somebody's token."""
-        headers = {} if who is None else {"Authorization": f"Bearer {self.tokens[who]}"}
-        made = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=20, **options)
-        self.clients.append(made)
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return host and port."""
+        parts = urlsplit(self.url)
+        return parts.hostname or "", parts.port or 0
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the gateway's own loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(20)
+
+    def headers(self, who: str) -> dict[str, str]:
+        """Return the header with somebody's token."""
+        return {"Authorization": f"Bearer {self.tokens[who]}"}
+
+    def client(self, who: str | None, **options: Any) -> httpx.Client:
+        """Return a client with somebody's token; the same one again without options."""
+        if not options and who in self.clients:
+            return self.clients[who]
+        headers = options.pop("headers", {}) if who is None else self.headers(who)
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=20, **options)
+        self.clients[who if not options else object()] = made
         return made
 
-    async def ask(self, command: str, who: str = "agent", **more: Any) -> dict[str, Any]:
+    def ask(self, command: str, who: str = "agent", wait: float = 0, **more: Any) -> dict[str, Any]:
         """Ask to run a command and return the answer."""
         wish = {"command": command, "cwd": str(self.home), **more}
-        answer = await self.client(who).post("/v1/requests", json=wish)
+        answer = self.client(who).post("/v1/requests", params={"wait": wait}, json=wish)
         assert answer.status_code == 201, answer.text
         found: dict[str, Any] = answer.json()
         return found
+
+    def revoke(self, who: str) -> None:
+        """End a token."""
+        self.do(self.gateway.store.write(tokens.revoke, who))
 
 
 def configure(home: Path, **http: Any) -> None:
@@ -76,17 +103,35 @@ def configure(home: Path, **http: Any) -> None:
         (home / name).chmod(0o600)
 
 
-@asynccontextmanager
-async def house(home: Path, **http: Any) -> AsyncIterator[House]:
+@contextmanager
+def house(home: Path, **http: Any) -> Iterator[House]:
     """Run a gateway with an API for as long as the block lasts."""
     configure(home, **http)
-    async with gateway(load(home, environ={})) as running:
-        found = House(running, await made_tokens(running.store), home)
-        try:
-            yield found
-        finally:
-            for client in found.clients:
-                await client.aclose()
+    ready: Future[House] = Future()
+    thread = threading.Thread(target=asyncio.run, args=(_live(home, ready),))
+    thread.start()
+    found = ready.result(30)
+    try:
+        yield found
+    finally:
+        for client in found.clients.values():
+            client.close()
+        found.loop.call_soon_threadsafe(found.ended.set)
+        thread.join(20)
+        assert not thread.is_alive(), "the gateway did not stop"
+
+
+async def _live(home: Path, ready: "Future[House]") -> None:
+    try:
+        async with gateway(load(home, environ={})) as running:
+            made = await made_tokens(running.store)
+            found = House(running, made, home, asyncio.get_running_loop())
+            ready.set_result(found)
+            await found.ended.wait()
+    except BaseException as failure:
+        if ready.done():
+            raise
+        ready.set_exception(failure)
 
 
 async def made_tokens(store: Any) -> dict[str, str]:

@@ -83,7 +83,8 @@ async def test_people_are_asked_and_the_call_waits(tmp_path: Path, reply: Approv
     async with bench(tmp_path, everyone=layer()) as at:
         calling = asyncio.create_task(at.call({"argv": ["/bin/echo", "asked"]}))
         await answered(at, calling, reply)
-        answer = await asyncio.wait_for(calling, 10)
+        async with asyncio.timeout(10):
+            answer = await calling
         dispatched, denied = at.journal(DISPATCHED), at.journal(DENIED)
 
     assert 1 == len(dispatched)

@@ -201,6 +201,10 @@ async def test_what_waits_for_its_turn_does_not_run(tmp_path: Path) -> None:
         with pytest.raises(LockedDown):
             await second
         assert 0 == (await first).exit_code
+        assert not (tmp_path / "made").exists()
+        # What ends a container, or proves a sandbox, is nobody's request.
+        ours = planned(request("true"))
+        assert 0 == (await runner.run(new_id(), ours, Watcher(), own=True)).exit_code
         guard.lockdown.lift()
         assert 0 == (await runner.run(new_id(), late, Watcher())).exit_code
     finally:

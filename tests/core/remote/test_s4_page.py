@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from core.audit.verify import verify
+from core.errors import LockedDown
+from core.model.command import ExecPlan
 from core.remote.acl import Acl
 from core.remote.call import Call
 from core.remote.denials import Notice, RemoteDenial
@@ -594,6 +596,32 @@ async def test_a_trusted_peer_hears_that_exec_is_disabled(tmp_path: Path) -> Non
     assert done.denial_reason is D.EXEC_DISABLED
     assert isinstance(stranger, End)
     assert stranger.denial_reason is D.UNTRUSTED
+
+
+class Locked:
+    """A guard of a gateway that is locked down."""
+
+    def check(self, plan: ExecPlan) -> None:
+        """Refuse whatever it is."""
+        raise LockedDown(f"locked down, so {plan.text} does not run")
+
+
+async def test_a_locked_down_host_runs_nothing(tmp_path: Path) -> None:
+    """The lock of the gateway counts for other machines as well; the log has no start."""
+    async with world(tmp_path, guard=Locked()) as host:
+        done = await host.run("echo", "hello")
+
+    assert done.denial_reason is D.LOCKED_DOWN
+    assert host.kinds()[-1] == "denied"
+
+
+async def test_a_lease_that_lasts_keeps_a_silent_connection(tmp_path: Path) -> None:
+    """Negative control: it is the lease that ends the silent run, nothing else."""
+    async with world(tmp_path, lease_ms=60_000, limits=QUICK) as host:
+        link = await _held(host, "sleep", "60")
+        await asyncio.sleep(0.6)
+        assert alive(pid_of(host))
+        await link.close()
 
 
 async def test_the_frame_of_output_is_bounded(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.model.address import Address
+from core.ports import SpawnGuard
 from core.remote.acl import Acl
 from core.remote.admission import Grounds
 from core.remote.certificate import server_context
@@ -132,6 +133,7 @@ async def world(
     write_s: float = 30.0,
     first_frame_s: float = 10.0,
     trusted: bool = True,
+    guard: SpawnGuard | None = None,
     **caps: Any,
 ) -> AsyncIterator[World]:
     """Run a host and return it with its client."""
@@ -141,7 +143,7 @@ async def world(
     trust = Trust.ACCEPT if trusted else Trust.REJECT
     known = contacts_of(folder / "host", contact_of(identity, trust=trust))
     log = open_exec_log(log_path, list)
-    runner = Runner(limits)
+    runner = Runner(limits, guard=guard)
     await runner.start()
     await log.recover()
     grounds = Grounds(host.machine_id, Acl.parse(text) if text else None, known.read)

@@ -1,0 +1,241 @@
+"""Start commands inside containers, by the command line of docker or podman (docker-run(1))."""
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import SaysoError, SpawnError
+from core.hosts.sandbox.environment import TMP, environment
+from core.hosts.sandbox.own import Granted, own_plan
+from core.hosts.sandbox.places import Places, View
+from core.hosts.sandbox.sealed import sealed
+from core.hosts.sandbox.workspace import opened
+from core.model.command import ExecPlan, PlannedCommand
+from core.model.identity import ApprovalId
+from core.model.result import Finished
+from core.runner.enclosure import Enclosure
+from core.runner.limits import Limits
+from core.runner.process import Runner
+from core.runner.resolve import DEFAULT_SEARCH_PATH
+from core.runner.stages import FIRST_INHERITED
+
+_log = logging.getLogger(__name__)
+
+_FIXED = (
+    *("run", "--rm", "--interactive", "--read-only", "--cap-drop", "ALL"),
+    *("--security-opt", "no-new-privileges", "--env-file", f"/proc/self/fd/{FIRST_INHERITED}"),
+)
+_PRIVATE_BYTES = 256 * 1024 * 1024
+_PATIENCE_MS = 20_000
+_ENGINE_FAILED = 125
+"""From this exit code on the engine, the start of the command or a signal ended the run."""
+
+# The engine mounts by name, and by then the name may lead elsewhere; see core.hosts.sandbox.bubblewrap.
+_GUARD = """
+i=$(ls -di "$0"); i=${i#"${i%%[! ]*}"}
+if [ "${i%% *}" = "$1" ]; then shift; exec "$@"; fi
+echo "sayso: the workspace $0 changed while the container was made, so nothing ran" >&2
+exit 126
+"""
+_SHELL = "/bin/sh"
+
+_PASSED = (
+    *("HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+    *("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY"),
+    *("CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DBUS_SESSION_BUS_ADDRESS"),
+)
+"""What the engine's own command line reads of the gateway's environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What containers are made of. ``memory_mb`` in MiB; ``None``: no limit of its own."""
+
+    image: str | None = None
+    rootfs: str | None = None
+    options: tuple[str, ...] = ()
+    memory_mb: int | None = None
+    pids: int | None = None
+    network: bool = False
+
+    def arguments(self) -> Iterator[str]:
+        """Yield the options that come of the configuration."""
+        if not self.network:
+            yield from ("--network", "none")
+        if self.memory_mb is not None:
+            yield from ("--memory", f"{self.memory_mb}m")
+        if self.pids is not None:
+            yield from ("--pids-limit", str(self.pids))
+        if self.rootfs is None:
+            yield from ("--pull", "never")
+
+    def root(self) -> tuple[str, ...]:
+        """Return the words that name the root file system."""
+        return ("--rootfs", self.rootfs) if self.rootfs is not None else (self.image or "",)
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """The enclosure of one run; ``inode`` is the workspace's, ``None`` where there is none."""
+
+    path: str
+    inherit: tuple[int, ...]
+    environ: Mapping[str, str]
+    view: View
+    inode: int | None
+    options: tuple[str, ...]
+    root: tuple[str, ...]
+    names: tuple[str, ...] = field(default=())
+
+    def vector(self, place: int, command: PlannedCommand, folder: str) -> tuple[str, ...]:
+        """Return the vector that starts the ``place``-th command of the line in a folder.
+
+        Raises:
+            SpawnError: the folder is not there inside.
+        """
+        known = folder == "/" or folder in self.view.private
+        if not known and not self.view.in_workspace(folder):
+            raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
+        words = command.by_path
+        if self.inode is not None and self.view.workspace is not None:
+            words = (_SHELL, "-c", _GUARD, self.view.workspace, str(self.inode), *words)
+        where = ("--name", self.names[place], "--workdir", folder, "--entrypoint", words[0])
+        return (self.path, *self.options, *where, *self.root, *words[1:])
+
+
+class Docker:
+    """The backend ``docker``; ``binary`` is the absolute path of docker or podman.
+
+    ``owner`` tells this gateway's containers from those of others; any text.
+    """
+
+    name = "docker"
+
+    def __init__(
+        self, runner: Runner, binary: str, places: Places, container: Container, owner: str
+    ) -> None:
+        self._runner = runner
+        self._binary = binary
+        self._places = places
+        self._container = container
+        self._label = f"sayso={hashlib.sha256(owner.encode()).hexdigest()[:16]}"
+        self._environ = {name: os.environ[name] for name in _PASSED if name in os.environ}
+
+    def close(self) -> None:
+        """Give back nothing: it holds nothing."""
+
+    @contextmanager
+    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+        """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
+
+        Raises:
+            PlanDrift: the workspace is not the folder that was approved.
+            SpawnError: the environment or a path cannot be handed to the engine.
+        """
+        view = self._places.view(plan.cwd.path)
+        with opened(view, plan.cwd, seen=False) as folder:
+            inode = None if folder < 0 else os.fstat(folder).st_ino
+            variables = sealed("sayso-container", _env_file(environment(run_id, plan)))
+            mounts = _mounts(view, scratch, bound=inode is not None)
+            fixed = (*_FIXED, "--label", self._label, "--user", f"{os.geteuid()}:{os.getegid()}")
+            try:
+                yield Enclosed(
+                    path=self._binary,
+                    inherit=(variables,),
+                    environ=self._cli(),
+                    view=view,
+                    inode=inode,
+                    options=(
+                        *fixed,
+                        *_limits(),
+                        *self._container.arguments(),
+                        *mounts,
+                        *self._container.options,
+                    ),
+                    root=self._container.root(),
+                    names=_names(run_id, plan),
+                )
+            finally:
+                os.close(variables)
+
+    def broke(self, done: Finished) -> bool:
+        """Tell whether the engine itself may have failed."""
+        return done.exit_code == _ENGINE_FAILED
+
+    async def sweep(
+        self, run_id: ApprovalId | None, plan: ExecPlan | None, done: Finished | None
+    ) -> None:
+        """End and remove a run's containers; the engine does so itself where it ended by itself."""
+        if run_id is None or plan is None:
+            listed = await self._engine("ps", "--all", "--quiet", "--filter", f"label={self._label}")
+            names = tuple(listed.output.text.split()) if listed and listed.exit_code == 0 else ()
+        elif done is None or done.exit_code is None or done.exit_code >= _ENGINE_FAILED:
+            names = _names(run_id, plan)
+        else:
+            return
+        for name in names:
+            await self._engine("kill", name)
+            await self._engine("rm", "--force", name)
+
+    async def _engine(self, *words: str) -> Finished | None:
+        """Run the engine's command line for ourselves; ``None`` if that cannot be."""
+        try:
+            plan = own_plan((self._binary, *words), "/", _PATIENCE_MS, self._environ)
+            run_id = ApprovalId(f"engine{os.urandom(8).hex()}")
+            return await self._runner.run(run_id, plan, Granted(), own=True)
+        except SaysoError as failure:
+            _log.warning("containers may be left: %s", failure)
+            return None
+
+    def _cli(self) -> dict[str, str]:
+        return {"PATH": ":".join(DEFAULT_SEARCH_PATH), **self._environ}
+
+
+def _names(run_id: ApprovalId, plan: ExecPlan) -> tuple[str, ...]:
+    return tuple(f"sayso-{run_id}-{place}" for place in range(len(plan.commands)))
+
+
+def _limits() -> Iterator[str]:
+    """Yield the limits of the host gateway: an engine that is a service would not inherit them."""
+    for name, (soft, hard) in Limits().pairs().items():
+        yield from ("--ulimit", f"{name}={soft}:{hard}")
+
+
+def _mounts(view: View, scratch: Path, *, bound: bool) -> tuple[str, ...]:
+    words: list[str] = []
+    for one in view.private:
+        if one == TMP:
+            words += ("--volume", _volume(str(scratch), one))
+        else:
+            words += ("--tmpfs", f"{_plain(one)}:size={_PRIVATE_BYTES}")
+    if bound and view.workspace is not None:
+        words += ("--volume", _volume(view.workspace, view.workspace))
+    for one in view.emptied:
+        if view.in_workspace(one):
+            words += ("--tmpfs", _plain(one))
+    for one in view.blanked:
+        if view.in_workspace(one):
+            words += ("--volume", f"{os.devnull}:{_plain(one)}:ro")
+    return tuple(words)
+
+
+def _volume(source: str, target: str) -> str:
+    return f"{_plain(source)}:{_plain(target)}"
+
+
+def _plain(path: str) -> str:
+    if ":" in path or "," in path:
+        raise SpawnError(f"`{path}` cannot be a container's folder: its name has a colon or comma")
+    return path
+
+
+def _env_file(environ: Mapping[str, str]) -> bytes:
+    """Return the environment as an engine reads it; it is in no command line that others can see."""
+    for name, value in environ.items():
+        if "\n" in value or "\n" in name or name.startswith("#") or name != name.strip():
+            raise SpawnError(f"the value of `{name}` cannot be handed to a container")
+    return "".join(f"{name}={value}\n" for name, value in environ.items()).encode()

@@ -1,0 +1,124 @@
+"""Run plans inside a sandbox, or not at all (S0 "Sandbox host")."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from core.errors import HostUnavailable, SpawnError
+from core.hosts.sandbox.backend import Backend
+from core.hosts.sandbox.choice import Choice
+from core.hosts.sandbox.probe import probe
+from core.hosts.sandbox.scratch import Scratch
+from core.model.command import Capture, ExecPlan
+from core.model.identity import ApprovalId
+from core.model.policy import ExecHost
+from core.model.result import Finished, LiveOutput, OutputChunk
+from core.ports import RunWatcher
+from core.runner.process import Runner
+
+_NO_TERMINAL = "a sandboxed command gets no terminal (S0). Ask for the host gateway, or without one"
+
+
+class SandboxHost:
+    """The execution host ``sandbox``. ``own`` is the gateway's folder, which a probe must not see.
+
+    ``missing`` are the reasons for which backends are not even tried.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        backends: Sequence[Backend],
+        scratch: Scratch,
+        own: str,
+        *,
+        network: bool = False,
+        missing: Sequence[str] = (),
+    ) -> None:
+        self._runner = runner
+        self._backends = tuple(backends)
+        self._scratch = scratch
+        self._runs: dict[ApprovalId, asyncio.Event] = {}
+
+        self._sweeping: asyncio.Future[list[None]] | None = None
+
+        async def prove(backend: Backend) -> str:
+            return await probe(runner, backend, scratch, own, network=network)
+
+        self._choice = Choice(self._backends, missing, prove)
+
+    @property
+    def place(self) -> str:
+        """Return the word that events show."""
+        return ExecHost.SANDBOX.value
+
+    async def backend(self) -> str:
+        """Return the name of the backend that works here.
+
+        Raises:
+            HostUnavailable: none does; the message has the reason of each.
+        """
+        return (await self._choice.proven()).name
+
+    async def start(self) -> None:
+        """Remove what the runs of a gateway that died have left."""
+        await asyncio.to_thread(self._scratch.clear)
+        sweeps = (one.sweep(None, None, None) for one in self._backends)
+        self._sweeping = asyncio.ensure_future(asyncio.gather(*sweeps))
+
+    async def stop(self) -> None:
+        """End every run, and wait until nothing of it is left."""
+        for run_id in tuple(self._runs):
+            await self.cancel(run_id)
+        await asyncio.gather(*(over.wait() for over in self._runs.values()))
+        if self._sweeping is not None:
+            await self._sweeping
+        for backend in self._backends:
+            backend.close()
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Verify the plan, claim, start its commands inside and wait.
+
+        Raises:
+            HostUnavailable: no sandbox works here, or the plan wants a terminal; nothing ran.
+            PlanDrift: what was approved is not what is there now; nothing ran.
+            SpawnError: the command could not be started.
+        """
+        if plan.stdio.capture is Capture.PTY:
+            raise HostUnavailable(_NO_TERMINAL)
+        if self._sweeping is not None:
+            await asyncio.shield(self._sweeping)  # else it could take a new run for an old one
+        backend = await self._choice.proven()
+        if run_id in self._runs:
+            raise SpawnError(f"run {run_id} is in progress; it is not started again")
+        over = self._runs[run_id] = asyncio.Event()
+        try:
+            return await self._inside(backend, run_id, plan, watcher)
+        finally:
+            del self._runs[run_id]
+            over.set()
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command; ``False`` if it does not run here."""
+        return await self._runner.cancel(run_id)
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""
+        return await self._runner.tail(run_id)
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints from its start on, up to the cap of what is kept."""
+        return self._runner.watch(run_id)
+
+    async def _inside(
+        self, backend: Backend, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
+    ) -> Finished:
+        async with self._scratch.made(run_id) as scratch:
+            done = None
+            try:
+                with backend.enclose(run_id, plan, scratch) as enclosure:
+                    done = await self._runner.run(run_id, plan, watcher, enclosure)
+            finally:
+                await backend.sweep(run_id, plan, done)
+        if backend.broke(done):
+            self._choice.doubt(backend)
+        return done

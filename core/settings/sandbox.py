@@ -1,0 +1,67 @@
+"""Shape ``sandbox``: what commands on the host ``sandbox`` are enclosed by, and what they get."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from core.settings.base import AbsolutePath, Section, Word, Words
+
+_MEMORY_MB = 512
+_PIDS = 256
+
+Paths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
+
+
+class SandboxBackend(StrEnum):
+    """What encloses sandboxed commands."""
+
+    AUTO = "auto"
+    BUBBLEWRAP = "bubblewrap"
+    DOCKER = "docker"
+    NONE = "none"
+
+
+class SandboxSection(Section):
+    """``sandbox``: the host ``sandbox``."""
+
+    backend: Annotated[SandboxBackend, Field(strict=False)] = Field(
+        default=SandboxBackend.AUTO,
+        description="what encloses commands: auto (docker where image or rootfs is set and it "
+        "works, else bubblewrap), bubblewrap, docker, or none (such commands are denied)",
+    )
+    workspace: AbsolutePath | None = Field(
+        default=None,
+        description="the one folder that sandboxed commands may change; null: the folder that the "
+        "command is run in, if it is a project's and not a home, a system's or Sayso's own",
+    )
+    network: bool = Field(
+        default=False,
+        description="whether sandboxed commands share this machine's network, its loopback included",
+    )
+    hide: Paths = Field(
+        default=(), description="files and folders that sandboxed commands must not see, either"
+    )
+    landlock: bool = Field(
+        default=False,
+        description="with bubblewrap, whether Landlock restricts the files as well; costs some 15 "
+        "ms a command",
+    )
+    docker_binary: Word = Field(
+        default="docker", description="the container engine: docker, podman or an absolute path"
+    )
+    image: Word | None = Field(
+        default=None, description="the container image, which must be there already; null: none"
+    )
+    rootfs: AbsolutePath | None = Field(
+        default=None, description="a folder that podman takes as the root instead of an image"
+    )
+    docker_options: Words = Field(
+        default=(), description="further options of docker run, behind Sayso's own"
+    )
+    memory_mb: Annotated[int, Field(ge=16)] | None = Field(
+        default=_MEMORY_MB, description="a container's memory in MiB; null: no limit of its own"
+    )
+    pids: Annotated[int, Field(ge=1)] | None = Field(
+        default=_PIDS, description="a container's processes; null: no limit of its own"
+    )

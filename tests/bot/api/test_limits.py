@@ -1,0 +1,314 @@
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+
+import pytest
+
+from tests.bot.api import wires
+from tests.bot.api.house import House, house
+
+LIMITS = {
+    "rate": 20,
+    "burst": 5,
+    "addressRate": 1000,
+    "addressBurst": 1000,
+    "failures": 3,
+    "concurrent": 4,
+    "waiting": 3,
+    "connections": 40,
+    "patience": 0.5,
+    "bodyBytes": 4096,
+}
+LOOSE = {**LIMITS, "rate": 100_000, "burst": 100_000, "failures": 1000, "waiting": 100}
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Run a gateway with tight limits."""
+    with house(tmp_path_factory.mktemp("strict") / "home", limits=LIMITS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def loose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Run a gateway without those limits: the negative control of each."""
+    with house(tmp_path_factory.mktemp("loose") / "home", limits=LOOSE) as running:
+        yield running
+
+
+def statuses(home: House, who: str, number: int, **headers: str) -> Counter[int]:
+    """Ask a cheap question a number of times and count the answers."""
+    client = home.client(who)
+    found = [
+        client.get("/v1/events?session=main", headers=headers).status_code for _ in range(number)
+    ]
+    return Counter(found)
+
+
+def test_a_token_has_its_rate(strict: House, loose: House) -> None:
+    """Beyond its burst a token is told to wait; another token is served all the same."""
+    limited = statuses(strict, "agent", 30)
+    other = statuses(strict, "other", 3)
+    answer = strict.client("agent").get("/v1/events?session=main")
+
+    assert 5 <= limited[200] <= 15
+    assert limited[200] + limited[429] == 30
+    assert other == {200: 3}
+    assert answer.status_code in {200, 429}
+    time.sleep(0.3)
+    assert statuses(strict, "agent", 1) == {200: 1}
+    assert statuses(loose, "agent", 30) == {200: 30}, "negative control: nothing else limits"
+
+
+def test_retry_after_is_true(strict: House) -> None:
+    """Who waits as long as it was told is served."""
+    client = strict.client("reader")
+    while (answer := client.get("/v1/sessions")).status_code == 200:
+        pass
+    time.sleep(int(answer.headers["Retry-After"]))
+
+    assert answer.json()["error"]["code"] == "too_many"
+    assert client.get("/v1/sessions").status_code == 200
+
+
+def test_failed_tokens_are_slowed_and_lock_nobody_out(strict: House, loose: House) -> None:
+    """A guesser waits; a good token from the same address is served at once meanwhile."""
+    bad = {"Authorization": "Bearer sayso_guess"}
+
+    def guess(home: House) -> tuple[int, float]:
+        began = time.monotonic()
+        status = home.client(None).get("/v1/sessions", headers=bad).status_code
+        return status, time.monotonic() - began
+
+    first = [guess(strict) for _ in range(3)]
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(guess, strict)
+        time.sleep(0.1)
+        began = time.monotonic()
+        good = strict.client("person").get("/v1/sessions").status_code
+        served = time.monotonic() - began
+        status, took = slow.result()
+
+    assert [status for status, _ in first] == [401] * 3
+    assert (good, status) == (200, 429)
+    assert took > 0.9 > served
+    assert all(guess(loose)[0] == 401 for _ in range(6)), "negative control"
+
+
+def test_long_polls_have_their_places(strict: House, loose: House) -> None:
+    """When all places of those who wait are taken, the next is sent away, and short ones go on."""
+    for home, refused in ((strict, True), (loose, False)):
+        who = ("agent", "other", "asker", "person", "reader")
+        with ThreadPoolExecutor(len(who)) as pool:
+            waits = [pool.submit(_poll, home, one) for one in who]
+            time.sleep(0.4)
+            short = home.client("admin").get("/health").status_code
+            found = Counter(wait.result() for wait in waits)
+
+        assert short == 200
+        assert (found[503] > 0) is refused, found
+        assert found[200] >= 3
+
+
+def _poll(home: House, who: str) -> int:
+    path = f"/v1/events?session=quiet-{who}&wait=1"
+    return home.client(who).get(path).status_code
+
+
+def test_a_client_that_left_frees_its_place(strict: House) -> None:
+    """A long poll ends when its client hangs up, not when its wait is over."""
+    for _ in range(4):
+        with closing(wires.connect(strict)) as connection:
+            path = "/v1/events?session=left&wait=60"
+            connection.sendall(wires.head(strict, "other", "GET", path) + b"\r\n")
+            time.sleep(0.15)
+    time.sleep(0.3)
+
+    assert _poll(strict, "person") == 200
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_has_its_size(strict: House, *, chunked: bool) -> None:
+    """A body beyond the limit is refused before it is kept; one within it is read."""
+    client = strict.client("admin")
+    small = {"file": {"version": 1}, "baseHash": "0" * 64}
+    large = json.dumps({**small, "file": {"note": "x" * 5000}}).encode()
+    headers = {"Content-Type": "application/json"}
+    time.sleep(0.3)
+
+    def body(text: bytes) -> object:
+        return iter([text[:100], text[100:]]) if chunked else text
+
+    refused = client.put("/v1/allowlists", content=body(large), headers=headers)  # type: ignore[arg-type]
+    taken = client.put(
+        "/v1/allowlists",
+        content=body(json.dumps(small).encode()),  # type: ignore[arg-type]
+        headers=headers,
+    )
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+    assert taken.status_code == 409
+
+
+def test_an_announced_giant_is_refused_unread(strict: House) -> None:
+    """A body of a terabyte is answered before a byte of it was sent."""
+    time.sleep(0.3)
+    with closing(wires.connect(strict)) as connection:
+        connection.sendall(wires.head(strict, "agent") + b"Content-Length: 1000000000000\r\n\r\n")
+        answer = connection.recv(65_536)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_slow_body_is_given_up(strict: House) -> None:
+    """One byte now and then is no body: the request ends within the patience."""
+    time.sleep(0.3)
+    with closing(wires.connect(strict)) as connection:
+        connection.sendall(wires.head(strict, "agent") + b'Content-Length: 100\r\n\r\n{"a"')
+        began = time.monotonic()
+        answer = wires.read_to_end(connection)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"was not there within" in answer
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("begun", [b"", b"G", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-"])
+def test_a_slow_head_is_given_up(strict: House, begun: bytes) -> None:
+    """A connection that never finishes asking is cut, however slowly it goes on."""
+    with closing(wires.connect(strict)) as connection:
+        connection.sendall(begun)
+        waited = wires.seconds_until_hung_up(connection)
+
+    assert 0.3 < waited < 3
+
+
+def test_a_drip_after_an_answer_is_given_up(strict: House) -> None:
+    """The second request of a connection has its patience as well as the first."""
+    with closing(wires.connect(strict)) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 5:
+                connection.sendall(b"G")
+                time.sleep(0.1)
+        except ConnectionError:
+            pass
+
+    assert time.monotonic() - began < 3
+
+
+def test_connections_have_their_number(strict: House) -> None:
+    """Beyond the bound a connection is answered 503 and closed; when some leave, all is well."""
+    idle = [wires.connect(strict) for _ in range(60)]
+    time.sleep(0.2)
+    refused = 0
+    for connection in idle:
+        connection.setblocking(False)
+        with suppress(BlockingIOError):
+            refused += connection.recv(65_536).startswith(b"HTTP/1.1 503")
+        connection.close()
+    time.sleep(0.2)
+
+    assert 15 <= refused <= 60
+    assert strict.client(None).get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{",
+        b"[]",
+        b'"x"',
+        b"\xff\xfe{}",
+        b'{"a": NaN}',
+        b'{"a": 1, "a": 2}',
+        b'{"a": 1e999}',
+        b'{"a": "\\u0000"}',
+        b'{"a": "\\ud800"}',
+        b'{"a": ' + b"[" * 200 + b"]" * 200 + b"}",
+        b'{"a": 123456789012345678901234567890}',
+        b'{"command": "true", "cwd": "/", "unknown": 1}',
+        b'{"command": "true", "cwd": "/", "wait": false}',
+        b'{"command": "true", "cwd": "/", "stream": true}',
+        b'{"command": "true"}',
+        b'{"command": 1, "cwd": "/"}',
+        b'{"command": "true", "argv": ["true"], "cwd": "/"}',
+        b"",
+    ],
+)
+def test_a_body_is_read_strictly(loose: House, text: bytes) -> None:
+    """What two readers could understand differently, or nobody, is refused with 400."""
+    headers = {"Content-Type": "application/json"}
+    answer = loose.client("agent").post("/v1/requests", content=text, headers=headers)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
+def test_only_plain_json_is_a_body(loose: House, headers: dict[str, str]) -> None:
+    """A form, which any page can send, is none; nor is what has to be unpacked first."""
+    body = b'{"command": "true", "cwd": "/"}'
+    answer = loose.client("agent").post("/v1/requests", content=body, headers=headers)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "wrong_type")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nBad Header: 1\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /" + b"a" * 300_000,
+    ],
+)
+def test_garbage_is_answered_and_hung_up_on(loose: House, garbage: bytes) -> None:
+    """What is no HTTP gets one answer in our shape, or none, and never more of our patience."""
+    answer = wires.exchange(loose, garbage)
+
+    assert b" 5" not in answer[:14]
+    if answer:
+        assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 401", b"HTTP/1.1 403"))
+        assert b'{"error":{"code":' in answer
+    assert loose.client(None).get("/health").status_code == 200
+
+
+def test_a_large_head_is_refused(loose: House) -> None:
+    """Sixteen KiB of address and headers are enough."""
+    for headers, path in (({"X-Long": "x" * 20_000}, "/health"), ({}, "/health?" + "x" * 20_000)):
+        answer = loose.client(None).get(path, headers=headers)
+        assert answer.status_code in {400, 413}
+
+
+def test_a_reader_that_stops_is_cut_off(loose: House) -> None:
+    """Who asks for megabytes and reads none of them loses its connection; who reads gets all."""
+    made = loose.ask("seq 1 60000", wait=10)
+    request = wires.head(loose, "agent", "GET", f"/v1/requests/{made['id']}") + b"\r\n"
+    with closing(wires.connect(loose)) as connection:
+        connection.sendall(request * 40)
+        connection.settimeout(10)
+        time.sleep(1.5)
+        got = wires.read_to_end(connection)
+    with closing(wires.connect(loose)) as connection:
+        connection.sendall(request * 39 + request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+        whole = wires.read_to_end(connection)
+
+    assert len(whole) > 40 * 200_000, "negative control: a reader gets everything"
+    assert len(got) < len(whole) * 0.9

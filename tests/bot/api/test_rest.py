@@ -1,0 +1,262 @@
+import threading
+import time
+
+import httpx
+import pytest
+
+from tests.bot.api.house import House
+
+SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+
+def error_of(answer: httpx.Response) -> str:
+    """Return the code of an error; its shape is checked on the way."""
+    (key,) = answer.json()
+    found = answer.json()[key]
+    assert key == "error"
+    assert found.keys() == {"code", "message", "hint"}
+    assert all(found.values())
+    code: str = found["code"]
+    return code
+
+
+def test_what_is_listed_runs_and_is_answered_at_once(home: House) -> None:
+    """A request within its wait is answered with its end, under an address of its own."""
+    wish = {"command": "echo one && echo two", "cwd": "/tmp"}
+    answer = home.client("agent").post("/v1/requests?wait=10", json=wish)
+
+    body = answer.json()
+    assert (201, "finished", 0, "one\ntwo\n") == (
+        answer.status_code,
+        body["status"],
+        body["exitCode"],
+        body["output"],
+    )
+    again = home.client("agent").get(answer.headers["Location"])
+    assert again.json()["status"] == "finished"
+
+
+def test_a_long_run_is_answered_before_its_end(home: House) -> None:
+    """Who does not wait gets an id at once; the run goes on, and can be stopped under it."""
+    began = time.monotonic()
+    asked = home.ask("sleep 30", wait=0.2)
+    assert asked["status"] == "running"
+    assert time.monotonic() - began < 5
+
+    client = home.client("agent")
+    path = f"/v1/runs/{asked['id']}"
+    assert client.get(f"{path}/tail").json()["running"] is True
+    assert client.get(path, params={"wait": 0.1}).json()["status"] == "running"
+    assert client.post(f"{path}/stop").json() == {"cancelled": True}
+    ended = client.get(path, params={"wait": 10}).json()
+
+    assert (ended["status"], ended["signal"]) == ("finished", 15)
+    assert error_of(client.post(f"{path}/stop")) == "conflict"
+
+
+def test_a_denial_is_a_result(home: House) -> None:
+    """Policy's no and an unusable folder are answered like any end, with a reason."""
+    gone = home.ask("true", cwd="/no/such/folder")
+    locked = home.ask("true", security="deny")
+
+    assert (gone["status"], gone["reason"]) == ("denied", "bad_cwd")
+    assert (locked["status"], locked["reason"]) == ("denied", "security_deny")
+    again = home.client("agent").get(f"/v1/requests/{gone['id']}")
+    assert again.json() == gone
+
+
+def test_a_long_poll_ends_with_the_decision(home: House) -> None:
+    """Who waits for an answer hears it when it is given, not when the wait is over."""
+    asked = home.ask("touch decided")
+    path = f"/v1/approvals/{asked['id']}"
+
+    def decide() -> None:
+        time.sleep(0.3)
+        answer = {"decision": "deny", "note": "not today"}
+        home.client("person").post(f"{path}/resolve", json=answer)
+
+    person = threading.Thread(target=decide)
+    person.start()
+    began = time.monotonic()
+    decided = home.client("agent").get(f"{path}/decision", params={"wait": 15}).json()
+    waited = time.monotonic() - began
+    person.join()
+
+    assert (decided["state"], decided["note"]) == ("denied", "not today")
+    assert 0.2 < waited < 5
+    late = home.client("approver").post(f"{path}/resolve", json={"decision": "allow-once"})
+    assert error_of(late) == "conflict"
+    assert "denied" in late.json()["error"]["message"]
+
+
+def test_a_long_poll_hears_the_next_event(home: House) -> None:
+    """Events are waited for; what is acknowledged does not come again."""
+    client = home.client("agent")
+    heard = {"session": "poll"}
+    assert client.get("/v1/events", params=heard).json() == {"events": []}
+    run = threading.Timer(0.3, home.ask, ("true",), {"session": "poll", "wait": 5})
+    run.start()
+    found = client.get("/v1/events", params={**heard, "wait": 15}).json()["events"]
+    run.join()
+
+    assert found[0]["kind"] == "exec.started"
+    acked = client.post("/v1/events/ack", json={**heard, "seq": 2})
+    assert acked.json() == {"acked": 2}
+    assert client.get("/v1/events", params=heard).json() == {"events": []}
+
+
+def test_the_same_key_is_the_same_request(home: House) -> None:
+    """A request that is sent again after a lost answer runs nothing twice."""
+    first = home.ask("touch once", requestKey="k1")
+    second = home.ask("touch once", requestKey="k1")
+
+    assert first == second
+
+
+def test_an_agent_withdraws_its_question(home: House) -> None:
+    """DELETE ends what was asked, once; the question is then no longer open."""
+    asked = home.ask("touch withdrawn")
+    client = home.client("agent")
+
+    assert client.delete(f"/v1/requests/{asked['id']}").json() == {"cancelled": True}
+    assert error_of(client.delete(f"/v1/requests/{asked['id']}")) == "conflict"
+    assert error_of(client.delete(f"/v1/requests/{SAMPLE}")) == "not_found"
+    pending = home.client("reader").get("/v1/approvals").json()["pending"]
+    assert asked["id"] not in {one["id"] for one in pending}
+
+
+def test_the_allowlists_are_replaced_by_who_read_them(home: House) -> None:
+    """An admin puts a new file in place; one who read an older one is refused."""
+    read = home.client("reader").get("/v1/allowlists").json()
+    admin = home.client("admin")
+    new = {**read["file"], "defaults": {"ask": "always"}}
+
+    wrong = admin.put("/v1/allowlists", json={"file": {"version": 2}, "baseHash": read["hash"]})
+    assert error_of(wrong) == "bad_request"
+    put = admin.put("/v1/allowlists", json={"file": new, "baseHash": read["hash"]})
+    assert put.json()["done"] is True
+    late = admin.put("/v1/allowlists", json={"file": new, "baseHash": read["hash"]})
+    assert error_of(late) == "conflict"
+    now = home.client("reader").get("/v1/allowlists").json()
+    back = admin.put("/v1/allowlists", json={"file": read["file"], "baseHash": now["hash"]})
+    assert back.json()["done"] is True
+
+
+def test_a_grant_is_listed_and_revoked(home: House) -> None:
+    """What a person allowed for a while is there until somebody ends it."""
+    asked = home.ask("uname -a", session="grants")
+    path = f"/v1/approvals/{asked['id']}/resolve"
+    yes = {"decision": "allow-always", "limit": "30m"}
+    assert home.client("person").post(path, json=yes).json()["accepted"] is True
+
+    (grant,) = home.client("reader").get("/v1/grants").json()["grants"]
+    admin = home.client("admin")
+
+    assert admin.delete(f"/v1/grants/{grant['id']}").json()["done"] is True
+    assert error_of(admin.delete(f"/v1/grants/{grant['id']}")) == "not_found"
+    assert home.client("reader").get("/v1/grants").json() == {"grants": []}
+
+
+def test_policy_is_explained_and_nothing_runs(home: House) -> None:
+    """The verdict on a command, with nothing stored."""
+    before = home.client("reader").get("/v1/history").json()
+    wish = {"argv": ["touch", str(home.home / "never")], "cwd": "/"}
+    verdict = home.client("agent").post("/v1/policy/explain", json=wish).json()
+
+    assert (verdict["decision"], verdict["reason"]) == ("ask", "not_listed")
+    assert not (home.home / "never").exists()
+    assert home.client("reader").get("/v1/history").json() == before
+
+
+def test_a_tool_is_refused_as_an_answer(home: House) -> None:
+    """A tool that nobody granted is no error of HTTP."""
+    answer = home.client("agent").post("/v1/tools/call", json={"tool": "Exec", "args": {}})
+
+    assert answer.status_code == 200
+    assert answer.json()["ok"] is False
+
+
+def test_the_addresses_of_s4_answer(home: House) -> None:
+    """S4's paths stand where its page writes them; a host that is no contact is a denial."""
+    admin = home.client("admin")
+    wish = {"agent_id": "ab" * 32, "argv": ["/usr/bin/true"]}
+    run = admin.post("/exec/run", json=wish)
+    cancel = admin.post("/exec/cancel", json={"request_id": "ab" * 16})
+    sessions = home.client("reader").get("/exec/sessions").json()
+    diagnostics = home.client("reader").get("/diagnostics/exec").json()
+
+    assert run.status_code == 200
+    assert (run.json()["ok"], run.json()["denial_reason"]) == (False, "contact_unknown")
+    assert cancel.json() == {"cancelled": False}
+    assert sessions == {"pending": [], "sessions": []}
+    assert diagnostics["enabled"] is False
+    assert "commands" not in str(diagnostics["acl"])
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "code", "allowed"),
+    [
+        ("PATCH", "/v1/requests", "wrong_verb", "POST"),
+        ("POST", "/v1/requests/abc", "wrong_verb", "DELETE, GET"),
+        ("TRACE", "/v1/history", "wrong_verb", "GET"),
+        ("OPTIONS", "/v1/history", "wrong_verb", "GET"),
+        ("POST", "/health", "wrong_verb", "GET"),
+        ("GET", "/v1/requests/", "not_found", None),
+        ("GET", "/v1/approvals/a%2Fb", "not_found", None),
+        ("GET", "/v2/requests", "not_found", None),
+        ("GET", "//v1/history", "not_found", None),
+        ("GET", "/docs", "not_found", None),
+    ],
+)
+def test_what_is_not_there_is_told(
+    home: House, verb: str, path: str, code: str, allowed: str | None
+) -> None:
+    """An unknown address and an unknown verb have their codes; the verbs that there are follow."""
+    answer = home.client("agent").request(verb, path)
+
+    assert error_of(answer) == code
+    assert answer.headers.get("Allow") == allowed
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=1&limit=2",
+        "limit=1.5",
+        "limit=0x10",
+        "limit=%EF%BC%91",
+        "limit=",
+        "limit=-1",
+        "limit=99999999999999999999",
+        "unknown=1",
+        "limit",
+        "agent=%FF",
+        "agent=%00",
+        "agent=a%0Ab",
+        "&".join(f"p{number}=1" for number in range(100)),
+    ],
+)
+def test_a_query_is_read_strictly(home: House, query: str) -> None:
+    """Doubled, unknown, ill-typed and unprintable parameters are refused, never guessed."""
+    answer = home.client("reader").get(f"/v1/history?{query}")
+
+    assert (answer.status_code, error_of(answer)) == (400, "bad_request")
+
+
+@pytest.mark.parametrize("wait", ["-1", "1e3", "3601", "NaN", "1.23456", "", "٣"])
+def test_a_wait_is_read_strictly(home: House, wait: str) -> None:
+    """Only plain seconds are a wait."""
+    answer = home.client("agent").get(f"/v1/requests/{SAMPLE}", params={"wait": wait})
+
+    assert error_of(answer) == "bad_request"
+
+
+def test_no_answer_is_kept_or_guessed_by_a_browser(home: House) -> None:
+    """Every answer says so, also errors; none invites another site's page in."""
+    for path in ("/health", "/v1/history", "/nowhere", "/openapi.json"):
+        answer = home.client("reader").get(path, headers={"Origin": home.url})
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+        assert "set-cookie" not in answer.headers
+        assert "server" not in answer.headers

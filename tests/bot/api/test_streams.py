@@ -1,0 +1,127 @@
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.bot.api import wires
+from tests.bot.api.house import House, house
+
+
+@contextmanager
+def stream(home: House, who: str, path: str, **headers: str) -> Iterator[Iterator[dict[str, Any]]]:
+    """Open a stream and yield its events: ``id``, ``event`` and the decoded ``data``."""
+    with home.client(who).stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200, answer.read()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield events_of(answer)
+
+
+def events_of(answer: httpx.Response) -> Iterator[dict[str, Any]]:
+    """Read server-sent events as a browser would."""
+    event: dict[str, Any] = {}
+    for line in answer.iter_lines():
+        if not line and "data" in event:
+            yield {**event, "data": json.loads(event["data"])}
+        if not line:
+            event = {}
+        elif not line.startswith(":"):
+            key, _, value = line.partition(": ")
+            event[key] = value
+
+
+def test_events_come_as_they_happen_and_are_resumed(home: House) -> None:
+    """What was told before, what happens now, and after a break only what came since."""
+    home.ask("true", session="sse", wait=5)
+    path = "/v1/events/stream?session=sse"
+    with stream(home, "agent", path) as events:
+        first = [next(events) for _ in range(2)]
+        run = threading.Timer(0.2, home.ask, ("echo more",), {"session": "sse", "wait": 5})
+        run.start()
+        then = [next(events) for _ in range(2)]
+        run.join()
+
+    assert [one["id"] for one in (*first, *then)] == ["1", "2", "3", "4"]
+    assert [one["event"] for one in first] == ["exec.started", "exec.finished"]
+    assert "more" in then[1]["data"]["text"]
+    with stream(home, "agent", path, **{"Last-Event-ID": "3"}) as events:
+        assert next(events)["id"] == "4"
+    with stream(home, "agent", f"{path}&seq=2") as events:
+        assert next(events)["id"] == "3"
+    with stream(home, "other", path) as events:
+        home.ask("echo its own", who="other", session="sse")
+        assert "its own" in [next(events), next(events)][1]["data"]["text"]
+
+
+def test_a_run_is_watched_to_its_end(home: House) -> None:
+    """Output comes while the command runs, and then how it ended."""
+    # Not by a shell: `seq` prints at once, `sleep` holds the end back.
+    asked = home.ask("echo one && sleep 0.5 && echo two", session="watch", wait=0.1)
+    with stream(home, "agent", f"/v1/runs/{asked['id']}/output") as events:
+        first = next(events)
+        began = time.monotonic()
+        rest = list(events)
+
+    printed = "".join(one["data"]["text"] for one in (first, *rest) if one["event"] == "output")
+    assert (first["event"], first["data"]["text"]) == ("output", "one\n")
+    assert printed == "one\ntwo\n"
+    assert time.monotonic() - began > 0.2
+    assert (rest[-1]["event"], rest[-1]["data"]["exitCode"]) == ("end", 0)
+
+
+def test_a_question_is_watched_to_its_end(home: House) -> None:
+    """Who watches what people are being asked about sees it run, or not."""
+    asked = home.ask("uname -s", session="watch")
+    path = f"/v1/approvals/{asked['id']}/resolve"
+    yes = {"decision": "allow-once"}
+    press = threading.Timer(0.3, home.client("person").post, (path,), {"json": yes})
+    press.start()
+    with stream(home, "agent", f"/v1/runs/{asked['id']}/output") as events:
+        found = list(events)
+    press.join()
+
+    assert found[-1]["data"]["status"] == "finished"
+    assert found[-1]["data"]["output"] == "Linux\n"
+
+
+def test_a_stream_ends_with_its_token(home: House) -> None:
+    """A revoked token hears nothing more, also on a stream that is open."""
+    with stream(home, "asker", "/v1/events/stream?session=ends") as events:
+        home.ask("true", who="agent", session="ends", wait=5)
+        assert next(events)["event"] == "exec.started"
+        next(events)
+        home.revoke("asker")
+        home.ask("true", who="agent", session="ends", wait=5)
+        assert list(events) == []
+
+
+def test_what_is_not_there_is_told_before_the_stream_begins(home: House) -> None:
+    """An unknown run and a bad number are answered like on any route."""
+    client = home.client("agent")
+    bad = {"Last-Event-ID": "-1"}
+
+    assert client.get("/v1/runs/zzzz/output").status_code == 404
+    assert client.get("/v1/events/stream?session=a", headers=bad).status_code == 400
+    assert client.get("/v1/events/stream").status_code == 400
+
+
+def test_a_client_that_left_and_a_stop_end_a_stream(tmp_path: Path) -> None:
+    """One place for streams: it is free again when its client is gone; a stop waits for none."""
+    with house(tmp_path / "home", limits={"waiting": 1}) as home:
+        path = "/v1/events/stream?session=place"
+        with closing(wires.connect(home)) as connection:
+            connection.sendall(wires.head(home, "agent", "GET", path) + b"\r\n")
+            assert b"200 OK" in connection.recv(65_536)
+            assert home.client("other").get(path).status_code == 503
+        time.sleep(0.3)
+        with stream(home, "other", path) as events:
+            stop = threading.Timer(0.2, home.loop.call_soon_threadsafe, (home.ended.set,))
+            stop.start()
+            began = time.monotonic()
+            assert list(events) == []
+            stop.join()
+            assert time.monotonic() - began < 3
