@@ -21,7 +21,6 @@ from bot.clock import Clock
 from bot.delivery import Delivery
 from bot.dispatch import Dispatch
 from bot.gate_proof.chat import ChatWay, ProvingSender
-from bot.gate_proof.prover import Prover
 from bot.gate_proof.wiring import by_the_clock, guard_of, prover_of
 from bot.health import Health, Kept
 from bot.health.gate import GateLook
@@ -124,12 +123,12 @@ async def gateway(
         inbox = inbox_of(gate, approvers(settings), listing, elevated=elevated)
         prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
-        await _start_work(stack, gate, channels, health, settings, prover)
-        remote = await stack.enter_async_context(remote_exec(settings, runner, gate.planner))
-        more = (RemoteMethods(remote, gate),)
+        clock = await _start_work(stack, gate, channels, health, settings)
+        more = (await _remote(stack, settings, runner, gate),)
         table = method_table(gate, health.report, more, prover=prover)
         await _start_socket(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
+        by_the_clock(clock, prover, settings)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
         yield Gateway(settings, gate, store, channels, url)
 
@@ -184,8 +183,7 @@ async def _start_work(
     channels: Mapping[str, Channel],
     health: Health,
     settings: Settings,
-    prover: Prover,
-) -> None:
+) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
     outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded, zone))
@@ -196,8 +194,8 @@ async def _start_work(
     clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
     clock.start()
     stack.callback(clock.stop)
-    by_the_clock(clock, prover, settings)
     stack.callback(gate.store.subscribe(clock.hear))
+    return clock
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -211,6 +209,13 @@ def _must_live(task: asyncio.Task[None]) -> None:
         return
     _log.critical("a part of the gateway died; stopping", exc_info=task.exception())
     os.kill(os.getpid(), 15)
+
+
+async def _remote(
+    stack: AsyncExitStack, settings: Settings, runner: Runner, gate: Gate
+) -> RemoteMethods:
+    remote = await stack.enter_async_context(remote_exec(settings, runner, gate.planner))
+    return RemoteMethods(remote, gate)
 
 
 async def _start_socket(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:

@@ -65,7 +65,13 @@ def _places(settings: Settings) -> Places:
     if database:
         own.append(Path(database))
     try:
-        return places_of(own, os.path.expanduser("~"), section.hide, section.workspace)  # noqa: PTH111 - text
+        return places_of(
+            own,
+            os.path.expanduser("~"),  # noqa: PTH111 - text
+            section.hide,
+            section.show,
+            section.workspace,
+        )
     except ValueError as fault:
         raise ConfigError(str(fault)) from fault
 

@@ -190,8 +190,11 @@ def bounded(most: int, patience_s: float) -> tuple[type[HttpConnection], type[We
 
 
 def _quiet() -> logging.Logger:
-    """Return the logger of connections; what a client does wrong is not worth a line each."""
-    _log.setLevel(logging.ERROR)
+    """Return the logger of connections; what a client does wrong is not worth a line each.
+
+    What fails on our side is logged by ``Guard``.
+    """
+    _log.setLevel(logging.CRITICAL)
     return _log
 
 

@@ -74,6 +74,8 @@ class Guard:
         except Exception as error:
             fault = _fault_of(error)
             if started:
+                # Half an answer is no answer: uvicorn hangs up.
+                _log.warning("an answer was broken off: %s", fault.message)
                 raise
             await refuse(fault, scope, receive, send)
 

@@ -62,7 +62,10 @@ class Live:
 
     def _shown(self, stream: StreamName, text: str) -> Iterator[dict[str, str]]:
         if text:
-            yield {"stream": stream.value, "text": results.output(text, self.caller)}
+            # What is redacted loses its last line end, which stands between two pieces here.
+            end = "\n" if text.endswith("\n") else ""
+            shown = results.output(text, self.caller).removesuffix("\n") + end
+            yield {"stream": stream.value, "text": shown}
 
 
 def _cut(held: _Held, text: str) -> str:

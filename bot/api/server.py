@@ -44,8 +44,9 @@ class Listening:
 class _Server(uvicorn.Server):
     """A server that leaves signals to the gateway and tells when it listens."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, patience_s: float) -> None:
         super().__init__(config)
+        self.patience_s = patience_s
         self.listening = asyncio.Event()
 
     @contextlib.contextmanager
@@ -54,9 +55,26 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets)
+        """Listen, and say so; TLS has to be agreed on in time, which uvicorn's own does not ask."""
+        loop, config = asyncio.get_running_loop(), self.config
+        patience_s = None if config.ssl is None else self.patience_s
+        self.servers = [
+            await loop.create_server(
+                self._connection,
+                sock=each,
+                ssl=config.ssl,
+                backlog=config.backlog,
+                ssl_handshake_timeout=patience_s,
+            )
+            for each in sockets or ()
+        ]
+        self.started = True
         self.listening.set()
+
+    def _connection(self) -> asyncio.Protocol:
+        kind = self.config.http_protocol_class
+        found: asyncio.Protocol = kind(self.config, self.server_state, {})  # type: ignore[call-arg]  # uvicorn types it as any protocol
+        return found
 
 
 @asynccontextmanager
@@ -68,7 +86,7 @@ async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterat
     """
     bound = _bound(section)
     try:
-        server = _Server(_config(app, section, home))
+        server = _Server(_config(app, section, home), section.limits.patience)
         server.config.load()
     except (OSError, ValueError) as wrong:  # ssl.SSLError is an OSError
         bound.close()

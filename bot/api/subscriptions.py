@@ -100,8 +100,10 @@ class Subscriptions:
             self._mark(note)
 
     def _mark(self, note: str) -> None:
-        self._marked[note] = None
-        self._overflowed = self._overflowed or len(self._marked) > _MOST_MARKED
+        if len(self._marked) < _MOST_MARKED:
+            self._marked[note] = None
+        else:
+            self._overflowed = self._overflowed or note not in self._marked
         self._woken.set()
 
     async def _push(self) -> None:

@@ -4,11 +4,11 @@ Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pendin
 run that ran passes its own code through.
 """
 
-import argparse
 import sys
-from importlib import import_module
 
-from bot.cli.layout import Formatter
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 # Which module offers a command; the order is that of the help.
 COMMANDS = {
@@ -43,8 +43,13 @@ Start here:
 """
 
 
-def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+def build_parser(command: str | None = None) -> "ArgumentParser":
     """Return the parser of one command, or of all when ``command`` names none."""
+    import argparse  # noqa: PLC0415 - a third of the start of `sayso run`, which seldom needs it
+    from importlib import import_module  # noqa: PLC0415 - the same
+
+    from bot.cli.layout import Formatter  # noqa: PLC0415 - the same
+
     parser = argparse.ArgumentParser(
         prog="sayso",
         description="Your agents run commands on your say-so.",
@@ -74,16 +79,30 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    try:
+        code = _run_quickly(words)
+        return _run_parsed(words) if code is None else code
+    except Exception as failure:  # noqa: BLE001 - told in one line if it is ours, else raised again
+        return _failed(failure)
+
+
+def _run_quickly(words: list[str]) -> int | None:
+    """Run `sayso run`, which stands before every command of an agent, without the parser."""
+    if words[:1] != ["run"]:
+        return None
+    from bot.cli.run import run_words  # noqa: PLC0415 - only the group that is called
+
+    return run_words(words[1:])
+
+
+def _run_parsed(words: list[str]) -> int:
     args = build_parser(words[0] if words else None).parse_args(words)
     if args.version:
         return _version()
     if args.command is None:
         build_parser().print_help()
         return 2
-    try:
-        code: int = args.run(args)
-    except Exception as failure:  # noqa: BLE001 - told in one line if it is ours, else raised again
-        return _failed(failure)
+    code: int = args.run(args)
     return code
 
 

@@ -1,20 +1,21 @@
 """Offer `sayso run`: ask the gateway to run something, show it as it goes, pass its end through."""
 
-import argparse
 import os
 import sys
 
 from bot.cli.home import socket_path
-from bot.cli.layout import Formatter
 from bot.cli.running.ending import conclude, exit_code, print_json
 from bot.cli.running.following import Following, Left
 from bot.cli.running.outlets import Outlets, fill_standard_descriptors, one_file
 from bot.cli.running.signals import Signals, die_of
 from bot.cli.running.wish import Unusable, wish_of
+from bot.cli.running.words import add_arguments, quick
 from bot.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+
     from bot.cli.running.spinner import Spinner
 
 _EXAMPLES = """\
@@ -29,6 +30,8 @@ _SIGPIPE = 13
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to the parser."""
+    from bot.cli.layout import Formatter  # noqa: PLC0415 - it needs argparse, which most runs do not
+
     parser = commands.add_parser(
         "run",
         help="ask to run a command",
@@ -36,28 +39,17 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         formatter_class=Formatter,
         allow_abbrev=False,
     )
-    add = parser.add_argument
-    add("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell")
-    add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
-    add("--agent", default="main", metavar="A", help="the agent that asks (default: main)")
-    add("--session", default="main", metavar="K", help="the session that hears events")
-    add("--cwd", default=None, metavar="D", help="where it runs (default: here)")
-    add("--timeout", type=float, metavar="S", help="wall clock of the run, seconds")
-    add("--host", choices=("sandbox", "gateway", "node"), help="where it runs")
-    add("--node", metavar="N", help="which node, with --host node")
-    add("--ask", choices=("off", "on-miss", "always"), help="ask more often than configured")
-    add("--security", choices=("deny", "allowlist", "full"), help="allow less than configured")
-    add("--env", action="append", default=[], metavar="K=V", help="ask to set a variable")
-    add("--request-key", metavar="KEY", help="the same key is the same request (idempotency)")
-    add("--stdin", action="store_true", help="pass standard input on, up to 1 MiB")
-    add("--stdin-file", metavar="F", help="pass a file on as its standard input")
-    add("--pty", action="store_true", help="give one command a terminal (host gateway)")
-    add("--no-wait", action="store_true", help="print the id and return (exit 4)")
-    add("--json", action="store_true", help="print the result as one JSON object")
+    add_arguments(parser)
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_words(words: list[str]) -> int | None:
+    """Run what the words ask for if they are in their plain forms, without loading the parser."""
+    args = quick(words)
+    return None if args is None else run(args)
+
+
+def run(args: "argparse.Namespace") -> int:
     """Ask, follow, print, and return the exit code of `sayso run`."""
     fill_standard_descriptors()
     separate = not args.json and not args.pty and not one_file()
@@ -77,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
             code = _leave(line, left.number)
         except BrokenPipeError:
             code = _unread(line)
+        except OSError as problem:
+            code = _unwritten(line, problem)
         finally:
             line.wipe()
     signals.close()
@@ -118,10 +112,17 @@ def _unread(line: Following) -> int:
     die_of(_SIGPIPE)
 
 
+def _unwritten(line: Following, problem: OSError) -> int:
+    """Say that the output has no place; the run goes on, for what it does is not lost."""
+    words = f"its output cannot be written ({problem.strerror}); `sayso history` tells how run"
+    os.write(2, f"sayso: {words} {line.run_id or ''} ends\n".encode())
+    return 1
+
+
 def _spinner() -> "Spinner":
     from bot.cli.running.spinner import Spinner  # noqa: PLC0415 - only where somebody looks
 
     return Spinner()
 
 
-__all__ = ["exit_code", "register", "run"]
+__all__ = ["exit_code", "register", "run", "run_words"]

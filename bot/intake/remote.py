@@ -14,6 +14,7 @@ from bot.remote import RemoteExec, masked
 from core.errors import BadRequest
 from core.gate import Gate
 from core.model.access import Scope
+from core.model.identity import Intake
 from core.remote.acl import Acl
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.ids import new_id
@@ -96,9 +97,10 @@ class RemoteMethods:
         )
 
     async def run(self, body: RunBody, caller: Caller) -> object:
-        """Run, and answer with as much output as a frame of the socket carries."""
+        """Run, and answer with all output over HTTP, else with as much as a frame carries."""
         result = await self.result(body, caller)
-        if len(result.stdout) + len(result.stderr) <= INLINE:
+        framed = caller.requester.intake is not Intake.HTTP
+        if not framed or len(result.stdout) + len(result.stderr) <= INLINE:
             return RunAnswer.of(result).model_dump(mode="json")
         self._keep(result)
         half = INLINE // 2

@@ -92,6 +92,8 @@ class Server:
         self._connections[connection] = task
         try:
             await connection.serve()
+        except asyncio.CancelledError:
+            return  # by `close`; before Python 3.12 the library would log it as a failure
         except Exception:  # noqa: BLE001  # one connection's bug must not end the others
             _LOG.exception("the connection of pid %d failed", peer.pid)
         finally:

@@ -173,7 +173,7 @@ def _complaints(name: str, text: str, error: ValidationError) -> str:
     return "\n".join(told)
 
 
-def load_acl(explicit: Path | None = None) -> Acl | None:
+def load_acl(explicit: Path | None = None, default: Path = DEFAULT_PATH) -> Acl | None:
     """Return the list, ``None`` where none is at the default path: remote exec is off then.
 
     Raises:
@@ -181,7 +181,7 @@ def load_acl(explicit: Path | None = None) -> Acl | None:
     """
     if explicit is not None:
         return load_explicit(explicit)
-    return load_explicit(DEFAULT_PATH) if os.path.lexists(DEFAULT_PATH) else None
+    return load_explicit(default) if os.path.lexists(default) else None
 
 
 def load_explicit(path: Path) -> Acl:

@@ -148,6 +148,7 @@ class Hosted:
         await self.place.runs.cancel(self._run_id)
         self._notices.append(Notice(why.value))
         await self._noted(ExecEvent(why.value))
+        self.session.told.set()
 
     async def _ended(
         self, running: "asyncio.Task[Finished]", forwarding: "asyncio.Task[None]"

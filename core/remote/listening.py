@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import ssl
@@ -82,6 +83,7 @@ class Listener:
     async def _unix(self, path: Path) -> asyncio.Server:
         if len(os.fsencode(path)) > LONGEST_PATH:
             raise StateError(f"{path} is longer than {LONGEST_PATH} bytes, a socket's most.")
+        await _refuse_living(path)
         mask = os.umask(0o177)
         try:
             return await asyncio.start_unix_server(
@@ -111,6 +113,20 @@ class Listener:
             _LOG.exception("the connection from %s failed", link.peer)
         finally:
             await link.close()
+
+
+async def _refuse_living(path: Path) -> None:
+    """Leave a socket alone on which somebody answers; one that was left over is replaced.
+
+    Raises:
+        OSError: somebody listens there.
+    """
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return
+    writer.close()
+    raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
 
 
 def _remove(address: Address) -> None:

@@ -78,9 +78,9 @@ class Service:
         order = request.payload.run
         if order is not None:
             return await self._run(link, request, order)
-        return self._cancelled(request)
+        return await self._cancelled(request)
 
-    def _cancelled(self, request: Opened) -> End:
+    async def _cancelled(self, request: Opened) -> End:
         """Cancel a run by a connection of its own; its own connection tells how it ended."""
         session = self.grounds.sessions.find(request.payload)
         request_id = request.payload.request_id
@@ -88,6 +88,7 @@ class Service:
             self.counters.deny(RemoteDenial.BAD_REQUEST)
             return End(request_id=request_id, denial_reason=RemoteDenial.BAD_REQUEST)
         session.lease.end(LeaseEnd.CANCELLED)
+        await session.told.wait()
         return End(request_id=request_id)
 
     async def _strange(

@@ -1,5 +1,6 @@
 """Count the runs that are under way for other machines, and hold them to the caps (S4)."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,10 @@ from core.remote.lease import Lease
 
 @dataclass(slots=True)
 class Session:
-    """One run under way: whose it is, which request, since when (monotonic s)."""
+    """One run under way: whose it is, which request, since when (monotonic s).
+
+    ``told`` is set once the log has why it is being ended, or that it has ended.
+    """
 
     agent_id: str
     machine_id: str
@@ -22,6 +26,7 @@ class Session:
     lease: Lease
     run_id: str = field(default_factory=new_id)
     began: float = field(default_factory=time.monotonic)
+    told: asyncio.Event = field(default_factory=asyncio.Event)
 
     def owned_by(self, payload: Payload) -> bool:
         """Tell whether a request speaks of this run and comes from the pair that started it."""
@@ -70,3 +75,5 @@ class Sessions:
             yield session
         finally:
             del self._active[session.run_id]
+            session.lease.release()
+            session.told.set()

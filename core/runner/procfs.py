@@ -53,7 +53,7 @@ def own_children() -> list[int]:
 def count_descendants(pid: int, most: int) -> int:
     """Return how many processes stem from one; counting ends soon after ``most``."""
     if not os.access(_CHILDREN, os.R_OK):
-        return _count_among(processes(), pid)
+        return count_among(processes(), pid)
     found = 0
     parents = [pid]
     while parents and found <= most:
@@ -73,7 +73,7 @@ def _children(pid: int) -> list[int]:
     return [int(word) for line in words for word in line]
 
 
-def _count_among(everyone: list[Process], pid: int) -> int:
+def count_among(everyone: list[Process], pid: int) -> int:
     """Return how many stem from a process, where the kernel has no list of children."""
     family = {pid}
     while grown := {one.pid for one in everyone if one.ppid in family} - family:

@@ -80,7 +80,7 @@ def _start(
     inherited: list[int] = []
     try:
         for index in stage["inherit"]:
-            inherited.append(_opened_anew(fds[index]))
+            inherited.append(_opened_anew(fds[index]))  # noqa: PERF401 - closed even if one fails
         redirections += _copies(inherited)
         if folder:
             os.fchdir(fds[folder])

@@ -42,6 +42,11 @@ class SandboxSection(Section):
     hide: Paths = Field(
         default=(), description="files and folders that sandboxed commands must not see, either"
     )
+    show: Paths = Field(
+        default=(),
+        description="files and folders of a home that sandboxed commands may read, such as those of "
+        "a language installed there",
+    )
     landlock: bool = Field(
         default=False,
         description="with bubblewrap, whether Landlock restricts the files as well; costs some 15 "

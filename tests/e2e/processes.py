@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.client import Client
+from core.errors import SaysoError
+
 ROOT = Path(__file__).resolve().parents[2]
 CHAT = "77"
 ANA, BOB = "1001", "1002"
@@ -142,7 +145,12 @@ class GatewayProcess:
         assert self.process is not None
         if self.process.poll() is not None:
             raise AssertionError(f"the gateway ended:\n{self.log.read_text()[-3000:]}")
-        return self.cli("pending").returncode == 0
+        try:
+            with Client(str(self.home / "gateway.sock")) as client:
+                client.call("exec.approval.list", {"limit": 1}, timeout=5)
+        except (SaysoError, OSError):
+            return False
+        return True
 
     def environ(self) -> dict[str, str]:
         """Return the environment of everything that belongs to this gateway."""

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.running.outlets import KEPT
+from core.model.command import STREAM_BYTES
+from core.runner.output import LARGEST_HEAD_BYTES
 from tests.bot.terminals import terminal
 from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.e2e.running import (
@@ -104,6 +107,34 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(gateway: GatewayProcess) -
         assert process.stderr is not None
         assert process.stderr.read() == b""
     until("the end of the command", lambda: not alive(gateway, mark))
+
+
+def test_a_reader_that_read_all_that_is_kept_ends_the_run(gateway: GatewayProcess) -> None:
+    """Beyond what is kept nothing more is written, so the closed pipe itself is looked at."""
+    mark = f"all-{os.getpid()}"
+    size = KEPT["output"]
+    with (
+        start(gateway, "-c", f"yes {mark}", stderr=subprocess.STDOUT) as process,
+        subprocess.Popen(
+            ["head", "-c", str(size)], stdin=process.stdout, stdout=subprocess.DEVNULL
+        ) as head,
+    ):
+        assert process.stdout is not None
+        process.stdout.close()
+        assert head.wait(20) == 0
+        assert process.wait(20) == -signal.SIGPIPE
+    until("the end of the command", lambda: not alive(gateway, mark))
+    assert size == LARGEST_HEAD_BYTES
+    assert KEPT["stdout"] == KEPT["stderr"] == STREAM_BYTES
+
+
+def test_an_output_without_room_is_told(gateway: GatewayProcess) -> None:
+    """A full disk is no traceback, and does not end the command."""
+    with Path("/dev/full").open("wb") as full:
+        code, _, error = finished(gateway, "--", "echo", "x", stdout=full)
+
+    assert code == 1
+    assert b"its output cannot be written (No space left on device)" in error
 
 
 def test_a_slow_reader_gets_everything_and_holds_nobody(gateway: GatewayProcess) -> None:

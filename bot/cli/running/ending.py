@@ -2,7 +2,7 @@
 
 import sys
 
-from bot.cli.running.outlets import Outlets
+from bot.cli.running.outlets import Outlet, Outlets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,47 +64,48 @@ def print_json(answer: "Answer") -> int:
 
 
 def _finish(answer: "Answer", outlets: Outlets) -> None:
-    if "stdout" in answer:
-        _finish_apart(answer, outlets)
-    else:
-        _finish_one(answer, outlets)
+    finish = _finish_apart if "stdout" in answer else _finish_one
+    for total, lost in finish(answer, outlets):
+        if lost > 0:
+            outlets.say(f"{total:,} bytes were printed; {lost:,} of them were not kept")
     if answer["timedOut"]:
         outlets.say("ended after its wall clock; raise --timeout")
     elif answer["exitCode"] is None and answer["signal"]:
         outlets.say(f"the command was ended by {_name(answer['signal'])}")
 
 
-def _finish_one(answer: "Answer", outlets: Outlets) -> None:
-    """Print the rest of a stream that both were one in."""
-    text = answer["output"]
-    head = text.removesuffix(_CUT) if answer["truncated"] else text
-    _rest(outlets, "output", head.encode(), answer["totalBytes"], answer.get("tail", "").encode())
+def _finish_one(answer: "Answer", outlets: Outlets) -> "list[tuple[int, int]]":
+    """Print the rest of a stream that both were one in; return its bytes and the lost ones."""
+    head, total = answer["output"], answer["totalBytes"]
+    if answer["truncated"]:
+        head = head.removesuffix(_CUT)
+    tail = answer.get("tail", "")
+    return [(total, _rest(outlets.out, head.encode(), total, tail.encode()))]
 
 
-def _finish_apart(answer: "Answer", outlets: Outlets) -> None:
+def _finish_apart(answer: "Answer", outlets: Outlets) -> "list[tuple[int, int]]":
     """Print the rest of both streams; the end that was kept is of both, so of one if alone."""
     from binascii import a2b_base64  # noqa: PLC0415 - most runs have one stream
 
+    found = []
     for name, other in (("stdout", "stderr"), ("stderr", "stdout")):
-        one = answer[name]
+        data, total = a2b_base64(answer[name]["data"]), answer[name]["totalBytes"]
         alone = answer[other]["totalBytes"] == 0
         tail = answer.get("tail", "").encode() if alone else b""
-        _rest(outlets, name, a2b_base64(one["data"]), one["totalBytes"], tail)
+        found.append((total, _rest(outlets.of(name), data, total, tail)))
+    return found
 
 
-def _rest(outlets: Outlets, name: str, head: bytes, total: int, tail: bytes) -> None:
-    """Print what is missing of the start, and the end; say what lies in between and is lost."""
-    out = outlets.of(name)
+def _rest(out: Outlet, head: bytes, total: int, tail: bytes) -> int:
+    """Print what is missing of the start, and the end; return how many bytes between are lost."""
     out.rewind()
     out.take(head)
     missing = total - out.printed
-    if missing <= 0:
-        return
-    if missing <= len(tail):
+    if 0 < missing <= len(tail):
         out.add(tail[-missing:])
-        return
-    out.add(f"{_CUT}\n".encode() + tail)
-    outlets.say(f"{total:,} bytes were printed; {missing - len(tail):,} of them were not kept")
+    elif missing > 0:
+        out.add(f"{_CUT}\n".encode() + tail)
+    return missing - len(tail)
 
 
 def _name(number: int) -> str:

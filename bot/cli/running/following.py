@@ -181,7 +181,7 @@ class Following:
             from binascii import a2b_base64  # noqa: PLC0415 - a short run has no pieces
 
             self.wipe()
-            self._outlets.of(params["stream"]).take(a2b_base64(params["data"]))
+            self._outlets.take(params["stream"], a2b_base64(params["data"]))
 
     def _stand(self, standing: "Answer") -> "Answer | None":
         """Note how it stands; that is the answer for whoever does not wait."""

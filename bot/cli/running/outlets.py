@@ -8,6 +8,8 @@ import os
 import select
 import stat
 
+KEPT = {"output": 800_000, "stdout": 262_144, "stderr": 262_144}
+"""Bytes of each stream that the gateway keeps, and so sends (``core.runner.output``, S3)."""
 _STEP = 4096
 """POSIX PIPE_BUF on Linux: a pipe that polls as writable takes that much without blocking."""
 
@@ -94,7 +96,17 @@ class Outlets:
 
     def of(self, stream: str) -> Outlet:
         """Return where a stream goes."""
-        return self._by_name.get(stream, self.out)
+        return self._by_name[stream]
+
+    def take(self, stream: str, data: bytes) -> None:
+        """Take what comes next in a stream.
+
+        Raises:
+            BrokenPipeError: nobody reads it any more.
+        """
+        outlet = self._by_name[stream]
+        outlet.take(data)
+        outlet.full = outlet.printed >= KEPT[stream]
 
     def say(self, words: str) -> None:
         """Say something on standard error, behind what was printed before.

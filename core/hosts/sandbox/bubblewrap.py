@@ -8,9 +8,10 @@ from pathlib import Path
 
 from core.errors import HostUnavailable, SpawnError
 from core.hosts.sandbox.environment import TMP, environment
-from core.hosts.sandbox.places import Places, View
+from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.seccomp import filter_for
+from core.hosts.sandbox.view import Kind, View
 from core.hosts.sandbox.workspace import opened
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
@@ -24,7 +25,8 @@ _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
-_ROOT = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+# bubblewrap covers what looks writable in /proc; /proc/sys does not, and root may write to its files.
+_ROOT = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
 _PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
 
 # bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
@@ -96,7 +98,7 @@ class Bubblewrap:
             PlanDrift: the workspace is not the folder that was approved.
         """
         view = self._places.view(plan.cwd.path)
-        seen = view.workspace is not None and view.reveals(view.workspace)
+        seen = view.workspace is not None and view.sees_without_mount(view.workspace)
         with opened(view, plan.cwd, seen=seen) as folder:
             guard: tuple[str, ...] = ()
             if folder >= 0 and view.workspace is not None:
@@ -133,25 +135,25 @@ class Bubblewrap:
             yield "--unshare-net"
         yield from ("--seccomp", _SECCOMP)
         yield from _ROOT
-        yield from _covers(view, inside=False)
-        for one in view.private:
-            if one == TMP:
-                yield from ("--bind", str(scratch), one)
-            else:
-                yield from ("--size", _PRIVATE_BYTES, "--tmpfs", one)
-        if bound and view.workspace is not None:
-            yield from ("--bind", view.workspace, view.workspace)
-        yield from _covers(view, inside=True)
+        for path, kind in view.places:
+            if kind is not Kind.WORKSPACE or bound:
+                yield from _mount(path, kind, scratch)
 
 
-def _covers(view: View, *, inside: bool) -> Iterator[str]:
-    """Yield what hides places, those in the workspace or all others."""
-    for one in view.emptied:
-        if view.in_workspace(one) is inside:
-            yield from ("--size", _EMPTIED_BYTES, "--tmpfs", one)
-    for one in view.blanked:
-        if view.in_workspace(one) is inside:
-            yield from ("--ro-bind", os.devnull, one)
+def _mount(path: str, kind: Kind, scratch: Path) -> tuple[str, ...]:
+    match kind:
+        case Kind.PRIVATE if path == TMP:
+            return ("--bind", str(scratch), path)
+        case Kind.PRIVATE:
+            return ("--size", _PRIVATE_BYTES, "--tmpfs", path)
+        case Kind.EMPTIED:
+            return ("--size", _EMPTIED_BYTES, "--tmpfs", path)
+        case Kind.BLANKED:
+            return ("--ro-bind", os.devnull, path)
+        case Kind.SHOWN:
+            return ("--ro-bind", path, path)
+        case Kind.WORKSPACE:
+            return ("--bind", path, path)
 
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from core.errors import SaysoError, SpawnError
 from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.own import Granted, own_plan
-from core.hosts.sandbox.places import Places, View
+from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
+from core.hosts.sandbox.view import Kind, View, is_within
 from core.hosts.sandbox.workspace import opened
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
@@ -97,8 +98,8 @@ class Enclosed:
         Raises:
             SpawnError: the folder is not there inside.
         """
-        known = folder == "/" or folder in self.view.private
-        if not known and not self.view.in_workspace(folder):
+        mounted = any(is_within(folder, path) for path, _ in self.view.of_mounts())
+        if folder != "/" and not (mounted and self.view.enters(folder)):
             raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
         words = command.by_path
         if self.inode is not None and self.view.workspace is not None:
@@ -206,25 +207,28 @@ def _limits() -> Iterator[str]:
 
 
 def _mounts(view: View, scratch: Path, *, bound: bool) -> tuple[str, ...]:
-    words: list[str] = []
-    for one in view.private:
-        if one == TMP:
-            words += ("--volume", _volume(str(scratch), one))
-        else:
-            words += ("--tmpfs", f"{_plain(one)}:size={_PRIVATE_BYTES}")
-    if bound and view.workspace is not None:
-        words += ("--volume", _volume(view.workspace, view.workspace))
-    for one in view.emptied:
-        if view.in_workspace(one):
-            words += ("--tmpfs", _plain(one))
-    for one in view.blanked:
-        if view.in_workspace(one):
-            words += ("--volume", f"{os.devnull}:{_plain(one)}:ro")
-    return tuple(words)
+    mounts = (
+        _mount(_plain(path), kind, _plain(str(scratch)))
+        for path, kind in view.of_mounts()
+        if kind is not Kind.WORKSPACE or bound
+    )
+    return tuple(word for mount in mounts for word in mount)
 
 
-def _volume(source: str, target: str) -> str:
-    return f"{_plain(source)}:{_plain(target)}"
+def _mount(path: str, kind: Kind, scratch: str) -> tuple[str, str]:
+    match kind:
+        case Kind.PRIVATE if path == TMP:
+            return ("--volume", f"{scratch}:{path}")
+        case Kind.PRIVATE:
+            return ("--tmpfs", f"{path}:size={_PRIVATE_BYTES}")
+        case Kind.EMPTIED:
+            return ("--tmpfs", path)
+        case Kind.BLANKED:
+            return ("--volume", f"{os.devnull}:{path}:ro")
+        case Kind.SHOWN:
+            return ("--volume", f"{path}:{path}:ro")
+        case Kind.WORKSPACE:
+            return ("--volume", f"{path}:{path}")
 
 
 def _plain(path: str) -> str:

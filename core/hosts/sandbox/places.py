@@ -1,15 +1,18 @@
-"""Say what a sandboxed command sees, what is empty for it, and which folder it may change.
+"""Know this machine's places: what is hidden from sandboxed commands, and what they may change.
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """
-# ruff: noqa: PTH110, PTH112, PTH115
-# Asked for each run and command; pathlib is ten times slower here.
+# ruff: noqa: PTH110, PTH112
+# Asked for each run; pathlib is ten times slower here.
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from core.hosts.sandbox.sockets import listening
+from core.hosts.sandbox.view import Kind, View, is_within
 
 _SYSTEM = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt"),
@@ -27,67 +30,34 @@ _CODE = str(Path(__file__).parents[3])
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What one run sees: everything read-only, but for these.
-
-    ``private`` are folders that are empty at first, ``emptied`` are without content, ``blanked``
-    are files without content. ``workspace`` may be changed, ``None``: nothing may.
-    """
-
-    private: tuple[str, ...]
-    emptied: tuple[str, ...]
-    blanked: tuple[str, ...]
-    workspace: str | None
-
-    def sees(self, path: str) -> bool:
-        """Tell whether a real path is inside what it is outside."""
-        hidden = (*self.emptied, *self.blanked)
-        if self.in_workspace(path):
-            return not any(is_within(path, one) for one in hidden if self.in_workspace(one))
-        return not any(is_within(path, one) for one in (*self.private, *hidden, "/dev", "/proc"))
-
-    def enters(self, folder: str) -> bool:
-        """Tell whether a folder is there inside, if only as an empty one."""
-        return folder in self.private or folder in self.emptied or self.sees(folder)
-
-    def in_workspace(self, path: str) -> bool:
-        """Tell whether a path is the workspace or lies in it."""
-        return self.workspace is not None and is_within(path, self.workspace)
-
-    def reveals(self, folder: str) -> bool:
-        """Tell whether a folder could be seen without being the workspace."""
-        return not any(is_within(folder, one) for one in (*self.private, *self.emptied))
-
-
-@dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one machine and gateway. ``home`` is the user's, ``""`` for none.
+    """The places of one machine and gateway.
 
-    ``guarded`` are what no workspace may hold or lie in; ``hidden`` what the configuration hides;
-    ``fixed`` the workspace that it names.
+    ``fixed`` are those of every run. ``guarded`` is what no workspace may hold or lie in.
+    ``hidden`` is what the configuration hides, ``workspace`` the one that it names.
     """
 
-    home: str
-    private: tuple[str, ...]
-    emptied: tuple[str, ...]
-    blanked: tuple[str, ...]
+    fixed: tuple[tuple[str, Kind], ...]
     guarded: tuple[str, ...]
     hidden: tuple[str, ...] = ()
-    fixed: str | None = None
+    workspace: str | None = None
 
     def view(self, cwd: str) -> View:
         """Return what commands see that are run in a folder."""
-        hidden = [one for one in map(os.path.realpath, self.hidden) if os.path.lexists(one)]
-        folders = tuple(one for one in hidden if os.path.isdir(one))
-        files = tuple(one for one in hidden if not os.path.isdir(one))
-        workspace = self.fixed
-        if workspace is None and self.may_be_changed(cwd, hidden):
+        hidden = [os.path.realpath(one) for one in self.hidden if os.path.lexists(one)]
+        workspace = self.workspace
+        if workspace is None and self._may_be_changed(cwd, hidden):
             workspace = cwd
-        return View(
-            self.private, (*self.emptied, *folders), (*self.blanked, *files), workspace
-        )
+        places = dict(self.fixed)
+        if workspace is not None:
+            places[workspace] = Kind.WORKSPACE
+        places.update((one, _hiding(one)) for one in hidden)
+        view = _sorted(places, workspace)
+        sockets = [one for one in listening() if view.sees(one) and not view.in_workspace(one)]
+        places.update((one, Kind.BLANKED) for one in sockets)
+        return _sorted(places, workspace) if sockets else view
 
-    def may_be_changed(self, folder: str, hidden: Iterable[str] = ()) -> bool:
+    def _may_be_changed(self, folder: str, hidden: list[str]) -> bool:
         """Tell whether a folder that a request names may be its workspace.
 
         Not what holds more than a project (``/``, a home), nor what belongs to the system, nor a
@@ -97,70 +67,70 @@ class Places:
             return False
         if any(is_within(folder, one) or _is_deep(one, folder) for one in hidden):
             return False
-        if any(is_within(one, folder) for one in (*self.private, *self.emptied, *_SYSTEM)):
+        known = (*(path for path, _ in self.fixed), *_SYSTEM)
+        if any(is_within(one, folder) for one in known):
             return False
-        for base in self.private:
+        for base, kind in reversed(self.fixed):
             if is_within(folder, base):
-                return "/." not in folder[len(base) :]
-        return not any(is_within(folder, one) for one in (*self.emptied, *_SYSTEM))
+                return kind is Kind.PRIVATE and "/." not in folder[len(base) :]
+        return not any(is_within(folder, one) for one in _SYSTEM)
 
 
 def places_of(
-    gateway: Iterable[Path], home: str, hidden: Iterable[str] = (), fixed: str | None = None
+    gateway: Iterable[Path],
+    home: str,
+    hidden: Iterable[str] = (),
+    shown: Iterable[str] = (),
+    workspace: str | None = None,
 ) -> Places:
     """Return the places of this machine.
 
-    ``gateway`` are the files and folders that only the gateway may touch, ``home`` its user's.
+    ``gateway`` are the files and folders that only the gateway may touch, ``home`` its user's,
+    ``shown`` what is to be seen although it lies in a home.
 
     Raises:
-        ValueError: the fixed workspace holds the gateway's own files, or lies among them.
+        ValueError: the workspace, or what is shown, holds the gateway's own files or lies in them.
     """
     own = [os.path.realpath(one) for one in gateway]
-    real = os.path.realpath(home)
-    home = real if real != "/" and os.path.isdir(real) else ""
-    temporary = (os.path.realpath(one) for one in _TEMPORARY if os.path.isdir(one))
-    private = tuple(dict.fromkeys(filter(None, (home, *temporary))))
-    secrets = map(os.path.realpath, _SECRETS)
-    readable = [one for one in (*secrets, *own) if os.access(one, os.R_OK)]
-    emptied = map(os.path.realpath, ("/run", *_HOMES))
-    folders = [*emptied, *(one for one in readable if os.path.isdir(one))]
-    places = Places(
-        home=home,
-        private=private,
-        emptied=_outermost([one for one in folders if os.path.isdir(one)], private),
-        blanked=_outermost([one for one in readable if not os.path.isdir(one)], private),
-        guarded=tuple(dict.fromkeys((*own, _CODE, os.path.realpath(sys.prefix)))),
-        hidden=tuple(hidden),
-        fixed=None if fixed is None else os.path.realpath(fixed),
-    )
-    _check(places)
-    return places
+    guarded = tuple(dict.fromkeys((*own, _CODE, os.path.realpath(sys.prefix))))
+    workspace = None if workspace is None else os.path.realpath(workspace)
+    visible = [os.path.realpath(one) for one in shown]
+    _check("sandbox.workspace", filter(None, (workspace,)), guarded)
+    _check("sandbox.show", visible, own)
+    places = {one: Kind.EMPTIED for one in _folders(("/run", *_HOMES))}
+    places |= {one: Kind.PRIVATE for one in _folders((*_TEMPORARY, home))}
+    places |= {one: Kind.SHOWN for one in visible if os.path.lexists(one)}
+    secrets = (*map(os.path.realpath, _SECRETS), *own)
+    readable = [one for one in secrets if os.access(one, os.R_OK)]
+    view = _sorted(places, None)
+    places |= {one: _hiding(one) for one in readable if view.sees(one)}
+    return Places(_sorted(places, None).places, guarded, tuple(hidden), workspace)
 
 
-def is_within(path: str, folder: str) -> bool:
-    """Tell whether a path is a folder or lies in it; both are real paths."""
-    return path == folder or path.startswith(folder if folder == "/" else f"{folder}/")
+def _folders(paths: Iterable[str]) -> Iterator[str]:
+    for path in map(os.path.realpath, paths):
+        if path != "/" and os.path.isdir(path):
+            yield path
 
 
-def _check(places: Places) -> None:
-    for one in places.guarded if places.fixed is not None else ():
-        if is_within(one, places.fixed or "/") or is_within(places.fixed or "/", one):
-            raise ValueError(
-                f"sandbox.workspace is {places.fixed}, which shares files with {one}: a sandboxed "
-                "command could change the gateway. Name another folder"
-            )
+def _hiding(path: str) -> Kind:
+    return Kind.EMPTIED if os.path.isdir(path) else Kind.BLANKED
+
+
+def _sorted(places: dict[str, Kind], workspace: str | None) -> View:
+    return View(tuple(sorted(places.items())), workspace)
+
+
+def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:
+    for path in paths:
+        for one in guarded:
+            if is_within(one, path) or is_within(path, one):
+                raise ValueError(
+                    f"{setting} names {path}, which shares files with {one}: sandboxed commands "
+                    "must not come near the gateway's own. Name another folder"
+                )
 
 
 def _is_deep(path: str, folder: str) -> bool:
     """Tell whether a path lies in a subfolder: that one could be renamed, and then shows it."""
-    return is_within(path, folder) and os.path.dirname(path) != folder
-
-
-def _outermost(paths: list[str], private: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out what lies in a place that is empty anyway."""
-    return tuple(
-        one
-        for one in dict.fromkeys(paths)
-        if not any(one != other and is_within(one, other) for other in paths)
-        and not any(is_within(one, other) for other in private)
-    )
+    return is_within(path, folder) and os.path.dirname(path) != folder  # noqa: PTH120 - as above

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core.errors import PlanDrift
-from core.hosts.sandbox.places import View
+from core.hosts.sandbox.view import View
 from core.model.command import PinnedDirectory
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

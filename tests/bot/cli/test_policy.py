@@ -11,6 +11,7 @@ import pytest
 from tests.core.policy.plans import CORPUS
 
 SAYSO = [sys.executable, "-m", "bot", "policy", "explain"]
+ALLOWLIST = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__SECURITY": "allowlist"}
 CONTRACT = {"id", "decision", "reason", "segments"}
 
 
@@ -182,7 +183,7 @@ def test_nothing_runs(tmp_path: Path) -> None:
 
 def test_a_person_sees_decision_segments_knobs_and_the_way_out(tmp_path: Path) -> None:
     """The text begins with the decision and ends with each knob's source."""
-    done = explain(tmp_path, "-c", "cat 'a b' | head -5", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    done = explain(tmp_path, "-c", "cat 'a b' | head -5", **ALLOWLIST)
     text = done.stdout.decode()
     assert done.returncode == 0, done.stderr
     assert text.startswith("ASK  ")
@@ -194,15 +195,17 @@ def test_a_person_sees_decision_segments_knobs_and_the_way_out(tmp_path: Path) -
 
 
 def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
-    """Without configuration everything is denied, and the knob is named."""
-    text = explain(tmp_path, "-c", "ls").stdout.decode()
+    """Without configuration all is denied but in the sandbox, and the knob is named."""
+    inside = explain(tmp_path, "-c", "ls").stdout.decode()
+    text = explain(tmp_path, "-c", "ls", SAYSO_TOOLS__EXEC__HOST="gateway").stdout.decode()
+    assert inside.startswith("ALLOW  Every command may run in the sandbox")
     assert text.startswith("DENY  ")
     assert "security set to allowlist" in text
 
 
 def test_json_holds_the_same_facts(tmp_path: Path) -> None:
     """``--json`` gives verdict, reason in words, promise and knobs with sources."""
-    done = explain(tmp_path, "--json", "--", "cat", "a b", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    done = explain(tmp_path, "--json", "--", "cat", "a b", **ALLOWLIST)
     found = json.loads(done.stdout)
     assert (found["decision"], found["promise"]) == ("ask", ["/usr/bin/cat"])
     assert found["segments"][0]["argv"] == ["cat", "a b"]
@@ -239,14 +242,14 @@ def test_each_rule_is_shown_and_the_winner_named(tmp_path: Path) -> None:
 
 def test_the_exact_arguments_are_proposed_for_a_carrier(tmp_path: Path) -> None:
     """The command to copy lets exactly this pass."""
-    done = explain(tmp_path, "--", "touch", "a b", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    done = explain(tmp_path, "--", "touch", "a b", **ALLOWLIST)
     text = done.stdout.decode()
     assert "allowlist add --agent main '/usr/bin/touch' --argv 'a b'" in text
 
 
 def test_misleading_characters_are_shown_as_escapes(tmp_path: Path) -> None:
     """What a terminal would hide or act on is escaped in the text."""
-    done = explain(tmp_path, "--", "ls", "a\u202eb\x1b[2J", SAYSO_TOOLS__EXEC__SECURITY="allowlist")
+    done = explain(tmp_path, "--", "ls", "a\u202eb\x1b[2J", **ALLOWLIST)
     assert b"\\u202e" in done.stdout
     assert b"\x1b" not in done.stdout
 

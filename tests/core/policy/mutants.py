@@ -230,7 +230,7 @@ WRAPPERS = (
     Mutant(
         "xargs runs what unknown arguments could turn",
         "policy/segments.py",
-        "if narrowed or (open_ended and not full and not reads_anything(program)):",
+        "if narrowed or (open_ended and free is None and not reads_anything(program)):",
         "if narrowed:",
         "policy/test_unwrap.py::test_the_inner_command_is_judged_as_if_it_stood_there",
     ),
@@ -590,6 +590,20 @@ DECISIONS = (
         "policy/test_rules.py::test_full_security_asks_where_a_rule_cannot_look",
     ),
     Mutant(
+        "everything counts as sandboxed",
+        "policy/evaluate.py",
+        "sandboxed = plan.host is _SANDBOX and acl is None",
+        "sandboxed = acl is None",
+        "policy/test_sandboxed.py::test_security_and_lists_hold_outside",
+    ),
+    Mutant(
+        "in the sandbox an access list counts for nothing",
+        "policy/evaluate.py",
+        "sandboxed = plan.host is _SANDBOX and acl is None",
+        "sandboxed = plan.host is _SANDBOX",
+        "policy/test_sandboxed.py::test_an_access_list_decides_alone_there_too",
+    ),
+    Mutant(
         "what a request sets is not looked at",
         "policy/evaluate.py",
         "environment = _environment(plan)",
@@ -841,8 +855,8 @@ INPUT = (
     Mutant(
         "full security lets everything read although a rule restricts",
         "policy/stdin.py",
-        "lets_all = full and not context.provisions.rules.restrict",
-        "lets_all = full",
+        "lets_all = context.free is not None and not context.provisions.rules.restrict",
+        "lets_all = context.free is not None",
         "policy/test_stdin.py::test_full_security_lets_everything_read_unless_a_rule_restricts",
     ),
     Mutant(

@@ -78,10 +78,13 @@ def test_the_default_path_is_in_etc() -> None:
     assert Path("/etc/sayso/exec-acl.toml") == DEFAULT_PATH
 
 
-def test_missing_default_acl_means_exec_is_disabled() -> None:
-    """Nothing is an error where nobody named a file; the machine of the tests has none."""
-    assert not DEFAULT_PATH.exists()
-    assert load_acl() is None
+def test_missing_default_acl_means_exec_is_disabled(tmp_path: Path) -> None:
+    """Nothing is an error where nobody named a file; one that is there counts."""
+    path = tmp_path / "exec-acl.toml"
+    assert load_acl(default=path) is None
+    path.write_text(PAGE)
+
+    assert load_acl(default=path) is not None
 
 
 def test_a_missing_path_supplied_explicitly_is_an_error(tmp_path: Path) -> None:
@@ -96,7 +99,7 @@ def test_an_acl_that_others_may_write_fails_closed(tmp_path: Path) -> None:
     path.write_text(PAGE)
     path.chmod(0o666)
     with pytest.raises(ConfigError, match="chmod go-w"):
-        load_acl(path)
+        load_acl(default=path)
 
     path.chmod(0o644)
     assert load_acl(path) is not None

@@ -3,11 +3,14 @@
 import asyncio
 import os
 import random
+import socket
 import time
 from pathlib import Path
 
 import pytest
 
+from core.errors import StateError
+from core.remote.certificate import server_context
 from core.remote.counters import Strangers
 from core.remote.denials import RemoteDenial
 from core.remote.frames import (
@@ -23,6 +26,7 @@ from core.remote.frames import (
     encode,
 )
 from core.remote.link import LinkLost, StreamLink
+from core.remote.listening import Listener
 from tests.core.remote.world import World, world
 
 D = RemoteDenial
@@ -172,6 +176,20 @@ async def test_the_memory_for_a_frame_grows_only_as_it_arrives() -> None:
     with pytest.raises(LinkLost, match="nothing came"):
         await link.receive(0.05)
     assert len(reader._buffer) == 0  # type: ignore[attr-defined]
+
+
+async def test_a_socket_on_which_somebody_answers_is_left_alone(tmp_path: Path) -> None:
+    """Two hosts do not share one; what a dead one left behind is replaced."""
+    async with world(tmp_path / "a", unix=True) as host:
+        taken, other = host.contact.place, Listener(host.service.serve)
+        with pytest.raises(StateError, match="Address already in use"):
+            await other.open(taken, server_context(tmp_path / "a" / "host")[0])
+        assert (await host.run("echo", "hello")).code == 0
+
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(taken.path)
+    await other.open(taken, server_context(tmp_path / "a" / "host")[0])
+    await other.close()
 
 
 async def test_another_users_process_is_not_served_on_the_unix_socket(tmp_path: Path) -> None:

@@ -420,6 +420,7 @@ async def test_a_request_is_cancelled_by_a_connection_of_its_own(tmp_path: Path)
         assert len(host.service.grounds.sessions) == 1
 
         assert await host.client.cancel(session.request_id, host.host.agent_id)
+        assert "cancelled" in host.kinds()  # on disk before the answer
         end = await link.receive(10)
         await link.close()
         assert not await host.client.cancel(session.request_id, host.host.agent_id)

@@ -1,0 +1,126 @@
+import logging
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.bot.api.house import House, house
+
+SECRET = "ghp_" + "Zz9" * 12
+
+
+def value(text: str, name: str, **labels: str) -> float:
+    """Return one counter of a scrape; 0 where it is not there."""
+    for line in text.splitlines():
+        if line.startswith((f"{name} ", f"{name}{{")) and all(
+            f'{key}="{word}"' in line for key, word in labels.items()
+        ):
+            return float(line.rpartition(" ")[2])
+    return 0.0
+
+
+def test_what_happened_is_counted_once(tmp_path: Path) -> None:
+    """Requests by route, decisions, approvals by how they ended, runs, and what waits."""
+    with house(tmp_path / "home") as home:
+        reader = home.client("reader")
+        before = reader.get("/metrics").text
+        home.ask("true", wait=5)
+        home.ask("true", security="deny")
+        home.ask("true", cwd="/no/such/folder")
+        asked = home.ask("uname")
+        home.ask("uname -m")
+        path = f"/v1/approvals/{asked['id']}/resolve"
+        home.client("person").post(path, json={"decision": "allow-once"})
+        home.client("agent").get(f"/v1/requests/{asked['id']}?wait=10")
+        reader.get("/nowhere")
+        text = reader.get("/metrics").text
+
+    def more(name: str, **labels: str) -> float:
+        return value(text, name, **labels) - value(before, name, **labels)
+
+    created = {"method": "POST", "route": "/v1/requests", "status": "201"}
+    assert more("sayso_http_requests_total", **created) == 5
+    assert more("sayso_http_requests_total", route="none", status="404") == 1
+    assert more("sayso_decisions_total", decision="allow") == 1
+    assert more("sayso_decisions_total", decision="ask") == 2
+    assert more("sayso_decisions_total", decision="deny") == 1
+    assert more("sayso_approvals_total", outcome="allow-once") == 1
+    assert more("sayso_runs_total", outcome="finished") == 2
+    assert more("sayso_runs_total", outcome="bad_cwd") == 1
+    assert more("sayso_approval_seconds_count") == 1
+    assert more("sayso_run_seconds_count") == 2
+    assert value(text, "sayso_approvals_pending") == 1
+    assert more("sayso_store_write_seconds_count") > 5
+    assert more("sayso_journal_append_seconds_count") > 5
+
+
+def test_no_label_holds_what_a_client_chose(home: House) -> None:
+    """No command, path, token, session, query or made-up verb, and no more rows for a flood."""
+    reader = home.client("reader")
+    home.ask(f"echo {SECRET}", session="secret-session", wait=5)
+    reader.get(f"/v1/{SECRET}?{SECRET}")
+    reader.request("BREW", "/v1/history")
+    before = reader.get("/metrics").text
+    for number in range(50):
+        reader.get(f"/v1/requests/{SECRET}{number}")
+        reader.get(f"/{SECRET}{number}")
+        reader.request(f"VERB{number}", "/v1/history")
+    text = reader.get("/metrics").text
+
+    assert not re.search(f"{SECRET}|secret-session|BREW|VERB|{home.tokens['reader']}", text)
+    assert len(text.splitlines()) <= len(before.splitlines()) + 60
+
+
+def test_the_metrics_are_a_readers_or_everybodys(tmp_path: Path, home: House) -> None:
+    """Without a token only where the configuration says so."""
+    assert home.client(None).get("/metrics").status_code == 401
+    assert home.client("asker").get("/metrics").status_code == 403
+    answer = home.client("reader").get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    with house(tmp_path / "home", metricsOpen=True) as open_house:
+        assert open_house.client(None).get("/metrics").status_code == 200
+
+
+def test_health_tells_everybody_little_and_readers_all(home: House) -> None:
+    """Alive and ready without a token; store, channels, disk, clock and proof with one."""
+    bare = home.client(None).get("/health")
+    asker = home.client("asker").get("/health")
+    full = home.client("reader").get("/health")
+
+    assert (bare.status_code, bare.json()) == (200, {"ok": True})
+    assert asker.json() == {"ok": True}
+    assert {"store", "disk", "clock"} <= full.json()["parts"].keys()
+    assert any("gate proof" in part for part in full.json()["parts"])
+    bad = {"Authorization": "Bearer nonsense"}
+    assert home.client(None, headers=bad).get("/health").status_code == 401
+
+
+def test_a_lost_store_is_told(tmp_path: Path) -> None:
+    """Not ready, 503, and no request is answered with anything else than our shape."""
+    with house(tmp_path / "home") as home:
+        home.is_broken = True
+        home.do(home.gateway.store.close())
+        bare = home.client(None).get("/health")
+        answer = home.client("agent").get("/v1/history")
+
+        assert (bare.status_code, bare.json()) == (503, {"ok": False})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+
+
+def test_the_access_log_names_routes_and_nothing_else(
+    home: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who, which route, which status; no token, no address, no body."""
+    with caplog.at_level(logging.INFO, "bot.api.access"):
+        home.ask(f"echo {SECRET}", wait=5)
+        home.client("reader").get(f"/v1/requests/{SECRET}?token={home.tokens['reader']}")
+        httpx.get(f"{home.url}/{SECRET}", headers={"Authorization": SECRET})
+    text = "\n".join(record.getMessage() for record in caplog.records)
+
+    assert "POST /v1/requests 201" in text
+    assert "GET /v1/requests/{id} 400" in text
+    assert "GET none 401" in text
+    assert SECRET not in text
+    assert home.tokens["reader"] not in text

@@ -1,0 +1,115 @@
+"""Run real commands in a real sandbox, beside a gateway's home that they must not see."""
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.hosts.sandbox.backend import Backend
+from core.hosts.sandbox.bubblewrap import Bubblewrap
+from core.hosts.sandbox.host import SandboxHost
+from core.hosts.sandbox.places import Places, places_of
+from core.hosts.sandbox.scratch import Scratch
+from core.model.command import ExecPlan, ExecRequest
+from core.model.policy import ExecHost, ExecPolicy
+from core.model.result import Finished
+from core.runner.limits import Limits
+from core.runner.plan import Planner
+from core.runner.process import Runner
+from tests.core.runner.runs import Watcher, new_run, request, running
+
+SANDBOX = ExecPolicy(host=ExecHost.SANDBOX)
+PYTHON = os.path.realpath(sys.executable)
+SECRET = "the gateway's own words"
+PATIENCE_MS = 20_000
+
+
+def bwrap() -> str:
+    """Return where bubblewrap is; a machine without it fails these tests, it does not skip them."""
+    found = shutil.which("bwrap")
+    assert found is not None, "bubblewrap is missing; tests/system_packages.sh installs it"
+    return found
+
+
+@dataclass
+class House:
+    """A gateway's home, a workspace, and a runner with a sandbox over both."""
+
+    runner: Runner
+    host: SandboxHost
+    home: Path
+    workspace: Path
+
+    async def run(
+        self, wish: str | tuple[str, ...], cwd: Path | None = None, watcher: Watcher | None = None
+    ) -> Finished:
+        """Run a line or a vector inside, by default in the workspace."""
+        return await self.host.run(new_run(), self.plan(wish, cwd), watcher or Watcher())
+
+    async def run_outside(self, wish: str | tuple[str, ...]) -> Finished:
+        """Run the same on the gateway host: the control."""
+        return await self.runner.run(new_run(), self.plan(wish), Watcher())
+
+    def plan(
+        self,
+        wish: str | tuple[str, ...],
+        cwd: Path | None = None,
+        timeout_ms: int | None = None,
+    ) -> ExecPlan:
+        """Plan a line or a vector for the sandbox."""
+        patience_ms = timeout_ms or PATIENCE_MS
+        return sandboxed(wished(wish, cwd or self.workspace, patience_ms))
+
+
+def wished(wish: str | tuple[str, ...], cwd: Path, timeout_ms: int = PATIENCE_MS) -> ExecRequest:
+    """Return the request for a line or a vector."""
+    if isinstance(wish, str):
+        return request(wish, cwd=cwd, timeout_ms=timeout_ms)
+    return request(argv=wish, cwd=cwd, timeout_ms=timeout_ms)
+
+
+def sandboxed(wish: ExecRequest) -> ExecPlan:
+    """Return a request's plan for the host sandbox."""
+    plan = Planner().plan(wish, SANDBOX)
+    assert isinstance(plan, ExecPlan), plan
+    return plan
+
+
+def places_for(home: Path, *, hidden: tuple[str, ...] = (), workspace: str | None = None) -> Places:
+    """Return this machine's places with the running Python in sight, wherever it is installed."""
+    user = os.path.expanduser("~")
+    return places_of([home], user, hidden, (sys.base_prefix,), workspace)
+
+
+@asynccontextmanager
+async def sandbox(
+    folder: Path, *, network: bool = False, grace_ms: int = 300
+) -> AsyncIterator[House]:
+    """Yield a house in a folder, enclosed by bubblewrap."""
+    home, workspace = folder / "home", folder / "work"
+    home.mkdir(mode=0o700)
+    workspace.mkdir()
+    (home / "state.db").write_text(SECRET)
+    backend = Bubblewrap(bwrap(), places_for(home), network=network)
+    async with (
+        running(Limits(grace_ms=grace_ms)) as runner,
+        over(runner, backend, home, network=network) as host,
+    ):
+        yield House(runner, host, home, workspace)
+
+
+@asynccontextmanager
+async def over(
+    runner: Runner, backend: Backend, home: Path, *, network: bool = False
+) -> AsyncIterator[SandboxHost]:
+    """Yield a started sandbox host over one backend."""
+    scratch = Scratch(home / "sandbox")
+    host = SandboxHost(runner, (backend,), scratch, str(home), network=network)
+    await host.start()
+    try:
+        yield host
+    finally:
+        await host.stop()

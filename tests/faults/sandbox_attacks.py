@@ -1,0 +1,276 @@
+"""Attacks on the sandbox: each prints ESCAPED where it succeeds.
+
+Python programs; words in capitals are names that the test sets before.
+"""
+
+PRELUDE = """
+import ctypes, errno, fcntl, os, signal, socket, struct, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *words):
+    result = libc.syscall(number, *[ctypes.c_long(one) if isinstance(one, int) else one for one in words])
+    return result, ctypes.get_errno()
+def escaped(*words):
+    print("ESCAPED", *words, flush=True)
+X86 = os.uname().machine == "x86_64"
+"""
+
+READS_THE_HOME = """
+print(open(HOME + "/state.db").read())
+escaped()
+"""
+
+READS_THE_HOME_BY_A_LINK = """
+os.symlink(HOME + "/state.db", "link")
+try:
+    print(open("link").read())
+    escaped()
+finally:
+    os.unlink("link")
+"""
+
+READS_THE_HOME_BY_A_HARD_LINK = """
+os.link(HOME + "/state.db", "hard")
+try:
+    print(open("hard").read())
+    escaped()
+finally:
+    os.unlink("hard")
+"""
+
+READS_THE_HOME_BY_A_ROOT = """
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        open(f"/proc/{name}/root{HOME}/state.db").read()
+        escaped("through", name)
+    except OSError:
+        pass
+"""
+
+READS_THE_HOME_BY_A_DESCRIPTOR = """
+kept = os.open(HOME, os.O_PATH) if os.path.exists(HOME) else -1
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        for fd in os.listdir(f"/proc/{name}/fd"):
+            for way in ("", "/..", "/../.."):
+                path = f"/proc/{name}/fd/{fd}{way}"
+                if os.path.isdir(path) and "state.db" in os.listdir(path):
+                    escaped(path)
+                if os.path.exists(f"{path}/home/state.db"):
+                    escaped(path)
+    except OSError:
+        pass
+"""
+
+WRITES_OUTSIDE = """
+open(OUTSIDE + "/planted", "w").write("x")
+escaped()
+"""
+
+WRITES_THE_ROOT = """
+path = "/etc/sayso-escape-" + str(os.getpid())
+open(path, "w").write("x")
+os.unlink(path)
+escaped()
+"""
+
+REMOUNTS_THE_ROOT = """
+MS_REMOUNT, MS_BIND = 32, 4096
+os.makedirs("mnt", exist_ok=True)
+if libc.mount(b"/etc", b"mnt", None, MS_BIND, None) == 0:
+    libc.umount2(b"mnt", 2)
+    escaped()
+"""
+
+MOUNTS = """
+os.makedirs("mnt", exist_ok=True)
+if libc.mount(b"none", b"mnt", b"tmpfs", 0, None) == 0:
+    libc.umount2(b"mnt", 2)
+    escaped("mount")
+fsopen, opened = call(430, b"tmpfs", 0)
+if fsopen >= 0:
+    escaped("fsopen")
+"""
+
+MAKES_A_DEVICE = """
+import stat
+os.mknod("device", stat.S_IFBLK | 0o600, os.makedev(7, 0))
+os.unlink("device")
+escaped()
+"""
+
+REACHES_LOOPBACK = """
+socket.create_connection(("127.0.0.1", PORT), 2).close()
+escaped()
+"""
+
+REACHES_AN_ABSTRACT_SOCKET = """
+one = socket.socket(socket.AF_UNIX)
+one.connect("\\0" + NAME)
+escaped()
+"""
+
+REACHES_A_SOCKET_BY_PATH = """
+one = socket.socket(socket.AF_UNIX)
+one.connect(SOCKET)
+escaped()
+"""
+
+SENDS_RAW_PACKETS = """
+socket.socket(17, socket.SOCK_RAW, 0)
+escaped()
+"""
+
+SIGNALS = """
+os.kill(VICTIM, signal.SIGTERM)
+escaped()
+"""
+
+SEES_PROCESSES = """
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        if open(f"/proc/{name}/cmdline", "rb").read().split(bytes(1))[-2] == MARK[::-1].encode():
+            escaped("saw", name)
+    except (OSError, IndexError):
+        pass
+"""
+
+GAINS_A_USER = """
+os.execv("./becomes", ["becomes", "-u"])
+"""
+
+HAS_CAPABILITIES = """
+line = next(one for one in open("/proc/self/status") if one.startswith("CapEff"))
+if int(line.split()[1], 16):
+    escaped(line)
+"""
+
+TRACES = """
+child = os.fork()
+if child == 0:
+    time.sleep(20)
+    os._exit(0)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+traced = libc.ptrace(16, child, 0, 0) == 0
+memory = ctypes.create_string_buffer(8)
+class Part(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+part = Part(ctypes.addressof(memory), 8)
+read = libc.process_vm_readv(child, ctypes.byref(part), 1, ctypes.byref(part), 1, 0) == 8
+os.kill(child, signal.SIGKILL)
+if traced or read:
+    escaped("ptrace" if traced else "", "process_vm_readv" if read else "")
+"""
+
+MAKES_A_USER_NAMESPACE = """
+CLONE_NEWUSER = 0x10000000
+child = os.fork()
+if child == 0:
+    os._exit(0 if libc.unshare(CLONE_NEWUSER) == 0 else 1)
+if os.waitpid(child, 0)[1] == 0:
+    escaped("unshare")
+child, why = call(56 if X86 else 220, CLONE_NEWUSER | signal.SIGCHLD, 0, 0, 0, 0)
+if child == 0:
+    os._exit(0)
+if child > 0:
+    escaped("clone")
+arguments = struct.pack("=11Q", CLONE_NEWUSER, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, 0)
+child, why = call(435, arguments, len(arguments))
+if child == 0:
+    os._exit(0)
+if child > 0:
+    escaped("clone3")
+"""
+
+TYPES_INTO_A_TERMINAL = """
+import pty, termios
+master, slave = pty.openpty()
+child = os.fork()
+if child == 0:
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    try:
+        # Only the lower half of a request counts for the kernel.
+        for request in (termios.TIOCSTI, termios.TIOCSTI | 1 << 32):
+            if libc.ioctl(slave, ctypes.c_ulong(request), b"x") == 0:
+                os._exit(0)
+    finally:
+        os._exit(1)
+if os.waitpid(child, 0)[1] == 0:
+    escaped()
+"""
+
+WRITES_PROC_SYS = """
+with open("/proc/sys/kernel/printk_ratelimit") as file:
+    now = file.read()
+with open("/proc/sys/kernel/printk_ratelimit", "w") as file:
+    file.write(now)
+escaped()
+"""
+
+USES_THE_KEYRING = """
+keyctl = 250 if X86 else 219
+found, why = call(keyctl, 0, -3, 1)
+if found >= 0:
+    escaped(found)
+"""
+
+LOADS_BPF = """
+bpf = 321 if X86 else 280
+attributes = struct.pack("=IIII", 2, 4, 4, 1) + bytes(112)
+made, why = call(bpf, 0, attributes, len(attributes))
+if made >= 0 or why not in (errno.EPERM, errno.ENOSYS):
+    escaped(made, why)
+"""
+
+RINGS = """
+parameters = ctypes.create_string_buffer(120)
+made, why = call(425, 1, parameters)
+if made >= 0 or why not in (errno.EPERM, errno.ENOSYS):
+    escaped(made, why)
+"""
+
+LEAVES_THE_NAMESPACE = """
+fd = os.open("/proc/self/ns/uts", os.O_RDONLY)
+if libc.setns(fd, 0) == 0:
+    escaped()
+"""
+
+CHANGES_ITS_ROOT = """
+if libc.chroot(b".") == 0:
+    escaped()
+"""
+
+HAS_FOREIGN_DESCRIPTORS = """
+for fd in map(int, os.listdir("/proc/self/fd")):
+    try:
+        if fd > 2 and os.path.isdir(f"/proc/self/fd/{fd}/.."):
+            escaped(fd, os.readlink(f"/proc/self/fd/{fd}"))
+    except OSError:
+        pass
+"""
+
+READS_SHADOW = """
+open("/etc/shadow").read()
+escaped()
+"""
+
+OUTLIVES = """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        open(READY, "w").write("x")
+        time.sleep(30)
+    os._exit(0)
+os.wait()
+while not os.path.exists(READY):
+    time.sleep(0.005)
+if WAIT:
+    time.sleep(30)
+"""
+
+
+def program(attack: str, **names: object) -> str:
+    """Return an attack with its names set."""
+    given = "".join(f"{name} = {value!r}\n" for name, value in names.items())
+    return f"{PRELUDE}{given}{attack}"

@@ -1,0 +1,301 @@
+"""Attack the sandbox for real: 0 successes inside, while each attack succeeds outside of it."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.hosts.sandbox.bubblewrap import Bubblewrap, Enclosed
+from core.runner.enclosure import Enclosure
+from tests.core.hosts.sandbox.enclosed import (
+    PYTHON,
+    SECRET,
+    House,
+    bwrap,
+    places_for,
+    sandbox,
+)
+from tests.core.runner.runs import Watcher, marked, new_run, until
+from tests.faults import sandbox_attacks as attacks
+
+ROOT = Path(__file__).parents[2]
+
+AGAINST_FILES = {
+    "reads the gateway's home": attacks.READS_THE_HOME,
+    "reads it by a link": attacks.READS_THE_HOME_BY_A_LINK,
+    "reads it by a hard link": attacks.READS_THE_HOME_BY_A_HARD_LINK,
+    "reads it by another's root": attacks.READS_THE_HOME_BY_A_ROOT,
+    "reads it by a descriptor": attacks.READS_THE_HOME_BY_A_DESCRIPTOR,
+    "reads the passwords": attacks.READS_SHADOW,
+    "writes outside the workspace": attacks.WRITES_OUTSIDE,
+    "writes to the system": attacks.WRITES_THE_ROOT,
+}
+AGAINST_THE_KERNEL = {
+    "mounts": attacks.MOUNTS,
+    "binds another folder": attacks.REMOUNTS_THE_ROOT,
+    "makes a device": attacks.MAKES_A_DEVICE,
+    "has capabilities": attacks.HAS_CAPABILITIES,
+    "traces": attacks.TRACES,
+    "makes a user namespace": attacks.MAKES_A_USER_NAMESPACE,
+    "leaves a namespace": attacks.LEAVES_THE_NAMESPACE,
+    "changes its root": attacks.CHANGES_ITS_ROOT,
+    "types into a terminal": attacks.TYPES_INTO_A_TERMINAL,
+    "writes to /proc/sys": attacks.WRITES_PROC_SYS,
+    "uses the keyring": attacks.USES_THE_KEYRING,
+    "loads bpf": attacks.LOADS_BPF,
+    "makes an io_uring": attacks.RINGS,
+    "sends raw packets": attacks.SENDS_RAW_PACKETS,
+}
+
+
+def vector(attack: str, **names: object) -> tuple[str, ...]:
+    """Return the vector that carries an attack out."""
+    return (PYTHON, "-I", "-S", "-c", attacks.program(attack, **names))
+
+
+async def escapes(house: House, attack: str, **names: object) -> tuple[bool, bool]:
+    """Return whether an attack succeeds inside, and outside (its control)."""
+    inside = await house.run(vector(attack, **names))
+    outside = await house.run_outside(vector(attack, **names))
+    return "ESCAPED" in inside.output.text, "ESCAPED" in outside.output.text
+
+
+@pytest.fixture(autouse=True)
+def as_root() -> None:
+    """Without root the controls fail for want of rights, and then prove nothing."""
+    assert os.geteuid() == 0, "run as root: the controls mount, trace and make devices"
+
+
+@pytest.mark.parametrize("attack", AGAINST_FILES.values(), ids=AGAINST_FILES)
+async def test_no_file_outside_is_reached(attack: str, tmp_path: Path) -> None:
+    """Neither the gateway's home can be read nor anything but the workspace be changed."""
+    outside = ROOT / f".sayso-{secrets.token_hex(4)}"
+    outside.mkdir()
+    try:
+        async with sandbox(tmp_path) as house:
+            found = await escapes(house, attack, HOME=str(house.home), OUTSIDE=str(outside))
+    finally:
+        shutil.rmtree(outside)
+
+    assert found == (False, True)
+
+
+async def test_what_is_written_outside_stays_inside(tmp_path: Path) -> None:
+    """A folder beside the workspace is not there; what is put in its place is the run's own."""
+    async with sandbox(tmp_path) as house:
+        attack = vector(attacks.WRITES_OUTSIDE, OUTSIDE=str(tmp_path))
+        inside = await house.run(attack)
+        left = (tmp_path / "planted").exists()
+        outside = await house.run_outside(attack)
+
+    assert ("ESCAPED" in inside.output.text, left) == (True, False)
+    assert ("ESCAPED" in outside.output.text, (tmp_path / "planted").exists()) == (True, True)
+
+
+@pytest.mark.parametrize("attack", AGAINST_THE_KERNEL.values(), ids=AGAINST_THE_KERNEL)
+async def test_the_kernel_gives_nothing(attack: str, tmp_path: Path) -> None:
+    """No mount, no trace, no namespace, no device, no key, no terminal of others."""
+    async with sandbox(tmp_path) as house:
+        found = await escapes(house, attack)
+
+    assert found == (False, True)
+
+
+@pytest.mark.parametrize("open_network", [False, True])
+async def test_the_network_is_not_reached(open_network: bool, tmp_path: Path) -> None:
+    """Neither loopback nor abstract sockets of the machine, unless the network was granted."""
+    name = f"sayso-{secrets.token_hex(8)}"
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
+        abstract.bind(f"\0{name}")
+        abstract.listen()
+        port = server.getsockname()[1]
+        async with sandbox(tmp_path, network=open_network) as house:
+            loopback = await escapes(house, attacks.REACHES_LOOPBACK, PORT=port)
+            by_name = await escapes(house, attacks.REACHES_AN_ABSTRACT_SOCKET, NAME=name)
+
+    assert loopback == by_name == (open_network, True)
+
+
+async def test_sockets_of_services_are_not_reached(tmp_path: Path) -> None:
+    """A socket that can be seen is hidden, for a read-only view would let it be connected to."""
+    folder = ROOT / f".sayso-{secrets.token_hex(4)}"
+    folder.mkdir()
+    try:
+        with socket.socket(socket.AF_UNIX) as service:
+            os.chdir(folder)
+            service.bind(str(folder / "s"))
+            service.listen()
+            async with sandbox(tmp_path) as house:
+                seen = await house.run(("/usr/bin/ls", str(folder)))
+                found = await escapes(
+                    house, attacks.REACHES_A_SOCKET_BY_PATH, SOCKET=str(folder / "s")
+                )
+    finally:
+        os.chdir(ROOT)
+        shutil.rmtree(folder)
+
+    assert seen.output.text == "s\n", "the folder itself is in sight, or this proves nothing"
+    assert found == (False, True)
+
+
+@contextlib.contextmanager
+def a_victim(mark: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a process outside, whose last word is the mark."""
+    with subprocess.Popen(["/bin/sh", "-c", "sleep 60", mark]) as victim:
+        try:
+            yield victim
+        finally:
+            victim.kill()
+
+
+async def test_other_processes_are_neither_seen_nor_signalled(tmp_path: Path) -> None:
+    """The gateway and everybody else stand outside of the namespace."""
+    mark = secrets.token_hex(8)
+    async with sandbox(tmp_path) as house:
+        with a_victim(mark) as victim:
+            seen = await escapes(house, attacks.SEES_PROCESSES, MARK=mark[::-1])
+            await house.run(vector(attacks.SIGNALS, VICTIM=victim.pid))
+            spared = victim.poll() is None
+            await house.run_outside(vector(attacks.SIGNALS, VICTIM=victim.pid))
+            killed = victim.wait(10)
+
+    assert seen == (False, True)
+    assert (spared, killed) == (True, -15)
+
+
+async def test_no_program_gives_another_users_rights(tmp_path: Path) -> None:
+    """A set-user-id program runs as who started it: mounted nosuid, and no new privileges."""
+    async with sandbox(tmp_path) as house:
+        program = house.workspace / "becomes"
+        shutil.copy("/usr/bin/id", program)
+        os.chown(program, 65534, 65534)
+        program.chmod(0o4755)
+        house.workspace.chmod(0o755)
+        tmp_path.chmod(0o755)
+        inside = await house.run(vector(attacks.GAINS_A_USER))
+        outside = await house.run_outside(vector(attacks.GAINS_A_USER))
+
+    assert (inside.output.text, outside.output.text) == ("0\n", "65534\n")
+
+
+async def test_a_wrong_architecture_is_killed(tmp_path: Path) -> None:
+    """A call by the numbers of x32 would be another one, so it ends the process."""
+    attack = 'call(0x40000000 + 39); escaped() if os.uname().machine == "x86_64" else sys.exit(159)'
+    async with sandbox(tmp_path) as house:
+        inside = await house.run(vector(attack))
+        outside = await house.run_outside(vector(attack))
+
+    assert (inside.exit_code, "ESCAPED" in inside.output.text) == (159, False)  # 128 + SIGSYS
+    assert outside.exit_code in {0, 159}
+
+
+@pytest.mark.parametrize("end", ["by itself", "cancelled", "out of time"])
+async def test_nothing_outlives_a_run(end: str, tmp_path: Path) -> None:
+    """Whatever forks twice, leaves its session and is deaf to TERM ends with the run."""
+    async with sandbox(tmp_path) as house:
+        ready = house.workspace / "ready"
+        attack = vector(attacks.OUTLIVES, READY=str(ready), WAIT=end != "by itself")
+        run_id = new_run()
+        plan = house.plan(attack, timeout_ms=1500 if end == "out of time" else None)
+        task = asyncio.create_task(house.host.run(run_id, plan, Watcher()))
+        await until(ready.exists)
+        lived = len(marked(run_id))
+        if end == "cancelled":
+            await house.host.cancel(run_id)
+        done = await task
+
+        assert (lived > 0, done.timed_out) == (True, end == "out of time")
+        assert marked(run_id) == []
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+async def test_nothing_outlives_a_killed_supervisor(held: bool, tmp_path: Path) -> None:
+    """Even when only bubblewrap's outer process is killed; without its two flags one lives on."""
+    ready, mark = tmp_path / "ready", secrets.token_hex(8)
+    flags = ("--unshare-pid", "--die-with-parent") if held else ()
+    attack = attacks.program(attacks.OUTLIVES, READY=str(ready), WAIT=True)
+    environ = {"SAYSO_RUN": mark}
+    words = (bwrap(), *flags, "--bind", "/", "/", "--", PYTHON, "-I", "-S", "-c", attack)
+    with subprocess.Popen(words, env=environ) as outer:
+        await until(ready.exists)
+        outer.kill()
+    if held:
+        await until(lambda: marked(mark) == [])
+    left = marked(mark)
+    for pid in left:
+        os.kill(pid, 9)
+
+    assert (len(left) > 0) is not held
+
+
+class Swapped(Watcher):
+    """Puts a link to the gateway's home in the workspace's place, after it was approved."""
+
+    def __init__(self, house: House) -> None:
+        super().__init__(before_claim=lambda: self.swap(house))
+
+    def swap(self, house: House) -> None:
+        """Swap."""
+        house.workspace.rename(house.workspace.with_name("moved"))
+        house.workspace.symlink_to(house.home)
+
+
+class Unguarded(Bubblewrap):
+    """Bubblewrap as it is, without the comparison."""
+
+    @contextlib.contextmanager
+    def enclose(self, *words: object) -> Iterator[Enclosure]:
+        """Yield the enclosure without its guard."""
+        with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
+            assert isinstance(enclosure, Enclosed)
+            yield replace(enclosure, guard=(), inherit=enclosure.inherit[:2])
+
+
+@pytest.mark.parametrize("guarded", [True, False], ids=["guarded", "control"])
+async def test_a_swapped_workspace_is_noticed(guarded: bool, tmp_path: Path) -> None:
+    """A name that leads elsewhere by the time of the mount opens nothing."""
+    async with sandbox(tmp_path) as house:
+        backend = (Bubblewrap if guarded else Unguarded)(
+            bwrap(), places_for(house.home), network=False
+        )
+        house.host._choice._proven = backend
+        plan = house.plan(("/usr/bin/cat", "state.db"))
+        done = await house.host.run(new_run(), plan, Swapped(house))
+        backend.close()
+
+    if guarded:
+        assert (done.exit_code, SECRET in done.output.text) == (126, False), done
+        assert "changed while the sandbox was made" in done.output.text
+    else:
+        assert SECRET in done.output.text
+
+
+@pytest.mark.parametrize("closes", [True, False], ids=["closed", "control"])
+async def test_no_descriptor_leads_out(closes: bool, tmp_path: Path) -> None:
+    """The descriptor that the workspace is compared with is closed before the command starts."""
+
+    class Open(Bubblewrap):
+        @contextlib.contextmanager
+        def enclose(self, *words: object) -> Iterator[Enclosure]:
+            with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
+                assert isinstance(enclosure, Enclosed)
+                guard = [word.replace("exec 5<&-", ":") for word in enclosure.guard]
+                yield enclosure if closes else replace(enclosure, guard=tuple(guard))
+
+    async with sandbox(tmp_path) as house:
+        backend = Open(bwrap(), places_for(house.home), network=False)
+        house.host._choice._proven = backend
+        done = await house.run(vector(attacks.HAS_FOREIGN_DESCRIPTORS))
+        backend.close()
+
+    assert ("ESCAPED" in done.output.text) is not closes, done.output.text
