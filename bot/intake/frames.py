@@ -17,9 +17,10 @@ from pydantic.alias_generators import to_camel
 from channels.values import grant_terms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply, GrantTerms
-from core.model.command import LARGEST_STDIN, Capture, ExecOverrides, ExecRequest, Stdio
+from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.model.stdio import LARGEST_STDIN, Capture, Stdio
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A name of anything: no control character, 200 characters at most."""
@@ -38,12 +39,13 @@ def _decoded(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    if len(value) > (LARGEST_STDIN + 2) // 3 * 4:
-        raise ValueError(f"more than {LARGEST_STDIN} bytes")
     try:
-        return base64.b64decode(value, validate=True)
+        data = base64.b64decode(value, validate=True)
     except ValueError:
         raise ValueError("give base64") from None
+    if len(data) > LARGEST_STDIN:
+        raise ValueError(f"more than {LARGEST_STDIN} bytes")
+    return data
 
 
 class Params(BaseModel):

@@ -112,7 +112,7 @@ class QuestionMethods:
         """List what is waiting."""
         agent = None if wish.agent is None else AgentId(wish.agent)
         waiting = await self.gate.store.read(approvals.pending, wish.limit, None, agent)
-        return {"pending": [results.approval(question) for question in waiting]}
+        return {"pending": results.listed(waiting)}
 
     async def get(self, wish: IdParams, caller: Caller) -> object:
         """Return one approval by id, code or unique prefix."""

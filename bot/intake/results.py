@@ -5,6 +5,7 @@ agent's own. Whoever else reads it over the network gets it redacted.
 """
 
 import base64
+from collections.abc import Sequence
 
 from bot.intake.caller import Caller
 from core.approvals.rendering import printed, redact, show_command
@@ -23,6 +24,8 @@ from core.store.receipts import Receipt
 
 Json = dict[str, object]
 _MOST_PRINTED = 1_000_000
+_MOST_LISTED, _CUT_TO = 1_000_000, 200
+"""Characters; each takes up to six bytes of a frame."""
 
 
 def submission(answer: Submission, caller: Caller) -> Json:
@@ -104,6 +107,21 @@ def approval(question: Approval) -> Json:
         "quorum": question.quorum,
         "votes": [vote.by.ref for vote in question.votes],
     }
+
+
+def listed(questions: Sequence[Approval]) -> list[Json]:
+    """Return approvals in a list, which must fit into one frame whatever they read.
+
+    Where all texts together are too long, later ones are cut and say so; one alone is whole.
+    """
+    rows, left = [approval(question) for question in questions], _MOST_LISTED
+    for row in rows if len(rows) > 1 else ():
+        text = str(row["command"])
+        if len(text) > left:
+            row["command"] = f"{text[:_CUT_TO]}… ({len(text):,} characters; ask for this one alone)"
+        else:
+            left -= len(text)
+    return rows
 
 
 def copy(one: Receipt) -> Json:

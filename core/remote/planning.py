@@ -1,9 +1,10 @@
 """Plan an admitted vector: the access list is the authority, so no policy is asked (S4)."""
 
-from core.model.command import Capture, Environ, ExecPlan, ExecRequest, Stdio
+from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import DenialReason
 from core.model.identity import AgentId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
+from core.model.stdio import Capture, Environ, Stdio
 from core.policy.wrappers import is_shell, names_of
 from core.remote.acl import ExecTable
 from core.remote.denials import RemoteDenial

@@ -3,7 +3,8 @@
 import hashlib
 import json
 
-from core.model.command import PLAIN_STDIO, UNROUTED, ExecPlan, PinnedFile, PlannedCommand
+from core.model.command import UNROUTED, ExecPlan, PinnedFile, PlannedCommand
+from core.model.stdio import PLAIN_STDIO
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 

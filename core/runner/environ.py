@@ -8,7 +8,7 @@ import pwd
 import re
 from collections.abc import Mapping
 
-from core.model.command import Environ
+from core.model.stdio import Environ
 
 RESERVED_PREFIX = "SAYSO_"
 """Names that a request may not set: recovery finds a run by ``SAYSO_RUN``."""

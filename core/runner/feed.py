@@ -12,8 +12,8 @@ import os
 from collections.abc import AsyncIterator
 
 from core.errors import SpawnError
-from core.model.command import Capture, Stdio
 from core.model.result import OutputChunk, Stream, StreamName, Streams
+from core.model.stdio import Capture, Stdio
 from core.runner.output import LARGEST_HEAD_BYTES
 
 _LARGEST_CHUNK = 64 * 1024

@@ -17,6 +17,8 @@ LARGEST_FRAME = 8 * 1024 * 1024
 HEADER = struct.Struct("!I")
 CANCEL, TAIL, WATCH = b"c", b"t", b"w"
 """The words of one byte that the gateway says while a run lasts; two descriptors go with WATCH."""
+SHELF_FDS = 2
+"""Memory and bell of one stream (``core.runner.shelf``)."""
 MOST_DESCRIPTORS = 200
 """Below the kernel's SCM_MAX_FD of 253."""
 

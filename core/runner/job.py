@@ -1,14 +1,8 @@
 """Turn an opened plan into the job that a supervisor runs."""
 
-from core.model.command import (
-    Capture,
-    ErrorTo,
-    PinnedDirectory,
-    PinnedFile,
-    PlannedCommand,
-    Routing,
-)
+from core.model.command import ErrorTo, PinnedDirectory, PinnedFile, PlannedCommand, Routing
 from core.model.identity import ApprovalId
+from core.model.stdio import Capture
 from core.runner.environ import RUN_MARK
 from core.runner.frames import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
 from core.runner.limits import Limits

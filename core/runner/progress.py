@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from core.errors import SpawnError
-from core.model.command import PLAIN_STDIO, Capture, Stdio
 from core.model.result import LiveOutput, OutputChunk
+from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.enclosure import Enclosure
 from core.runner.feed import Feed, feed_of
 from core.runner.link import Link

@@ -1,7 +1,8 @@
 """Say what makes a request impossible to run as it stands (``bad_request``)."""
 
-from core.model.command import LARGEST_STDIN, Capture, Environ, ExecRequest, Stdio
+from core.model.command import ExecRequest
 from core.model.policy import ExecHost
+from core.model.stdio import LARGEST_STDIN, Capture, Environ, Stdio
 from core.runner.environ import environment_fault
 
 LARGEST_COMMAND = 128 * 1024

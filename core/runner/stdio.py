@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core.errors import SpawnError
-from core.model.command import Stdio
+from core.model.stdio import Stdio
 from core.runner.feed import Feed
 from core.runner.frames import Job
 

@@ -7,6 +7,7 @@ Stdlib leaf modules only: it is forked from the lean launcher, never from the ga
 its socket means that the gateway died, and then everything here dies at once.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import time
 from core.runner import confine, frames, pipeline, procfs, reaper, report, stages
 from core.runner.drain import Drain
 from core.runner.leases import Leases
+from core.runner.post import Post
 from core.runner.shelf import Shelf
 from core.runner.swarm import Swarm
 
@@ -33,7 +35,7 @@ class Supervisor:
     """One run at a time. Built before there is a job, so that the job does not wait for it."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+        self._post = Post(sock)
         self._poll = select.poll()
         self._drain = Drain(self._poll)
         self._leases = Leases()
@@ -50,7 +52,7 @@ class Supervisor:
         self._poll.register(self._wake, select.POLLIN)
         self._rehearse()
         self._swarm.settle()
-        self._poll.register(sock, select.POLLIN)  # only now: a job may be in it already
+        self._poll.register(self._post.fd, select.POLLIN)  # only now: a job may be in it already
 
     def _rehearse(self) -> None:
         """Go through a run that starts nothing.
@@ -69,7 +71,7 @@ class Supervisor:
     def serve(self) -> None:
         """Serve job after job; return when worn, or when the gateway goes away."""
         for _ in range(MOST_JOBS):
-            received = frames.receive_job(self._sock)
+            received = self._post.job()
             if received is None:
                 return
             job, self._fds = received
@@ -85,7 +87,7 @@ class Supervisor:
         try:
             self._prepare(job)
         except (OSError, ValueError) as error:
-            self._send(
+            self._post.send(
                 {"failed": {"drift": False, "why": f"its limits, folder or streams: {error}"}}
             )
             return False
@@ -101,7 +103,7 @@ class Supervisor:
             self._drain.finish()
         told = self._ended(last)
         told["ended"]["fit"] = fit
-        self._send(told)
+        self._post.send(told)
         return fit
 
     def _prepare(self, job: frames.Job) -> None:
@@ -168,7 +170,7 @@ class Supervisor:
         """Tell the gateway that the run began, or why it did not (then return ``False``)."""
         head = started[0]
         if first and isinstance(head, stages.Refused):
-            self._send({"failed": {"drift": head.drift, "why": head.why}})
+            self._post.send({"failed": {"drift": head.drift, "why": head.why}})
             return False
         if first and self._own is not None:
             own = self._own
@@ -177,7 +179,7 @@ class Supervisor:
                 "pgid": own.pgid,
                 "start_ticks": own.start_ticks,
             }
-            self._send({"started": leader})
+            self._post.send({"started": leader})
         for one in started:
             if isinstance(one, stages.Refused):
                 self._drain.note(f"sayso: {one.why}\n")
@@ -202,7 +204,7 @@ class Supervisor:
         self._reap()
         deadline = time.monotonic() + grace_s
         told: set[int] = set()
-        while self._children_left and time.monotonic() < deadline:
+        while self._children_left and time.monotonic() < deadline and not self._swarm.is_there():
             reaper.signal_children(signal.SIGTERM, set(), told)
             # Not every newly adopted orphan is announced by a signal, hence the short turns.
             self._turn(min(deadline, time.monotonic() + _TURN_S))
@@ -217,7 +219,7 @@ class Supervisor:
             os.read(self._wake, 4096)
             self._reap()
         self._drain.take_ready(ready)
-        if self._sock.fileno() in ready:
+        if self._post.fd in ready:
             self._hear()
 
     def _reap(self) -> None:
@@ -225,26 +227,14 @@ class Supervisor:
         self._statuses.update(ended)
 
     def _hear(self) -> None:
-        """Take a word; at the end of the stream nobody is left to run this for."""
-        try:
-            heard, fds = frames.receive(self._sock, 1)
-        except OSError:
-            heard, fds = b"", []
+        """Take a word of the gateway's."""
+        word, fds = self._post.word()
         self._fds += fds
-        if not heard:
-            reaper.kill_all(set())
-            os._exit(1)
         output = self._drain.output
-        if heard == frames.WATCH:
-            output.show(Shelf(*fds))
-        elif heard == frames.TAIL:
-            self._send({"tail": {"text": output.tail(), "total_bytes": output.total_bytes}})
-        else:
+        if word == frames.TAIL:
+            self._post.send({"tail": {"text": output.tail(), "total_bytes": output.total_bytes}})
+        elif word == frames.CANCEL:
             self._cancelled = True
-
-    def _send(self, told: frames.Report) -> None:
-        try:
-            self._sock.sendall(frames.encode(told))
-        except OSError:  # the gateway died: nobody is left to run this for
-            reaper.kill_all(set())
-            os._exit(1)
+        elif len(fds) == frames.SHELF_FDS:  # else there was no room for them: nothing is shown
+            with contextlib.suppress(OSError):
+                output.show(Shelf(*fds))

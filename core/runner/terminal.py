@@ -23,6 +23,7 @@ class Terminal:
     def __init__(self, typed: bytes) -> None:
         self.master, self._slave = os.openpty()
         os.set_blocking(self.master, False)
+        os.fchmod(self._slave, 0o600)  # as made, the group `tty` could print into it
         self.path = os.ttyname(self._slave)
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, _SIZE.pack(LINES, COLUMNS, 0, 0))
         # Within a line the first such character only hands over what stands before it.

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from core.model.command import PLAIN_STDIO, Capture, Stdio
+from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.process import Runner
 from tests.benchmarks.bench_spawn import say
 from tests.core.runner.runs import Watcher, new_run, planned, request, running

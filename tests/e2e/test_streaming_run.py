@@ -1,5 +1,6 @@
 """`sayso run` shows output as it comes and passes everything through: real processes and pipes."""
 
+import base64
 import json
 import os
 import re
@@ -11,11 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.cli.running.outlets import KEPT
-from core.model.command import STREAM_BYTES
+from bot.client import Client
+from core.model.stdio import STREAM_BYTES
 from core.runner.output import LARGEST_HEAD_BYTES
 from tests.bot.terminals import terminal
 from tests.e2e.processes import ROOT, GatewayProcess, until
@@ -153,6 +156,76 @@ def test_a_slow_reader_gets_everything_and_holds_nobody(gateway: GatewayProcess)
 def done_commands(gateway: GatewayProcess) -> set[str]:
     """Return the commands that have run to their end."""
     return {row["command"] for row in gateway.json("history") if row["state"] == "done"}
+
+
+def told(client: Client, until_words: bytes) -> tuple[str, bytes, list[str]]:
+    """Read notifications until these words were printed; return the id, the output, the states."""
+    run_id, printed, states = "", b"", list[str]()
+    while until_words not in printed:
+        for frame in client.frames():
+            params = frame["params"]
+            run_id = params["id"]
+            if frame["method"] == "exec.state":
+                states.append(params["status"])
+            else:
+                printed += base64.b64decode(params["data"])
+    return run_id, printed, states
+
+
+def ended(client: Client) -> tuple[dict[str, Any], bytes]:
+    """Read to the answer; return it, and what was printed before it."""
+    printed = b""
+    while True:
+        for frame in client.frames():
+            if "id" in frame:
+                return client.result(frame), printed
+            if frame["method"] == "exec.output":
+                printed += base64.b64decode(frame["params"]["data"])
+
+
+def asked(command: str) -> dict[str, object]:
+    """Return the params of a run that is followed."""
+    return {"command": command, "cwd": "/", "agent": "free", "stream": True}
+
+
+def test_a_late_watcher_gets_all_of_it(gateway: GatewayProcess) -> None:
+    """Any number may follow one run, whenever they come; each gets everything and the answer."""
+    path = str(gateway.home / "gateway.sock")
+    with Client(path) as first, Client(path) as late:
+        first.begin("exec.run", asked("echo one; sleep 0.6; echo two"))
+        run_id, _, states = told(first, b"one\n")
+        assert states == ["running"]
+        late.begin("exec.wait", {"id": run_id, "stream": True})
+        assert told(late, b"one\n")[:2] == (run_id, b"one\n")
+        for client in (first, late):
+            answer, rest = ended(client)
+            assert (answer["status"], answer["output"], rest) == (
+                "finished",
+                "one\ntwo\n",
+                b"two\n",
+            )
+
+
+def test_a_question_is_told_of_while_it_stands(gateway: GatewayProcess) -> None:
+    """Its standing comes at once, then that it runs, then the answer."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        client.begin("exec.run", {**asked("id -un; sleep 0.3"), "agent": "main"})
+        (frame,) = client.frames()
+        assert frame["params"]["status"] == "pending"
+        assert frame["params"]["code"] == question(gateway)["code"]
+        answered(gateway, "allow-once")
+        assert told(client, b"root\n")[2] == ["running"]
+        assert ended(client)[0]["exitCode"] == 0
+
+
+def test_who_never_reads_holds_no_run(gateway: GatewayProcess) -> None:
+    """The command ends in its own time; the gateway goes on answering others."""
+    with Client(str(gateway.home / "gateway.sock")) as silent:
+        silent.begin("exec.run", asked("seq 120000; sleep 0.2; seq 5"))
+        until(
+            "the end in the history",
+            lambda: "seq 120000; sleep 0.2; seq 5" in done_commands(gateway),
+        )
 
 
 def test_a_flood_stays_flat_and_tells_what_is_missing(gateway: GatewayProcess) -> None:

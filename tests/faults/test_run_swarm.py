@@ -24,6 +24,8 @@ from tests.core.runner.runs import (
 SWARM = """
 import os, signal, sys, time
 end = time.monotonic() + 4
+if "gone" in sys.argv and os.fork():
+    sys.exit()
 if "deaf" in sys.argv:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -55,6 +57,19 @@ async def test_a_swarm_is_ended(words: tuple[str, ...]) -> None:
         assert "too many processes" in done.output.text
         assert marked(run_id) == []
         assert (await shell(runner, "echo on")).output.text == "on\n"
+
+
+async def test_a_swarm_whose_head_has_gone_is_not_waited_for() -> None:
+    """It does not use the grace after the end of the run to grow."""
+    async with running(Limits(processes=100, grace_ms=10_000)) as runner:
+        run_id = new_run()
+        argv = swarm(11, "gone", "deaf", "away")
+
+        done = await runner.run(run_id, planned(request(argv=argv)), Watcher())
+
+        assert done.exit_code == 0
+        assert done.duration_ms < 3500
+        assert marked(run_id) == []
 
 
 async def test_a_crowd_within_the_limit_is_left_alone() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import cast
 
-from core.model.command import STREAM_BYTES
+from core.model.stdio import STREAM_BYTES
 from core.runner.requests import LARGEST_COMMAND
 
 _TIMEOUT_S = (1, 600)

@@ -15,10 +15,11 @@ from core.gate.tools.files import folder_fault, home_of, program_fault
 from core.gate.tools.records import redacted_argv
 from core.gate.tools.registry import Tools, capabilities
 from core.gate.tools.results import result_of
-from core.model.command import Capture, Environ, ExecOverrides, ExecRequest, Stdio
+from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
+from core.model.stdio import Capture, Environ, Stdio
 from core.policy.capabilities import TOOL, Capabilities
 from core.policy.provisions import Compiled
 

@@ -5,8 +5,8 @@ Output goes back to the agent that ran the command, unchanged: it is the agent's
 
 import codecs
 
-from core.model.command import Stdio
 from core.model.result import Finished, Stream, Streams
+from core.model.stdio import Stdio
 
 
 def result_of(ended: Finished, stdio: Stdio) -> dict[str, object]:

@@ -128,13 +128,13 @@ class Bubblewrap:
             self._filter = sealed("sayso-seccomp", program)
         return self._filter
 
+    def fixed_options(self) -> tuple[str, ...]:
+        """Return the options that every run has; mounts are made in their order."""
+        alone = () if self._network else ("--unshare-net",)
+        return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *_ROOT)
+
     def _options(self, view: View, scratch: Path, *, bound: bool) -> Iterator[str]:
-        """Yield bubblewrap's options; mounts are made in their order."""
-        yield from _NAMESPACES
-        if not self._network:
-            yield "--unshare-net"
-        yield from ("--seccomp", _SECCOMP)
-        yield from _ROOT
+        yield from self.fixed_options()
         for path, kind in view.places:
             if kind is not Kind.WORKSPACE or bound:
                 yield from _mount(path, kind, scratch)

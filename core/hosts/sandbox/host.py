@@ -8,10 +8,11 @@ from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.choice import Choice
 from core.hosts.sandbox.probe import probe
 from core.hosts.sandbox.scratch import Scratch
-from core.model.command import Capture, ExecPlan
+from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
+from core.model.stdio import Capture
 from core.ports import RunWatcher
 from core.runner.process import Runner
 

@@ -20,7 +20,7 @@ from bot.cli.running.spinner import Spinner
 from bot.cli.running.wish import MOST_INPUT, Unusable, wish_of
 from bot.client import Client
 from core.errors import BadRequest, GatewayUnreachable
-from core.model.command import LARGEST_STDIN
+from core.model.stdio import LARGEST_STDIN
 
 FINISHED: dict[str, Any] = {
     "status": "finished",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from channels.cards import build_prompt
 from core.approvals.rendering import command_text, redact, show_command
 from core.approvals.standard_input import INPUT_HEAD, INPUT_LINE, LONGEST_INPUT
-from core.model.command import LARGEST_STDIN, ExecPlan, Stdio
+from core.model.command import ExecPlan
+from core.model.stdio import LARGEST_STDIN, Stdio
 from tests.channels.rendered import render
 from tests.contracts.channel_examples import approval, plan
 

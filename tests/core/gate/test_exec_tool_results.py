@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.gate.tools.results import result_of
-from core.model.command import Stdio
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output, Stream, Streams
+from core.model.stdio import Stdio
 
 
 def ended(stdout: bytes = b"", *, total: int | None = None, signal: int | None = None) -> Finished:

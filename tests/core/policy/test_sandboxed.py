@@ -85,3 +85,4 @@ def test_an_access_list_decides_alone_there_too() -> None:
 
     assert evaluate(inside(command("df")), policy, listed(), acl).decision is Decision.DENY
     assert evaluate(inside(command("df", "-h")), policy, listed(), acl).reason is Reason.ACL
+    assert evaluate(inside(command("df", "-h")), DEFAULT, listed(), acl).decision is Decision.DENY

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.model.command import Connector, PlannedCommand, Routing, Stdio
+from core.model.command import Connector, PlannedCommand, Routing
 from core.model.decision import Decision, Evaluation, Promise, Reason
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
+from core.model.stdio import Stdio
 from core.policy.evaluate import evaluate
 from core.policy.provisions import NO_PROVISIONS, Provisions
 from core.policy.templates import ArgvTemplate

@@ -10,10 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.model.command import PLAIN_STDIO, ExecPlan, ExecRequest, Stdio
+from core.model.command import ExecPlan, ExecRequest
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
+from core.model.stdio import PLAIN_STDIO, Stdio
 from core.runner import procfs
 from core.runner.limits import Limits
 from core.runner.plan import Planner, Refusal

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.model.command import Environ, ExecPlan
+from core.model.command import ExecPlan
 from core.model.decision import DenialReason
+from core.model.stdio import Environ
 from core.runner.environ import base_environment
 from core.runner.plan import Planner
 from core.runner.process import Runner

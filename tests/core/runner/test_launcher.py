@@ -28,6 +28,7 @@ LEAF_MODULES = (
     "leases",
     "output",
     "pipeline",
+    "post",
     "procfs",
     "reaper",
     "report",

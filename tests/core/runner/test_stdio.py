@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import PlanDrift
-from core.model.command import LARGEST_STDIN, Capture, Stdio
 from core.model.decision import DenialReason
 from core.model.result import Stream, Streams
+from core.model.stdio import LARGEST_STDIN, Capture, Stdio
 from core.runner.process import Runner
 from core.runner.requests import LARGEST_STREAM
 from tests.core.runner.runs import Watcher, new_run, planned, refused, request, run, script

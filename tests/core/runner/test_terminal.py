@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from core.model.command import Capture, Stdio
 from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
+from core.model.stdio import Capture, Stdio
 from core.runner.limits import Limits
 from core.runner.plan import Refusal
 from core.runner.process import Runner
@@ -48,6 +48,7 @@ async def test_a_command_has_a_terminal_of_its_own(runner: Runner) -> None:
     assert len(set(ids.split())) == 1
     assert done.exit_code == 3
     assert done.streams is None
+    assert "crw-------" in (await seen(runner, "ls -l $(tty)")).output.text
 
 
 async def test_without_it_there_is_none(runner: Runner) -> None:

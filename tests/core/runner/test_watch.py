@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.model.command import Capture, ExecPlan, Stdio
+from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import OutputChunk, StreamName
+from core.model.stdio import Capture, Stdio
 from core.runner.output import LARGEST_HEAD_BYTES
 from core.runner.process import Runner
 from tests.core.runner.runs import Watcher, new_run, planned, request, shell

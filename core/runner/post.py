@@ -1,0 +1,44 @@
+"""Talk with the gateway; when it is gone, all that runs here goes too. Stdlib leaf modules only."""
+
+import os
+import socket
+from typing import NoReturn
+
+from core.runner import frames, reaper
+
+
+class Post:
+    """The supervisor's end of its socket; the end of the stream means that the gateway died."""
+
+    __slots__ = ("_sock", "fd")
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.fd = sock.fileno()
+
+    def job(self) -> tuple[frames.Job, list[int]] | None:
+        """Wait for a job and its descriptors; ``None`` when there will be none any more."""
+        return frames.receive_job(self._sock)
+
+    def word(self) -> tuple[bytes, list[int]]:
+        """Take one word that was said while a run lasts, and the descriptors with it."""
+        try:
+            said, fds = frames.receive(self._sock, 1)
+        except OSError:
+            _end_all()
+        if not said:
+            _end_all()
+        return said, fds
+
+    def send(self, told: frames.Report) -> None:
+        """Say how it goes."""
+        try:
+            self._sock.sendall(frames.encode(told))
+        except OSError:
+            _end_all()
+
+
+def _end_all() -> NoReturn:
+    """End what runs, for nobody is left to run it for."""
+    reaper.kill_all(set())
+    os._exit(1)
