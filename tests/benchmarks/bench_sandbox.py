@@ -21,6 +21,10 @@ ROUNDS = int(os.environ.get("SAYSO_SANDBOX_ROUNDS", "60"))
 GOAL = 10.0
 PAUSE_S = 0.004
 TRUE = ("/usr/bin/true",)
+ROOT = (
+    *("--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib"),
+    *("--symlink", "usr/lib64", "/lib64"),
+)
 
 
 def spawned(words: tuple[str, ...]) -> float:
@@ -47,7 +51,7 @@ def bare() -> tuple[str, ...]:
     """Return bubblewrap with the namespaces and the root of our runs, and nothing else."""
     ours = Bubblewrap(bwrap(), places_for(Path("/nonexistent")), network=False)
     words = [one for one in ours.fixed_options() if one not in {"--seccomp", "3"}]
-    return (bwrap(), *words, *TRUE)
+    return (bwrap(), *words, *ROOT, *TRUE)
 
 
 @pytest.mark.benchmark

@@ -26,7 +26,9 @@ _NAMESPACES = (
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
 # bubblewrap covers what looks writable in /proc; /proc/sys does not, and root may write to its files.
-_ROOT = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
+# First of all mounts, for bubblewrap reads the whole table of mounts again after most of them.
+_KERNEL = ("--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
+_LAST = ("--dir", "/run", "--dir", "/home", "--remount-ro", "/")
 _PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
 
 # bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
@@ -131,13 +133,14 @@ class Bubblewrap:
     def fixed_options(self) -> tuple[str, ...]:
         """Return the options that every run has; mounts are made in their order."""
         alone = () if self._network else ("--unshare-net",)
-        return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *_ROOT)
+        return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *_KERNEL)
 
     def _options(self, view: View, scratch: Path, *, bound: bool) -> Iterator[str]:
         yield from self.fixed_options()
         for path, kind in view.places:
             if kind is not Kind.WORKSPACE or bound:
                 yield from _mount(path, kind, scratch)
+        yield from _LAST
 
 
 def _mount(path: str, kind: Kind, scratch: Path) -> tuple[str, ...]:
@@ -150,7 +153,9 @@ def _mount(path: str, kind: Kind, scratch: Path) -> tuple[str, ...]:
             return ("--size", _EMPTIED_BYTES, "--tmpfs", path)
         case Kind.BLANKED:
             return ("--ro-bind", os.devnull, path)
-        case Kind.SHOWN:
+        case Kind.LINK:
+            return ("--symlink", os.readlink(path), path)  # noqa: PTH115 - as it reads
+        case Kind.SYSTEM | Kind.SHOWN:
             return ("--ro-bind", path, path)
         case Kind.WORKSPACE:
             return ("--bind", path, path)

@@ -13,7 +13,7 @@ from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.own import Granted, own_plan
 from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
-from core.hosts.sandbox.view import Kind, View, is_within
+from core.hosts.sandbox.view import Kind, View
 from core.hosts.sandbox.workspace import opened
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
@@ -98,8 +98,8 @@ class Enclosed:
         Raises:
             SpawnError: the folder is not there inside.
         """
-        mounted = any(is_within(folder, path) for path, _ in self.view.of_mounts())
-        if folder != "/" and not (mounted and self.view.enters(folder)):
+        inside = View(tuple(self.view.beside_a_system()), self.view.workspace)
+        if not inside.enters(folder):
             raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
         words = command.by_path
         if self.inode is not None and self.view.workspace is not None:
@@ -209,7 +209,7 @@ def _limits() -> Iterator[str]:
 def _mounts(view: View, scratch: Path, *, bound: bool) -> tuple[str, ...]:
     mounts = (
         _mount(_plain(path), kind, _plain(str(scratch)))
-        for path, kind in view.of_mounts()
+        for path, kind in view.beside_a_system()
         if kind is not Kind.WORKSPACE or bound
     )
     return tuple(word for mount in mounts for word in mount)
@@ -225,10 +225,10 @@ def _mount(path: str, kind: Kind, scratch: str) -> tuple[str, str]:
             return ("--tmpfs", path)
         case Kind.BLANKED:
             return ("--volume", f"{os.devnull}:{path}:ro")
-        case Kind.SHOWN:
-            return ("--volume", f"{path}:{path}:ro")
         case Kind.WORKSPACE:
             return ("--volume", f"{path}:{path}")
+        case _:
+            return ("--volume", f"{path}:{path}:ro")
 
 
 def _plain(path: str) -> str:

@@ -62,7 +62,7 @@ class SandboxHost:
 
     async def start(self) -> None:
         """Remove what the runs of a gateway that died have left."""
-        await asyncio.to_thread(self._scratch.clear)
+        await self._scratch.clear()
         sweeps = (one.sweep(None, None, None) for one in self._backends)
         self._sweeping = asyncio.ensure_future(asyncio.gather(*sweeps))
 
@@ -73,6 +73,7 @@ class SandboxHost:
         await asyncio.gather(*(over.wait() for over in self._runs.values()))
         if self._sweeping is not None:
             await self._sweeping
+        await self._scratch.settle()
         for backend in self._backends:
             backend.close()
 
@@ -113,7 +114,7 @@ class SandboxHost:
     async def _inside(
         self, backend: Backend, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
     ) -> Finished:
-        async with self._scratch.made(run_id) as scratch:
+        with self._scratch.made(run_id) as scratch:
             done = None
             try:
                 with backend.enclose(run_id, plan, scratch) as enclosure:

@@ -1,8 +1,8 @@
-"""Know this machine's places: what is hidden from sandboxed commands, and what they may change.
+"""Know this machine's places: what sandboxed commands see of it, and what they may change.
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """
-# ruff: noqa: PTH110, PTH112
+# ruff: noqa: PTH110, PTH112, PTH114
 # Asked for each run; pathlib is ten times slower here.
 
 import os
@@ -14,11 +14,15 @@ from pathlib import Path
 from core.hosts.sandbox.sockets import listening
 from core.hosts.sandbox.view import Kind, View, is_within
 
-_SYSTEM = (
-    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt"),
-    *("/proc", "/run", "/sbin", "/snap", "/sys", "/usr", "/var"),
+_SHOWN = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
 )
-_HOMES = ("/home", "/root")
+"""The system: programs, their libraries and settings."""
+
+_NO_WORKSPACE = (
+    *("/boot", "/dev", "/home", "/proc", "/root", "/run", "/snap", "/sys", "/var"),
+    *_SHOWN,
+)
 _SECRETS = (
     *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers.d"),
     *("/etc/ssh", "/etc/ssl/private", "/etc/sayso"),
@@ -67,13 +71,13 @@ class Places:
             return False
         if any(is_within(folder, one) or _is_deep(one, folder) for one in hidden):
             return False
-        known = (*(path for path, _ in self.fixed), *_SYSTEM)
-        if any(is_within(one, folder) for one in known):
+        private = [path for path, kind in self.fixed if kind is Kind.PRIVATE]
+        if any(is_within(one, folder) for one in (*private, *_NO_WORKSPACE)):
             return False
-        for base, kind in reversed(self.fixed):
+        for base in private:
             if is_within(folder, base):
-                return kind is Kind.PRIVATE and "/." not in folder[len(base) :]
-        return not any(is_within(folder, one) for one in _SYSTEM)
+                return "/." not in folder[len(base) :]
+        return not any(is_within(folder, one) for one in _NO_WORKSPACE)
 
 
 def places_of(
@@ -86,7 +90,7 @@ def places_of(
     """Return the places of this machine.
 
     ``gateway`` are the files and folders that only the gateway may touch, ``home`` its user's,
-    ``shown`` what is to be seen although it lies in a home.
+    ``shown`` what is to be seen besides the system.
 
     Raises:
         ValueError: the workspace, or what is shown, holds the gateway's own files or lies in them.
@@ -97,14 +101,21 @@ def places_of(
     visible = [os.path.realpath(one) for one in shown]
     _check("sandbox.workspace", filter(None, (workspace,)), guarded)
     _check("sandbox.show", visible, own)
-    places = {one: Kind.EMPTIED for one in _folders(("/run", *_HOMES))}
+    places = dict(_system())
     places |= {one: Kind.PRIVATE for one in _folders((*_TEMPORARY, home))}
     places |= {one: Kind.SHOWN for one in visible if os.path.lexists(one)}
     secrets = (*map(os.path.realpath, _SECRETS), *own)
-    readable = [one for one in secrets if os.access(one, os.R_OK)]
     view = _sorted(places, None)
-    places |= {one: _hiding(one) for one in readable if view.sees(one)}
+    places |= {one: _hiding(one) for one in secrets if view.sees(one) and os.access(one, os.R_OK)}
     return Places(_sorted(places, None).places, guarded, tuple(hidden), workspace)
+
+
+def _system() -> Iterator[tuple[str, Kind]]:
+    for path in _SHOWN:
+        if os.path.islink(path):
+            yield path, Kind.LINK
+        elif os.path.isdir(path):
+            yield path, Kind.SYSTEM
 
 
 def _folders(paths: Iterable[str]) -> Iterator[str]:

@@ -40,12 +40,14 @@ async def probe(
     """Return why a backend does not enclose here, ``""`` if it does; ``own`` is to be hidden."""
     run_id = ApprovalId(f"probe{secrets.token_hex(8)}")
     try:
-        async with scratch.made(run_id) as folder:
-            with TemporaryDirectory(prefix="sayso-probe-", dir=_OUTSIDE) as workspace:
-                plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
-                with backend.enclose(run_id, plan, folder) as enclosure:
-                    done = await runner.run(run_id, plan, Granted(), enclosure, own=True)
-                await backend.sweep(run_id, plan, done)
+        with (
+            scratch.made(run_id) as folder,
+            TemporaryDirectory(prefix="sayso-probe-", dir=_OUTSIDE) as workspace,
+        ):
+            plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
+            with backend.enclose(run_id, plan, folder) as enclosure:
+                done = await runner.run(run_id, plan, Granted(), enclosure)
+            await backend.sweep(run_id, plan, done)
     except (SaysoError, OSError) as failure:
         return str(failure)
     return "; ".join(faults(done, network=network))

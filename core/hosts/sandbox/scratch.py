@@ -1,12 +1,12 @@
 """Keep one private folder for each run, bound as ``/tmp``, and leave none behind."""
-# ruff: noqa: PTH102
+# ruff: noqa: PTH102, PTH106
 # A run waits for it; pathlib is ten times slower here.
 
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import HostUnavailable
@@ -18,35 +18,43 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._removals: set[asyncio.Future[None]] = set()
 
-    def clear(self) -> None:
+    async def clear(self) -> None:
         """Remove what runs of a gateway that died have left."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
-    @asynccontextmanager
-    async def made(self, run_id: ApprovalId) -> AsyncIterator[Path]:
-        """Yield the folder of a run; it is gone afterwards.
+    async def settle(self) -> None:
+        """Wait until all that has to go is gone."""
+        await asyncio.gather(*self._removals)
+
+    @contextmanager
+    def made(self, run_id: ApprovalId) -> Iterator[Path]:
+        """Yield the folder of a run; it is removed afterwards, without holding anybody up.
 
         Raises:
             HostUnavailable: it cannot be made.
         """
         path = self._folder / run_id
         try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            os.mkdir(path, mode=0o700)
+            os.makedirs(path, mode=0o700)
         except OSError as error:
             why = f"the private folder {path} cannot be made ({error.strerror}), so nothing ran"
             raise HostUnavailable(why) from error
         try:
             yield path
         finally:
-            await _remove(path)
+            self._remove(path)
+
+    def _remove(self, path: Path) -> None:
+        """Remove a folder; one that holds something in a thread, for that may be much."""
+        try:
+            os.rmdir(path)
+        except OSError:
+            removal = asyncio.ensure_future(asyncio.to_thread(_remove_all, path))
+            self._removals.add(removal)
+            removal.add_done_callback(self._removals.discard)
 
 
-async def _remove(path: Path) -> None:
-    """Remove a folder; what holds many files goes in a thread."""
-    try:
-        os.rmdir(path)
-    except OSError:
-        removal = asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
-        await asyncio.shield(removal)
+def _remove_all(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Say what one run sees of the files: everything read-only, but for some places."""
+"""Say what one run sees of the files: a few places, and nothing else."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,20 +6,25 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a place is inside: empty, without content, as it is outside, or changeable too.
+    """What a place is inside.
 
-    ``PRIVATE`` places are empty at first and the run's own.
+    ``SYSTEM``, ``LINK`` (a top folder's, as in ``/bin``) and ``SHOWN`` places are as outside and
+    cannot be changed; the first two are this machine's, so a container has its own instead. A
+    ``WORKSPACE`` can be changed. ``PRIVATE`` ones are the run's own and empty at first; ``EMPTIED``
+    folders and ``BLANKED`` files have no content.
     """
 
+    SYSTEM = "system"
+    LINK = "link"
+    SHOWN = "shown"
+    WORKSPACE = "workspace"
     PRIVATE = "private"
     EMPTIED = "emptied"
     BLANKED = "blanked"
-    SHOWN = "shown"
-    WORKSPACE = "workspace"
 
 
-_AS_OUTSIDE = frozenset((Kind.SHOWN, Kind.WORKSPACE))
-_UNSEEN = ("/dev", "/proc")
+_HIDDEN = frozenset((Kind.PRIVATE, Kind.EMPTIED, Kind.BLANKED))
+_GIVEN = frozenset((Kind.SHOWN, Kind.WORKSPACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +38,35 @@ class View:
     workspace: str | None = None
 
     def sees(self, path: str) -> bool:
-        """Tell whether a real path is inside what it is outside."""
-        return self._as_outside(path, but=None)
-
-    def enters(self, folder: str) -> bool:
-        """Tell whether a folder is there inside, if only as an empty one."""
-        return any(folder == path for path, _ in self.places) or self.sees(folder)
+        """Tell whether a path is inside what it is outside."""
+        return self._sees(path, but=None)
 
     def sees_without_mount(self, folder: str) -> bool:
         """Tell whether a workspace could be seen if it were none."""
-        return self._as_outside(folder, but=Kind.WORKSPACE)
+        return self._sees(folder, but=Kind.WORKSPACE)
+
+    def enters(self, folder: str) -> bool:
+        """Tell whether a folder is there inside, if only as an empty one."""
+        leads = folder == "/" or any(is_within(place, folder) for place, _ in self.places)
+        return leads or self.sees(folder)
 
     def in_workspace(self, path: str) -> bool:
         """Tell whether a path is the workspace or lies in it."""
         return self.workspace is not None and is_within(path, self.workspace)
 
-    def of_mounts(self) -> Iterator[tuple[str, Kind]]:
-        """Yield the places that matter where nothing else of the files outside is inside."""
+    def beside_a_system(self) -> Iterator[tuple[str, Kind]]:
+        """Yield the places that matter where another system than this machine's is inside."""
+        given = [path for path, kind in self.places if kind in _GIVEN]
         for path, kind in self.places:
-            outer = [one for one, other in self.places if one != path and other in _AS_OUTSIDE]
-            if kind not in {Kind.EMPTIED, Kind.BLANKED} or any(is_within(path, o) for o in outer):
+            inside = any(is_within(path, one) for one in given)
+            if kind in _GIVEN or kind is Kind.PRIVATE or (kind in _HIDDEN and inside):
                 yield path, kind
 
-    def _as_outside(self, path: str, *, but: Kind | None) -> bool:
-        seen = not any(is_within(path, one) for one in _UNSEEN)
+    def _sees(self, path: str, *, but: Kind | None) -> bool:
+        seen = False
         for place, kind in self.places:
             if kind is not but and is_within(path, place):
-                seen = kind in _AS_OUTSIDE
+                seen = kind not in _HIDDEN
         return seen
 
 

@@ -1,5 +1,7 @@
 import os
 import select
+import signal
+import time
 
 import pytest
 from hypothesis import given
@@ -73,3 +75,29 @@ def test_a_survivor_cannot_hold_up_the_end() -> None:
 
     assert drain.output.text() == ("last words", False)
     os.close(held)
+
+
+def drained(cpu_s: float, seconds: float) -> int:
+    """Return how many bytes of `yes` a drain takes in a time, under a CPU limit."""
+    poll = select.poll()
+    drain = Drain(poll)
+    drain.pace(cpu_s)
+    actions = [(os.POSIX_SPAWN_DUP2, drain.inlet, 1)]
+    pid = os.posix_spawn("/usr/bin/yes", ["yes"], {}, file_actions=actions)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        drain.take_ready({fd for fd, _ in poll.poll(100)})
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return drain.output.total_bytes
+
+
+def test_draining_spares_the_cpu_limit() -> None:
+    """Draining counts against the commands' own limit: when half is spent, a read a second is left.
+
+    This process has spent more than nothing, and less than a day.
+    """
+    paced, free = drained(0.0, 1.5), drained(24 * 60 * 60, 0.5)
+
+    assert 0 < paced < 20_000_000
+    assert free > 3 * paced

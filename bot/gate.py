@@ -1,0 +1,60 @@
+"""Make the gate: the rules it goes by, the broker it asks through, the hosts it runs on."""
+
+import os
+from collections.abc import Mapping
+
+from bot.ground import Ground
+from bot.intake.peers import LOCAL_CHANNEL
+from bot.machines import Machines
+from bot.provisions import provisions_of
+from bot.settings import Settings
+from bot.surfaces import approvers, forwarding, timing
+from channels.base import Channel
+from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.answering import Answering
+from core.approvals.asking import Asking
+from core.approvals.broker import Broker
+from core.approvals.idle import Idle
+from core.approvals.tiers import tiers_of
+from core.approvals.usage import UsageFile
+from core.gate import Gate
+from core.gate.execution import Execution
+from core.gate.rulebook import Rulebook
+from core.runner.plan import Planner
+
+
+def gate_of(
+    settings: Settings, ground: Ground, machines: Machines, channels: Mapping[str, Channel]
+) -> Gate:
+    """Return the gate between people's wing and machines' wing."""
+    store, journal = ground.store, ground.journal
+    rulebook = _rulebook(settings)
+    people = approvers(settings)
+    asking = Asking(
+        store,
+        people,
+        forwarding(settings),
+        timing(settings),
+        reachable=lambda target: target.channel in channels,
+        local=LOCAL_CHANNEL,
+        tiers=tiers_of(settings.approvals.exec.tiers),
+    )
+    broker = Broker(store, asking, Answering(store, people))
+    notice_ms = settings.tools.exec.notice_after_ms
+    hosts, guard = machines.hosts, machines.guard
+    execution = Execution(store, journal, hosts, ground.owner, notice_ms, guard)
+    planner = Planner(settings.tools.exec.search_path)
+    return Gate(rulebook, planner, broker, execution, store, journal)
+
+
+def _rulebook(settings: Settings) -> Rulebook:
+    usage = UsageFile(settings.home / "exec-approvals.usage.json")
+    return Rulebook(
+        configured=settings.exec_layers,
+        file=ApprovalsFile(settings.home / "exec-approvals.json"),
+        usage=usage,
+        home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
+        elevated=settings.tools.elevated.enabled,
+        compiled=provisions_of(settings),
+        idle=Idle.of(settings.home, usage, settings.approvals.exec.allow_always_idle),
+    )

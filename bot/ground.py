@@ -1,0 +1,38 @@
+"""Open what a gateway stands on: the journal and the store; settle what an earlier one left."""
+
+import secrets
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from bot.network import Network
+from bot.recovery import recover
+from bot.settings import Settings
+from core.audit.journal import AuditJournal
+from core.ports import Journal
+from core.store import Store, open_store, replicas, session_overrides
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Journal and store of one gateway; ``owner`` names this boot of it."""
+
+    journal: Journal
+    store: Store
+    owner: str
+
+
+async def open_ground(stack: AsyncExitStack, settings: Settings, network: Network) -> Ground:
+    """Open journal and store, and recover; the stack closes them.
+
+    Raises:
+        SaysoError: one of them cannot be used; the message says which and what to do.
+    """
+    journal = network.counted_journal(stack.enter_context(AuditJournal(settings.audit_path)))
+    store = network.counted_store(await open_store(settings.store_url))
+    stack.push_async_callback(store.close)
+    owner = secrets.token_hex(8)
+    await store.write(replicas.heartbeat, owner, replicas.LEASE_MS)
+    await store.write(session_overrides.begin, owner)
+    stack.push_async_callback(store.write, replicas.leave, owner)
+    await recover(store, journal, owner)
+    return Ground(journal, store, owner)
