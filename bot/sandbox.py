@@ -1,4 +1,4 @@
-"""Make the host ``sandbox`` from the settings: its places, and the backends to try in their order."""
+"""Make the host ``sandbox`` from the settings: its places, and the backends in their order."""
 
 import os
 import shutil
@@ -94,7 +94,7 @@ def _backends(
         if found is None:
             missing.append(f"bubblewrap: `{_BUBBLEWRAP}` is not installed")
         else:
-            yield Bubblewrap(found, places, network=section.network)
+            yield Bubblewrap(found, places, network=section.network, landlock=section.landlock)
 
 
 def _docker(

@@ -1,26 +1,19 @@
 """Shape the params of the methods; strict at this edge, domain types inside."""
 
-import base64
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
+from bot.intake.stdin import Base64Input
 from channels.values import grant_terms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
-from core.model.stdio import LARGEST_STDIN, Capture, Stdio
+from core.model.stdio import Capture, Stdio
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A name of anything: no control character, 200 characters at most."""
@@ -29,23 +22,6 @@ _LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 sectio
 
 
 _STREAM = "tell meanwhile how it stands and what it prints (`exec.state`, `exec.output`)"
-
-
-def _decoded(value: object) -> object:
-    """Return the bytes of strict base64.
-
-    Raises:
-        ValueError: it is none, or too much.
-    """
-    if not isinstance(value, str):
-        return value
-    try:
-        data = base64.b64decode(value, validate=True)
-    except ValueError:
-        raise ValueError("give base64") from None
-    if len(data) > LARGEST_STDIN:
-        raise ValueError(f"more than {LARGEST_STDIN} bytes")
-    return data
 
 
 class Params(BaseModel):
@@ -106,7 +82,7 @@ class RunParams(SessionParams):
     )
     wait: bool = Field(default=True, description="answer when it ended, else at once")
     stream: bool = Field(default=False, description=_STREAM)
-    stdin: Annotated[bytes, BeforeValidator(_decoded)] | None = Field(
+    stdin: Base64Input | None = Field(
         default=None, description="standard input in base64; 1 MiB at most; people see it"
     )
     capture: Annotated[Capture, Field(strict=False)] = Field(

@@ -71,8 +71,9 @@ class Streaming:
         self, run_id: ApprovalId, end: _End, *, stored: bool
     ) -> AsyncIterator[None]:
         """Tell standings and output inside the block; it ends when all that was printed is told."""
-        tell = asyncio.ensure_future(self._tell(run_id, stored=stored))
-        show = asyncio.ensure_future(self._show(run_id, end))
+        running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        tell = asyncio.ensure_future(self._tell(run_id, running, stored=stored))
+        show = asyncio.ensure_future(self._show(run_id, running, end))
         try:
             yield
             await asyncio.wait((show,))
@@ -83,8 +84,13 @@ class Streaming:
                 if isinstance(failure, Exception):
                     _log.error("run %s could not be followed", run_id, exc_info=failure)
 
-    async def _tell(self, run_id: ApprovalId, *, stored: bool) -> None:
-        """Tell each change of standing; what is not ``stored`` yet is not told before it is."""
+    async def _tell(
+        self, run_id: ApprovalId, running: asyncio.Future[None], *, stored: bool
+    ) -> None:
+        """Tell each change of standing; what is not ``stored`` yet is not told before it is.
+
+        ``running`` is done once that was told.
+        """
         changed = asyncio.Event()
         about = {f"run:{run_id}", f"approval:{run_id}", "resync"}
         unsubscribe = self.gate.store.subscribe(
@@ -103,13 +109,16 @@ class Streaming:
                 if isinstance(now, Pending | Running) and now != told:
                     told = now
                     await self.notify("exec.state", results.submission(now, self.caller))
+                    if isinstance(now, Running) and not running.done():
+                        running.set_result(None)
         finally:
             unsubscribe()
 
-    async def _show(self, run_id: ApprovalId, end: _End) -> None:
-        """Send what is printed as soon as the run is here, all of it from the start on."""
+    async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
+        """Send what is printed as soon as the run is told of, all of it from the start on."""
         if not results.reads_output(self.caller):
             return
+        await asyncio.wait((end, running), return_when=asyncio.FIRST_COMPLETED)
         pause = _SHORT_S
         while not await _is_over(end, pause):
             if await self._watch(run_id):

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from core.approvals import sentences
 from core.approvals.approvers import Approvers, Standing
+from core.approvals.standard_input import shows_input
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.identity import NETWORK, Actor, PersonId
@@ -134,12 +135,8 @@ class Answering:
         if standing is Standing.NOT_LISTED:
             own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
             return Answered(AnswerOutcome.NOT_LISTED, sentences.not_listed(answer.actor, own))
-        always = answer.reply is ApprovalReply.ALLOW_ALWAYS
-        if always and approval.resolution is None and not approval.evaluation.promise:
-            return Answered(
-                AnswerOutcome.NOT_OFFERED, sentences.always_not_offered(approval), approval
-            )
-        return None
+        words = "" if approval.resolution is not None else _not_offered(answer.reply, approval)
+        return Answered(AnswerOutcome.NOT_OFFERED, words, approval) if words else None
 
     async def _resolve(
         self, answer: Answer, approval: Approval, person: PersonId
@@ -159,6 +156,15 @@ class Answering:
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
         return _told(answer, outcome)
+
+
+def _not_offered(reply: ApprovalReply, approval: Approval) -> str:
+    """Say why no surface offers this reply, or return ``""``: typed words count no more."""
+    if reply is not ApprovalReply.DENY and not shows_input(approval.plan):
+        return sentences.allow_not_offered(approval)
+    if reply is ApprovalReply.ALLOW_ALWAYS and not approval.evaluation.promise:
+        return sentences.always_not_offered(approval)
+    return ""
 
 
 def _own(answer: Answer, approval: Approval) -> str:

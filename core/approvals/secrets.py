@@ -1,8 +1,9 @@
 """Find secrets by their shape, so that no outbound text carries one.
 
 A masked span is a place where an approver does not see what runs, so a span can only hold
-characters that a shell takes as they are: no blank, quote, substitution, separator or glob. What
-could be code stays visible, even where that leaves the end of an odd passphrase visible too.
+characters that a shell takes as they are: no blank, quote, substitution, separator or glob, and no
+call of Perl or Ruby. What could be code stays visible, even where that leaves the end of an odd
+passphrase visible too.
 """
 
 import re
@@ -61,6 +62,11 @@ _PEM = re.compile(
     rf"(?:{_BLANKS}{_KEY_LINE})+)"
 )
 _PEM_LINE = re.compile(rf"(?:(?<=\s)|(?<=\\[nr])){_KEY_LINE}")
+_CALL = re.compile(
+    r"(?<!\w)(?:do|eval|evalbytes|exec|kill|load|open|readpipe|rename|require|rmdir|symlink|syscall"
+    r"|system|truncate|unlink)[+~!@%]|%x[^\w\s]"
+)
+"""A call of Perl or Ruby, which needs none of the characters that a span may not hold."""
 _SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)
 _WHOLE_VALUE = re.compile(rf"(?!-){_CHARACTER}+")
 
@@ -108,7 +114,11 @@ def mask(text: str) -> str:
 
 
 def _spans(text: str) -> list[tuple[int, int, str]]:
-    spans = [(*match.span(group), _SHAPES[int(group[1:])][0]) for match, group in _matches(text)]
+    spans = [
+        (*match.span(group), _SHAPES[int(group[1:])][0])
+        for match, group in _matches(text)
+        if not _CALL.search(match[group])
+    ]
     for block in _PEM.finditer(text):
         lines = _PEM_LINE.finditer(text, *block.span("body"))
         spans.extend((*line.span(), "private key") for line in lines)

@@ -134,6 +134,14 @@ def asked_with_a_token() -> str:
     )
 
 
+def allow_not_offered(approval: Approval) -> str:
+    """Word an allow of what is too long to have been shown (DESIGN §1 rule 9)."""
+    return (
+        f"{approval.code} cannot be allowed: its standard input is too long to be shown, so nobody "
+        "has seen what would run. It is still waiting; answer deny, or let it time out."
+    )
+
+
 def always_not_offered(approval: Approval) -> str:
     """Word allow-always where nothing safe could be stored."""
     return (

@@ -13,8 +13,10 @@ from core.model.result import Finished
 def decided(
     run_id: ApprovalId, requester: Requester, plan: ExecPlan, evaluation: Evaluation
 ) -> dict[str, object]:
-    """Record what policy decided about a plan, before anything runs."""
+    """Record what policy decided about a plan, before anything runs; ``digest`` binds its input."""
+    read = len(plan.stdio.stdin or b"")
     return {
+        **({"stdin_bytes": read} if read else {}),
         "run": run_id,
         "requester": f"{requester.intake}:{requester.account}",
         "agent": plan.agent,

@@ -64,6 +64,7 @@ class ExecLog:
         self._journal = journal
         self._path = path
         self._mask = mask
+        self._unended: set[str] = set()
 
     async def note(self, event: ExecEvent, run_id: str, **record: object) -> None:
         """Write one entry; it is on disk when this returns.
@@ -71,7 +72,17 @@ class ExecLog:
         Raises:
             JournalError: it is not; nothing may run for it.
         """
-        await self._journal.append(event, {"run": run_id, **record})
+        began = event is ExecEvent.REQUESTED
+        if began:
+            self._unended.add(run_id)
+        try:
+            await self._journal.append(event, {"run": run_id, **record})
+        except JournalError:
+            if began:
+                self._unended.discard(run_id)
+            raise
+        if event in FINAL:
+            self._unended.discard(run_id)
 
     async def spawned(self, session: Session, pid: int, pgid: int, start_ticks: int) -> None:
         """Note the process that leads a run."""
@@ -105,7 +116,9 @@ class ExecLog:
         return len(interrupted)
 
     def settle(self) -> None:
-        """Note that everything up to here has its final entry."""
+        """Note that everything up to here has its final entry, if it has."""
+        if self._unended:
+            return  # the next start looks for it
         with contextlib.suppress(StateError):  # only the next start takes longer
             replace_private(self._settled, f"{self._journal.head.end}\n".encode())
 

@@ -37,15 +37,15 @@ class SandboxSection(Section):
     )
     network: bool = Field(
         default=False,
-        description="whether sandboxed commands share this machine's network, its loopback included",
+        description="whether sandboxed commands share this machine's network, loopback included",
     )
     hide: Paths = Field(
         default=(), description="files and folders that sandboxed commands must not see, either"
     )
     show: Paths = Field(
         default=(),
-        description="files and folders of a home that sandboxed commands may read, such as those of "
-        "a language installed there",
+        description="files and folders besides the system's that sandboxed commands may read, such "
+        "as a language that is installed in a home",
     )
     landlock: bool = Field(
         default=False,

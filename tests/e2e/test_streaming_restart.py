@@ -19,47 +19,32 @@ def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
 
 
 @pytest.mark.parametrize("kill", [True, False])
-def test_a_question_survives(gateway: GatewayProcess, kill: bool) -> None:
-    """Killed or stopped and started again: the answer still reaches whoever waits, once."""
-    with start(gateway, "-c", "id -un", agent="main") as process:
+def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -> None:
+    """A question is answered later, once; a run is told as it is known, and never run again.
+
+    A gateway that is stopped in peace ends its runs and knows that; of a killed one nobody knows.
+    """
+    with (
+        start(gateway, "-c", "id -un", agent="main") as asking,
+        start(gateway, "-c", "echo first; sleep 20") as running,
+    ):
+        assert asking.stderr is not None
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"first\n"
         question(gateway)
         if kill:
             gateway.kill()
         else:
             gateway.stop()
-        assert process.stderr is not None
-        assert b"the gateway hung up; waiting 30 s for it" in process.stderr.readline()
+        assert b"the gateway hung up; waiting 30 s for it" in asking.stderr.readline()
         gateway.start()
         answered(gateway, "allow-once")
-        out, _ = process.communicate(timeout=20)
+        assert (asking.communicate(timeout=20)[0], asking.returncode) == (b"root\n", 0)
+        out, error = running.communicate(timeout=20)
 
-    assert (process.returncode, out) == (0, b"root\n")
-
-
-def test_a_run_is_unknown_after_a_kill(gateway: GatewayProcess) -> None:
-    """Nothing is run again; the words and the exit code tell that the end was not seen."""
-    with start(gateway, "-c", "echo first; sleep 20") as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"first\n"
-        gateway.kill()
-        gateway.start()
-        out, error = process.communicate(timeout=20)
-
-    assert (process.returncode, out) == (1, b"")
-    assert b"how it ended is unknown, and it is not run again" in error
-
-
-def test_a_run_that_a_stop_ended_is_told(gateway: GatewayProcess) -> None:
-    """A gateway that stops in peace ends its runs, and tells of it after the start."""
-    with start(gateway, "-c", "echo first; sleep 20") as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"first\n"
-        gateway.stop()
-        gateway.start()
-        out, error = process.communicate(timeout=20)
-
-    assert (process.returncode, out) == (143, b"")
-    assert b"SIGTERM" in error
+    assert (running.returncode, out) == (1 if kill else 143, b"")
+    told = b"how it ended is unknown, and it is not run again" if kill else b"SIGTERM"
+    assert told in error
 
 
 def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:

@@ -7,7 +7,8 @@ PRELUDE = """
 import ctypes, errno, fcntl, os, signal, socket, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *words):
-    result = libc.syscall(number, *[ctypes.c_long(one) if isinstance(one, int) else one for one in words])
+    typed = [ctypes.c_long(one) if isinstance(one, int) else one for one in words]
+    result = libc.syscall(number, *typed)
     return result, ctypes.get_errno()
 def escaped(*words):
     print("ESCAPED", *words, flush=True)

@@ -86,6 +86,8 @@ async def test_killing_the_group_alone_leaves_one() -> None:
         stdout=subprocess.PIPE,
     )
     try:
+        assert child.stdout is not None
+        await asyncio.to_thread(child.stdout.readline)  # the escapee itself says that it is there
         await until(lambda: len(marked(run_id)) == 2)
 
         os.killpg(child.pid, signal.SIGKILL)
@@ -95,8 +97,8 @@ async def test_killing_the_group_alone_leaves_one() -> None:
     finally:
         for pid in marked(run_id):
             os.kill(pid, signal.SIGKILL)
-        assert child.stdout is not None
-        child.stdout.close()
+        if child.stdout is not None:
+            child.stdout.close()
 
 
 async def test_a_background_child_does_not_hold_up_the_end() -> None:

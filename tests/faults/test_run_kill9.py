@@ -5,7 +5,7 @@ HUP and holding the output open. The gateway is killed at a random moment: alone
 or with its supervisors too, when nobody is left to end anything but the next gateway. After each
 restart no process of an earlier run may live; at the end each run must have been told one end.
 
-``SAYSO_FULL_FAULTS=1`` goes through 200 cycles instead of 8.
+``SAYSO_FULL_FAULTS=1`` goes through 200 cycles instead of 6.
 """
 
 import os
@@ -29,7 +29,7 @@ from tests.e2e.processes import GatewayProcess, until
 from tests.faults.test_kill9 import configure
 
 FULL = bool(os.environ.get("SAYSO_FULL_FAULTS"))
-CYCLES = 200 if FULL else 8
+CYCLES = 200 if FULL else 6
 SEED = 20261122
 RUNS_A_CYCLE = 4
 ENDS = {"finished", "unknown", "denied"}
@@ -208,7 +208,7 @@ def test_no_family_survives_its_gateway(tmp_path: Path, capsys: pytest.CaptureFi
         )
     assert [] == faults
     assert [] == orphans
-    assert counted["unknown"] > CYCLES
+    assert counted["unknown"] >= CYCLES // 2
     assert seen.left_to_recovery > 0
 
 

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from core.model.result import Finished
+from core.model.stdio import PLAIN_STDIO, STREAM_BYTES, Capture, Stdio
 from core.runner.process import Runner
 from tests.core.runner.runs import Watcher, new_run, planned, request, running
 
@@ -78,3 +81,22 @@ async def test_the_tail_is_the_true_end() -> None:
     assert done.output.text.startswith("1\n2\n3\n")
     assert done.output.tail.endswith("199999\n200000\nlast words\n")
     assert len(done.output.tail) == 20_000
+
+
+COUNTED = "".join(f"{number}\n" for number in range(3_000_000 - 4000, 3_000_001))
+COUNTED_BYTES = sum(9 * 10**width * (width + 2) for width in range(6)) + 2_000_001 * 8
+
+
+@pytest.mark.parametrize("stdio", [PLAIN_STDIO, Stdio(capture=Capture.SEPARATE)])
+async def test_what_is_passed_over_is_not_the_end(stdio: Stdio) -> None:
+    """Most of a flood is never read, and yet every byte counts and the end is exactly the end."""
+    async with running() as runner:
+        plan = planned(request("seq 3000000", stdio=stdio))
+        done = await runner.run(new_run(), plan, Watcher())
+
+    assert done.output.total_bytes == COUNTED_BYTES
+    assert done.output.tail == COUNTED[-20_000:]
+    if done.streams is not None:
+        assert done.streams.stdout.total_bytes == COUNTED_BYTES
+        assert done.streams.stdout.data.startswith(b"1\n2\n3\n")
+        assert len(done.streams.stdout.data) == STREAM_BYTES

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import HostUnavailable, SpawnError
+from core.hosts.sandbox import landlock as ruling
 from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
@@ -25,8 +26,8 @@ _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
-# bubblewrap covers what looks writable in /proc; /proc/sys does not, and root may write to its files.
-# First of all mounts, for bubblewrap reads the whole table of mounts again after most of them.
+# bubblewrap covers what looks writable in /proc; /proc/sys does not, and yet root may write to its
+# files. First of all mounts, for bubblewrap reads the whole table of mounts after most of them.
 _KERNEL = ("--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
 _LAST = ("--dir", "/run", "--dir", "/home", "--remount-ro", "/")
 _PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
@@ -66,7 +67,9 @@ class Enclosed:
         """
         del place  # every command is enclosed alike
         program = command.executable
-        if program is None or not (self.view.sees(program.path) and self.view.sees(program.realpath)):
+        if program is None or not (
+            self.view.sees(program.path) and self.view.sees(program.realpath)
+        ):
             raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
         if not self.view.enters(folder):
             raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
@@ -75,14 +78,20 @@ class Enclosed:
 
 
 class Bubblewrap:
-    """The backend ``bubblewrap``; ``binary`` is the absolute path of ``bwrap``."""
+    """The backend ``bubblewrap``; ``binary`` is the absolute path of ``bwrap``.
+
+    ``network``: commands share the machine's. ``landlock``: it restricts files as well.
+    """
 
     name = "bubblewrap"
 
-    def __init__(self, binary: str, places: Places, *, network: bool) -> None:
+    def __init__(
+        self, binary: str, places: Places, *, network: bool, landlock: bool = False
+    ) -> None:
         self._binary = binary
         self._places = places
         self._network = network
+        self._landlock = landlock
         self._filter = -1
 
     def close(self) -> None:
@@ -105,16 +114,20 @@ class Bubblewrap:
             guard: tuple[str, ...] = ()
             if folder >= 0 and view.workspace is not None:
                 guard = (_SHELL, "-c", _GUARD, view.workspace, "seen" if seen else "hidden")
-            words = [*self._options(view, scratch, bound=bool(guard)), *_environment(run_id, plan)]
-            options = sealed("sayso-sandbox", b"".join(f"{one}\0".encode() for one in words))
+            inherit = (folder,) if guard else ()
+            if self._landlock:
+                guard += ruling.words(view, bound=bool(guard))
+            mounts = self._options(view, scratch, bound=bool(inherit))
+            words = [*mounts, *_environment(run_id, plan)]
+            options = sealed("sayso-sandbox", "\0".join((*words, "")).encode())
             try:
-                inherit = (self._seccomp(), options, *((folder,) if guard else ()))
-                yield Enclosed(self._binary, inherit, view, guard)
+                fds = (self._seccomp(), options, *inherit)
+                yield Enclosed(self._binary, fds, view, guard)
             finally:
                 os.close(options)
 
     def broke(self, done: Finished) -> bool:
-        """Tell whether bubblewrap itself may have failed; the words could be a command's as well."""
+        """Tell whether bubblewrap itself may have failed; a command could say so as well."""
         return done.exit_code == 1 and done.output.text.startswith("bwrap: ")
 
     async def sweep(
@@ -147,10 +160,9 @@ def _mount(path: str, kind: Kind, scratch: Path) -> tuple[str, ...]:
     match kind:
         case Kind.PRIVATE if path == TMP:
             return ("--bind", str(scratch), path)
-        case Kind.PRIVATE:
-            return ("--size", _PRIVATE_BYTES, "--tmpfs", path)
-        case Kind.EMPTIED:
-            return ("--size", _EMPTIED_BYTES, "--tmpfs", path)
+        case Kind.PRIVATE | Kind.EMPTIED:
+            size = _PRIVATE_BYTES if kind is Kind.PRIVATE else _EMPTIED_BYTES
+            return ("--size", size, "--tmpfs", path)
         case Kind.BLANKED:
             return ("--ro-bind", os.devnull, path)
         case Kind.LINK:

@@ -35,7 +35,7 @@ _PATIENCE_MS = 20_000
 _ENGINE_FAILED = 125
 """From this exit code on the engine, the start of the command or a signal ended the run."""
 
-# The engine mounts by name, and by then the name may lead elsewhere; see core.hosts.sandbox.bubblewrap.
+# The engine mounts by name, which may lead elsewhere by then; see core.hosts.sandbox.bubblewrap.
 _GUARD = """
 i=$(ls -di "$0"); i=${i#"${i%%[! ]*}"}
 if [ "${i%% *}" = "$1" ]; then shift; exec "$@"; fi
@@ -123,7 +123,7 @@ class Docker:
         self._binary = binary
         self._places = places
         self._container = container
-        self._label = f"sayso={hashlib.sha256(owner.encode()).hexdigest()[:16]}"
+        self.label = f"sayso={hashlib.sha256(owner.encode()).hexdigest()[:16]}"
         self._environ = {name: os.environ[name] for name in _PASSED if name in os.environ}
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class Docker:
             inode = None if folder < 0 else os.fstat(folder).st_ino
             variables = sealed("sayso-container", _env_file(environment(run_id, plan)))
             mounts = _mounts(view, scratch, bound=inode is not None)
-            fixed = (*_FIXED, "--label", self._label, "--user", f"{os.geteuid()}:{os.getegid()}")
+            fixed = (*_FIXED, "--label", self.label, "--user", f"{os.geteuid()}:{os.getegid()}")
             try:
                 yield Enclosed(
                     path=self._binary,
@@ -172,7 +172,7 @@ class Docker:
     ) -> None:
         """End and remove a run's containers; the engine does so itself where it ended by itself."""
         if run_id is None or plan is None:
-            listed = await self._engine("ps", "--all", "--quiet", "--filter", f"label={self._label}")
+            listed = await self._engine("ps", "--all", "--quiet", "--filter", f"label={self.label}")
             names = tuple(listed.output.text.split()) if listed and listed.exit_code == 0 else ()
         elif done is None or done.exit_code is None or done.exit_code >= _ENGINE_FAILED:
             names = _names(run_id, plan)
@@ -238,7 +238,7 @@ def _plain(path: str) -> str:
 
 
 def _env_file(environ: Mapping[str, str]) -> bytes:
-    """Return the environment as an engine reads it; it is in no command line that others can see."""
+    """Return the environment as an engine reads it; a command line could be seen by others."""
     for name, value in environ.items():
         if "\n" in value or "\n" in name or name.startswith("#") or name != name.strip():
             raise SpawnError(f"the value of `{name}` cannot be handed to a container")

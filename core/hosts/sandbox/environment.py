@@ -1,4 +1,4 @@
-"""Say which environment a sandboxed command gets: the plan's, marked, with a TMPDIR that is there."""
+"""Say which environment a sandboxed command gets: the plan's, marked, and a TMPDIR that exists."""
 
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId

@@ -66,13 +66,17 @@ class SandboxHost:
         sweeps = (one.sweep(None, None, None) for one in self._backends)
         self._sweeping = asyncio.ensure_future(asyncio.gather(*sweeps))
 
+    async def settled(self) -> None:
+        """Wait until what was left is gone."""
+        if self._sweeping is not None:
+            await asyncio.shield(self._sweeping)
+
     async def stop(self) -> None:
         """End every run, and wait until nothing of it is left."""
         for run_id in tuple(self._runs):
             await self.cancel(run_id)
         await asyncio.gather(*(over.wait() for over in self._runs.values()))
-        if self._sweeping is not None:
-            await self._sweeping
+        await self.settled()
         await self._scratch.settle()
         for backend in self._backends:
             backend.close()
@@ -87,8 +91,7 @@ class SandboxHost:
         """
         if plan.stdio.capture is Capture.PTY:
             raise HostUnavailable(_NO_TERMINAL)
-        if self._sweeping is not None:
-            await asyncio.shield(self._sweeping)  # else it could take a new run for an old one
+        await self.settled()  # else a sweep could take a new run for an old one
         backend = await self._choice.proven()
         if run_id in self._runs:
             raise SpawnError(f"run {run_id} is in progress; it is not started again")

@@ -2,7 +2,7 @@
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """
-# ruff: noqa: PTH110, PTH112, PTH114
+# ruff: noqa: PTH112, PTH114
 # Asked for each run; pathlib is ten times slower here.
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.hosts.sandbox.sockets import listening
+from core.hosts.sandbox.sockets import sockets
 from core.hosts.sandbox.view import Kind, View, is_within
 
 _SHOWN = (
@@ -57,9 +57,8 @@ class Places:
             places[workspace] = Kind.WORKSPACE
         places.update((one, _hiding(one)) for one in hidden)
         view = _sorted(places, workspace)
-        sockets = [one for one in listening() if view.sees(one) and not view.in_workspace(one)]
-        places.update((one, Kind.BLANKED) for one in sockets)
-        return _sorted(places, workspace) if sockets else view
+        reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
+        return _sorted(places | reachable, workspace) if reachable else view
 
     def _may_be_changed(self, folder: str, hidden: list[str]) -> bool:
         """Tell whether a folder that a request names may be its workspace.
@@ -102,7 +101,7 @@ def places_of(
     _check("sandbox.workspace", filter(None, (workspace,)), guarded)
     _check("sandbox.show", visible, own)
     places = dict(_system())
-    places |= {one: Kind.PRIVATE for one in _folders((*_TEMPORARY, home))}
+    places |= dict.fromkeys(_folders((*_TEMPORARY, home)), Kind.PRIVATE)
     places |= {one: Kind.SHOWN for one in visible if os.path.lexists(one)}
     secrets = (*map(os.path.realpath, _SECRETS), *own)
     view = _sorted(places, None)

@@ -46,7 +46,7 @@ async def probe(
         ):
             plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
             with backend.enclose(run_id, plan, folder) as enclosure:
-                done = await runner.run(run_id, plan, Granted(), enclosure)
+                done = await runner.run(run_id, plan, Granted(), enclosure, own=True)
             await backend.sweep(run_id, plan, done)
     except (SaysoError, OSError) as failure:
         return str(failure)

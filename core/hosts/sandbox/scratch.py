@@ -1,5 +1,5 @@
 """Keep one private folder for each run, bound as ``/tmp``, and leave none behind."""
-# ruff: noqa: PTH102, PTH106
+# ruff: noqa: PTH103, PTH106
 # A run waits for it; pathlib is ten times slower here.
 
 import asyncio
@@ -18,6 +18,7 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._ended: set[Path] = set()
         self._removals: set[asyncio.Future[None]] = set()
 
     async def clear(self) -> None:
@@ -26,6 +27,8 @@ class Scratch:
 
     async def settle(self) -> None:
         """Wait until all that has to go is gone."""
+        for path in tuple(self._ended):
+            self._remove(path)
         await asyncio.gather(*self._removals)
 
     @contextmanager
@@ -44,10 +47,14 @@ class Scratch:
         try:
             yield path
         finally:
-            self._remove(path)
+            self._ended.add(path)
+            asyncio.get_running_loop().call_soon(self._remove, path)
 
     def _remove(self, path: Path) -> None:
         """Remove a folder; one that holds something in a thread, for that may be much."""
+        if path not in self._ended:
+            return
+        self._ended.remove(path)
         try:
             os.rmdir(path)
         except OSError:

@@ -1,4 +1,4 @@
-"""Write the system call filter of the sandbox as BPF (seccomp(2), linux/seccomp.h, linux/bpf_common.h).
+"""Write the system call filter of the sandbox as BPF (seccomp(2), linux/bpf_common.h).
 
 Everything is let through but what is named here. A call that only has forbidden uses is answered
 with EPERM; a call by another architecture's numbers ends the process, for its numbers would mean
@@ -116,9 +116,7 @@ def _requests() -> list[bytes]:
 
 def _families() -> list[bytes]:
     checks = [
-        part
-        for family in _FAMILIES
-        for part in (_op(_EQUAL, family, 0, 1), _op(_RETURN, _ALLOW))
+        part for family in _FAMILIES for part in (_op(_EQUAL, family, 0, 1), _op(_RETURN, _ALLOW))
     ]
     return [_op(_LOAD, _ARGUMENT_AT[0]), *checks, _refuse(errno.EAFNOSUPPORT)]
 

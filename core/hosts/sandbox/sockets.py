@@ -6,21 +6,26 @@ import os
 import stat
 from collections.abc import Iterator
 
+from core.hosts.sandbox.view import View
+
 _TABLE = "/proc/net/unix"
 _PATH = 7
 """The column of the path; sockets without a name have none (proc(5))."""
 
 
-def listening() -> Iterator[str]:
-    """Yield the paths of the sockets of this machine that are there."""
+def sockets(view: View) -> Iterator[str]:
+    """Yield the real paths of this machine's sockets that a view shows, but for the workspace's."""
     with open(_TABLE, "rb") as table:
         content = table.read()
-    for path in {line.split(None, _PATH)[-1] for line in content.splitlines()}:
-        if path.startswith(b"/") and _is_socket(path):
-            yield os.fsdecode(os.path.realpath(path))
+    if b"/" not in content:
+        return
+    named = {line.split(None, _PATH)[-1] for line in content.splitlines() if b" /" in line}
+    for path in map(os.fsdecode, named):
+        if view.sees(path) and not view.in_workspace(path) and _is_socket(path):
+            yield os.path.realpath(path)
 
 
-def _is_socket(path: bytes) -> bool:
+def _is_socket(path: str) -> bool:
     try:
         return stat.S_ISSOCK(os.stat(path).st_mode)
     except OSError:

@@ -41,7 +41,7 @@ def opened(view: View, cwd: PinnedDirectory, *, seen: bool) -> Iterator[int]:
 
 
 def _is_writable(status: os.stat_result) -> bool:
-    """Tell whether this user may write by the file's mode alone: inside, root has no other right."""
+    """Tell whether this user may write by the mode alone: inside, root has no other right."""
     if status.st_uid == os.geteuid():
         return status.st_mode & 0o200 != 0
     if status.st_gid in {os.getegid(), *os.getgroups()}:

@@ -71,11 +71,12 @@ class House:
 
     def client(self, who: str | None, **options: Any) -> httpx.Client:
         """Return a client with somebody's token; the same one again without options."""
-        if not options and who in self.clients:
-            return self.clients[who]
+        key: object = who if not options else object()
+        if key in self.clients:
+            return self.clients[key]
         headers = options.pop("headers", {}) if who is None else self.headers(who)
         made = httpx.Client(base_url=self.url, headers=headers, timeout=20, **options)
-        self.clients[who if not options else object()] = made
+        self.clients[key] = made
         return made
 
     def ask(self, command: str, who: str = "agent", wait: float = 0, **more: Any) -> dict[str, Any]:

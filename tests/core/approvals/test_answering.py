@@ -7,8 +7,10 @@ from pathlib import Path
 
 from core.approvals.answering import Answer, Answered, Answering, AnswerOutcome
 from core.approvals.approvers import Approvers
-from core.model.approval import HALF_HOUR, ApprovalReply
+from core.approvals.standard_input import LONGEST_INPUT
+from core.model.approval import HALF_HOUR, ApprovalReply, ApprovalState
 from core.model.identity import Actor, AgentId, ApprovalId, Intake, Requester
+from core.model.stdio import Stdio
 from core.store import Store, approvals, open_store, pairing, people
 from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, ONCE, draft, evaluation
 
@@ -18,7 +20,12 @@ NAMED = Approvers({}, frozenset({"person:ana"}))
 
 @asynccontextmanager
 async def answering(
-    folder: Path, listed: Approvers, *, requester: Requester | None = None, promise: bool = True
+    folder: Path,
+    listed: Approvers,
+    *,
+    requester: Requester | None = None,
+    promise: bool = True,
+    stdin: bytes | None = None,
 ) -> AsyncIterator[tuple[Store, Answering, ApprovalId]]:
     """Open a store with one question."""
     store = await open_store(f"sqlite:///{folder}/state.db")
@@ -27,6 +34,9 @@ async def answering(
         question = replace(question, requester=requester)
     if not promise:
         question = replace(question, evaluation=evaluation())
+    if stdin is not None:
+        plan = replace(question.plan, stdio=Stdio(stdin))
+        question = replace(question, plan=plan)
     await store.write(approvals.create, question)
     try:
         yield store, Answering(store, listed), question.id
@@ -140,3 +150,29 @@ async def test_limits_do_not_make_an_always_possible(tmp_path: Path) -> None:
         got = await people_may.answer(Answer(asked, ALWAYS, ALICE, terms=HALF_HOUR))
 
     assert AnswerOutcome.NOT_OFFERED is got.outcome
+
+
+async def test_what_was_shown_to_nobody_is_allowed_by_nobody(tmp_path: Path) -> None:
+    """Input beyond the bound is on no surface: typed words allow it no more than buttons do."""
+    listed = Approvers({"telegram": frozenset({"42"})})
+    outcomes = {}
+    for size in (LONGEST_INPUT, LONGEST_INPUT + 1):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        async with answering(folder, listed, stdin=b"x" * size) as (store, people_may, asked):
+            offered = await people_may.offer(Answer(asked, ONCE, ALICE))
+            got = [
+                await people_may.answer(Answer(asked, reply, ALICE))
+                for reply in (ALWAYS, ONCE, DENY)
+            ]
+            kept = await store.read(approvals.get, asked)
+        assert kept is not None
+        assert kept.resolution is not None
+        outcomes[size] = (offered.outcome, *(one.outcome for one in got), kept.resolution.state)
+
+    accepted, ended = AnswerOutcome.ACCEPTED, AnswerOutcome.ALREADY_ENDED
+    refused, denied = AnswerOutcome.NOT_OFFERED, ApprovalState.DENIED
+    assert outcomes == {
+        LONGEST_INPUT: (AnswerOutcome.OFFERED, accepted, ended, ended, ApprovalState.ALLOWED),
+        LONGEST_INPUT + 1: (refused, refused, refused, accepted, denied),
+    }

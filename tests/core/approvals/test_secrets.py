@@ -81,6 +81,33 @@ def test_no_active_character_is_ever_masked(text: str) -> None:
             assert not re.search(r"[\s;|&<>()`'\"]|\$[({]", piece.text)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "$token=do+q:/tmp/planted.pl:",
+        "$token=system+q/id/;",
+        "$token=system+id",
+        "$token=1+system+q:/planted:",
+        "authorization:exec+q,/tmp/planted,",
+        "secret=require+q:/tmp/planted.pl:",
+        "token=%x,/tmp/planted,",
+        "token=eval%q.require+x.",
+    ],
+)
+def test_masking_hides_no_call_of_perl_or_ruby(code: str) -> None:
+    """What either runs needs no blank, quote or bracket; such calls run, on standard input too."""
+    assert mask(f"{code}\n") == f"{code}\n"
+
+
+@pytest.mark.parametrize(
+    "secret", ["open-sesame-now", "undo+redo/sys", "do_not_tell", "systems+A1b2/c3", "ab%41%2Fc"]
+)
+def test_what_only_resembles_a_call_is_masked(secret: str) -> None:
+    """The words of a call inside of others do not open a secret."""
+    assert mask(f"token={secret}") == "token=[secret: secret]"
+    assert "manager" not in mask("oracle://system:manager@db")
+
+
 def test_the_value_of_an_option_is_found_by_the_bounds_of_the_vector() -> None:
     """``--password VALUE`` as two elements needs no quotes to be understood."""
     (piece,) = argument_pieces("hunter2", before="--db-password")

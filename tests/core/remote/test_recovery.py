@@ -78,6 +78,22 @@ async def test_a_note_that_does_not_fit_the_log_hides_nothing(tmp_path: Path) ->
         log.close()
 
 
+async def test_an_orderly_stop_settles_only_what_has_ended(tmp_path: Path) -> None:
+    """A run that was still under way when its host stopped is found by the next start."""
+    path = tmp_path / "exec.log"
+    log = open_exec_log(path, list)
+    await _interrupted(log)
+    log.settle()
+    log.close()
+    for expected in (3, 0):
+        log = open_exec_log(path, list)
+        assert await log.recover() == expected
+        log.settle()
+        log.close()
+        settled = tmp_path / "exec.log.settled"
+        assert int(settled.read_text()) == path.stat().st_size
+
+
 async def test_a_log_torn_by_a_power_cut_is_mended_and_looked_through(tmp_path: Path) -> None:
     """Half an entry was never acknowledged; what stood before it counts."""
     path = tmp_path / "exec.log"

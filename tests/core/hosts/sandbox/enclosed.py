@@ -49,9 +49,9 @@ class House:
         """Run a line or a vector inside, by default in the workspace."""
         return await self.host.run(new_run(), self.plan(wish, cwd), watcher or Watcher())
 
-    async def run_outside(self, wish: str | tuple[str, ...]) -> Finished:
+    async def run_outside(self, wish: str | tuple[str, ...], cwd: Path | None = None) -> Finished:
         """Run the same on the gateway host: the control."""
-        return await self.runner.run(new_run(), self.plan(wish), Watcher())
+        return await self.runner.run(new_run(), self.plan(wish, cwd), Watcher())
 
     def plan(
         self,
@@ -80,8 +80,7 @@ def sandboxed(wish: ExecRequest) -> ExecPlan:
 
 def places_for(home: Path, *, hidden: tuple[str, ...] = (), workspace: str | None = None) -> Places:
     """Return this machine's places with the running Python in sight, wherever it is installed."""
-    user = os.path.expanduser("~")
-    return places_of([home], user, hidden, (sys.base_prefix,), workspace)
+    return places_of([home], str(Path.home()), hidden, (sys.base_prefix,), workspace)
 
 
 @asynccontextmanager

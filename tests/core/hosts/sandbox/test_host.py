@@ -1,0 +1,283 @@
+"""The host sandbox as the gate sees it."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import HostUnavailable, PlanDrift, SpawnError
+from core.hosts.sandbox.bubblewrap import Bubblewrap
+from core.hosts.sandbox.host import SandboxHost
+from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.view import Kind
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.stdio import Capture, Stdio
+from core.ports import ExecutionHost
+from core.runner.binding import bind
+from core.runner.enclosure import Enclosure
+from tests.core.hosts.sandbox.enclosed import (
+    PYTHON,
+    House,
+    bwrap,
+    over,
+    places_for,
+    sandbox,
+    sandboxed,
+)
+from tests.core.runner.runs import Watcher, new_run, request, running, script, until
+
+
+async def test_a_line_runs_inside(tmp_path: Path) -> None:
+    """Connectors, pipes, `cd`, codes and the workspace are as on the gateway."""
+    async with sandbox(tmp_path) as house:
+        (house.workspace / "sub").mkdir()
+        host: ExecutionHost = house.host
+        done = await house.run("echo made > sub/file || tee sub/file && cd sub && ls | head -1")
+        failed = await house.run("ls nowhere")
+        killed = await house.run(("/bin/sh", "-c", "kill -9 $$"))
+
+        assert host.place == "sandbox"
+        assert await house.host.backend() == "bubblewrap"
+    assert done.output.text == "file\n"
+    assert (house.workspace / "sub/file").read_text() == "made\n"
+    assert failed.exit_code == 2
+    assert killed.exit_code == 137  # as a shell tells it: bubblewrap has no signals to pass on
+
+
+async def test_the_commands_of_a_line_share_tmp_and_nobody_else_does(tmp_path: Path) -> None:
+    """It is empty at first, one for the whole run, and gone afterwards."""
+    async with sandbox(tmp_path) as house:
+        shared = await house.run("touch /tmp/mine && ls /tmp/mine")
+        later = await house.run("ls /tmp/mine")
+    left = list((house.home / "sandbox").iterdir())
+
+    assert shared.output.text == "/tmp/mine\n"
+    assert later.exit_code == 2
+    assert left == []
+
+
+async def test_what_a_dead_gateway_left_is_removed(tmp_path: Path) -> None:
+    """Its private folders, with all that is in them."""
+    async with sandbox(tmp_path) as house:
+        left = house.home / "sandbox/0dead/deep"
+        left.mkdir(parents=True)
+        await house.host.start()
+
+    assert not left.exists()
+
+
+async def test_the_environment_is_the_plans(tmp_path: Path) -> None:
+    """What the gateway has besides stays outside; what was requested is there; TMPDIR exists."""
+    async with sandbox(tmp_path) as house:
+        plan = sandboxed(request("env", cwd=house.workspace, env=(("GREETING", "a b"),)))
+        plan = bind(replace(plan, env=(*plan.env, ("TMPDIR", str(tmp_path)))))
+        run_id = new_run()
+        done = await house.host.run(run_id, plan, Watcher())
+
+    lines = set(done.output.text.splitlines())
+    assert {"GREETING=a b", f"SAYSO_RUN={run_id}", "TMPDIR=/tmp"} <= lines
+    assert {line.partition("=")[0] for line in lines} == {
+        *(name for name, _ in plan.env),
+        *("SAYSO_RUN", "PWD"),
+    }
+
+
+async def test_input_and_separate_streams(tmp_path: Path) -> None:
+    """Standard input and both outputs go through the sandbox as they are."""
+    stdio = Stdio(stdin=b"in", capture=Capture.SEPARATE)
+    async with sandbox(tmp_path) as house:
+        plan = house.plan(("/bin/sh", "-c", "cat; echo error >&2"))
+        done = await house.host.run(new_run(), bind(replace(plan, stdio=stdio)), Watcher())
+
+    assert done.streams is not None
+    assert (done.streams.stdout.data, done.streams.stderr.data) == (b"in", b"error\n")
+
+
+async def test_what_is_printed_can_be_watched(tmp_path: Path) -> None:
+    """The live tail and the watchers' chunks are the runner's; cancelling ends the run."""
+    async with sandbox(tmp_path) as house:
+        run_id, watcher = new_run(), Watcher()
+        plan = house.plan(("/bin/sh", "-c", "echo begun; touch begun; sleep 30"))
+        task = asyncio.create_task(house.host.run(run_id, plan, watcher))
+        await until((house.workspace / "begun").exists)
+        seen = await house.host.tail(run_id)
+        chunks = house.host.watch(run_id)
+        first = await anext(chunks)
+        cancelled = await house.host.cancel(run_id)
+        done = await task
+
+    assert seen is not None
+    assert (seen.text, first.data) == ("begun\n", b"begun\n")
+    assert (cancelled, done.exit_code) == (True, None)
+
+
+async def test_a_terminal_is_refused(tmp_path: Path) -> None:
+    """S0: "PTY supported in non-sandbox mode only"."""
+    async with sandbox(tmp_path) as house:
+        plan = replace(house.plan(("/bin/sh",)), stdio=Stdio(capture=Capture.PTY))
+        with pytest.raises(HostUnavailable, match="no terminal"):
+            await house.host.run(new_run(), bind(plan), Watcher())
+
+
+async def test_what_cannot_be_seen_is_said_beforehand(tmp_path: Path) -> None:
+    """A hidden program or folder: nothing is claimed, and the message names it."""
+    async with sandbox(tmp_path) as house:
+        tool = script(tmp_path / "tool", "#!/bin/sh\necho ran\n")
+        watcher = Watcher()
+        with pytest.raises(SpawnError, match=r"`.*tool` cannot be seen"):
+            await house.run((str(tool),), watcher=watcher)
+        with pytest.raises(SpawnError, match="the folder"):
+            await house.run("ls", house.home, watcher)
+
+        assert watcher.identity is None
+
+
+async def test_what_was_approved_is_what_runs_inside(tmp_path: Path) -> None:
+    """Programs go by their path inside, so their identity is compared right before the start."""
+    async with sandbox(tmp_path) as house:
+        tool = script(house.workspace / "tool", "#!/bin/sh\necho good\n")
+        good = await house.run(("./tool",))
+        plan = house.plan(("./tool",))
+        change = Watcher(before_claim=lambda: script(tool, "#!/bin/sh\necho evil\n") and None)
+        with pytest.raises(PlanDrift):
+            await house.host.run(new_run(), plan, change)
+
+    assert good.output.text == "good\n"
+
+
+class Faulty(Bubblewrap):
+    """Bubblewrap without one of its options, or with one more."""
+
+    def __init__(self, house: House, without: tuple[str, ...], also: tuple[str, ...] = ()) -> None:
+        super().__init__(bwrap(), places_for(house.home), network=False)
+        self.without = without
+        self.also = also
+
+    def fixed_options(self) -> tuple[str, ...]:
+        """Return the options as they would be by mistake."""
+        words = " ".join(super().fixed_options()).replace(" ".join(self.without), "").split()
+        return (*words, *self.also)
+
+
+@pytest.mark.parametrize(
+    ("without", "also", "told"),
+    [
+        (("--seccomp", "3"), (), "Seccomp is 0"),
+        (("--cap-drop", "ALL"), (), "CapEff is "),
+        (("--unshare-net",), (), "network cards"),
+        (("--unshare-pid",), (), "no process namespace"),
+        ((), ("--no-such-option",), "a first command ended with 1: bwrap: Unknown option"),
+    ],
+)
+async def test_a_backend_that_does_not_enclose_is_not_used(
+    without: tuple[str, ...], also: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    """The probe looks at what a command inside could do, not at what was asked for."""
+    async with sandbox(tmp_path) as house:
+        backend = Faulty(house, without, also)
+        async with over(house.runner, backend, house.home) as host:
+            with pytest.raises(HostUnavailable, match=told) as refused:
+                await host.run(new_run(), house.plan("id"), Watcher())
+
+    assert "nothing runs without one" in str(refused.value)
+
+
+async def test_a_backend_that_reveals_the_gateway_is_not_used(tmp_path: Path) -> None:
+    """The probe looks for the gateway's own folder."""
+    async with sandbox(tmp_path) as house:
+        places = places_for(house.home)
+        shown = tuple(sorted((*places.fixed, (str(house.home), Kind.SHOWN))))
+        backend = Bubblewrap(bwrap(), replace(places, fixed=shown), network=False)
+        async with over(house.runner, backend, house.home) as host:
+            with pytest.raises(HostUnavailable, match="seen the gateway's own folder"):
+                await host.backend()
+
+
+async def test_without_backends_the_reasons_are_told(tmp_path: Path) -> None:
+    """Nothing is run on the gateway instead."""
+    async with running() as runner:
+        missing = ("bubblewrap: `bwrap` is not installed",)
+        host = SandboxHost(runner, (), Scratch(tmp_path / "s"), "/", missing=missing)
+        with pytest.raises(HostUnavailable, match=r"nothing runs without one \(bubblewrap: `bwrap"):
+            await host.run(new_run(), sandboxed(request("id")), Watcher())
+
+
+class Breaking(Bubblewrap):
+    """Bubblewrap that fails while it is told to, and counts how often it is used."""
+
+    breaks = False
+    used = 0
+
+    @contextmanager
+    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+        """Enclose, or fail."""
+        self.used += 1
+        with super().enclose(run_id, plan, scratch / "gone" if self.breaks else scratch) as one:
+            yield one
+
+
+async def test_a_backend_that_fails_is_probed_again(tmp_path: Path) -> None:
+    """A proof is kept until a run looks as if bubblewrap had failed; then it has to be renewed."""
+    async with sandbox(tmp_path) as house:
+        backend = Breaking(bwrap(), places_for(house.home), network=False)
+        async with over(house.runner, backend, house.home) as host:
+            for _ in range(3):
+                await host.run(new_run(), house.plan("id"), Watcher())
+            proven_once = backend.used
+            backend.breaks = True
+            broken = await host.run(new_run(), house.plan("id"), Watcher())
+            with pytest.raises(HostUnavailable, match="bwrap: Can't find source path"):
+                await host.run(new_run(), house.plan("id"), Watcher())
+            tries = backend.used
+            with pytest.raises(HostUnavailable):
+                await host.run(new_run(), house.plan("id"), Watcher())
+
+    assert proven_once == 4  # one probe, three runs
+    assert broken.exit_code == 1
+    assert backend.used == tries, (
+        "a refusal is believed for a moment, so that a burst costs nothing"
+    )
+
+
+WRITES = "import os\nfor one in {places}:\n    open(os.path.join(one, 'x'), 'w').write('x')\n"
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["landlock", "control"])
+async def test_landlock_restricts_what_mounts_do_not(landlock: bool, tmp_path: Path) -> None:
+    """A folder that bubblewrap lets be changed by mistake; the places that may be stay writable."""
+    mistake = tmp_path / "mistake"
+    mistake.mkdir()
+    also = ("--bind", str(mistake), "/mnt/mistake")
+
+    class Mistaken(Bubblewrap):
+        def fixed_options(self) -> tuple[str, ...]:
+            return (*super().fixed_options(), *also)
+
+    async with sandbox(tmp_path) as house:
+        places = places_for(house.home)
+        backend = Mistaken(bwrap(), places, network=False, landlock=landlock)
+        async with over(house.runner, backend, house.home) as host:
+            may = WRITES.format(places=["/tmp", "/var/tmp", "/dev/shm", str(house.workspace)])
+            fine = await host.run(new_run(), house.plan((PYTHON, "-S", "-c", may)), Watcher())
+            plan = house.plan((PYTHON, "-S", "-c", WRITES.format(places=["/mnt/mistake"])))
+            done = await host.run(new_run(), plan, Watcher())
+
+    assert fine.exit_code == 0, fine
+    assert (mistake / "x").exists() is not landlock
+    assert ("PermissionError" in done.output.text) is landlock
+
+
+async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
+    """Where it is hidden the host is denied, and the setting that helps is named."""
+    async with sandbox(tmp_path) as house:
+        places = replace(
+            places_for(house.home), fixed=(("/bin", Kind.LINK), ("/tmp", Kind.PRIVATE))
+        )
+        backend = Bubblewrap(bwrap(), places, network=False, landlock=True)
+        async with over(house.runner, backend, house.home) as host:
+            with pytest.raises(HostUnavailable, match=r"to sandbox\.show"):
+                await host.backend()

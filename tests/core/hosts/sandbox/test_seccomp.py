@@ -1,0 +1,101 @@
+"""The filter, run by a small interpreter of BPF; the kernel runs it in test_sandbox_escape."""
+
+import errno
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from core.hosts.sandbox.seccomp import MACHINES, filter_for
+from core.hosts.sandbox.syscalls import AARCH64, X86_64
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+DENY = 0x00050000 | errno.EPERM
+
+
+def ruled(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
+    """Return what the filter of a machine returns for a call (linux/filter.h)."""
+    program = filter_for(machine)
+    assert program is not None
+    words = [MACHINES[machine].arch if arch is None else arch, 0, 0]
+    padded = (*arguments, *[0] * (6 - len(arguments)))
+    data = struct.pack("=iIQ6Q", number, words[0], 0, *padded)
+    operations = list(struct.iter_unpack("=HBBI", program))
+    at, loaded = 0, 0
+    while True:
+        code, if_true, if_false, operand = operations[at]
+        at += 1
+        match code:
+            case 0x20:
+                (loaded,) = struct.unpack_from("=I", data, operand)
+            case 0x15:
+                at += if_true if loaded == operand else if_false
+            case 0x35:
+                at += if_true if loaded >= operand else if_false
+            case 0x45:
+                at += if_true if loaded & operand else if_false
+            case 0x06:
+                return int(operand)
+            case _:
+                raise AssertionError(code)
+
+
+@pytest.mark.parametrize(("machine", "numbers"), [("x86_64", X86_64), ("aarch64", AARCH64)])
+def test_what_is_named_is_refused_and_nothing_else(machine: str, numbers: dict[str, int]) -> None:
+    """Each named call, and no other number up to 500."""
+    by_argument = {"clone", "unshare", "ioctl", "socket"}
+    for name, number in numbers.items():
+        if name == "clone3":
+            assert ruled(machine, number) == 0x00050000 | errno.ENOSYS
+        elif name not in by_argument:
+            assert ruled(machine, number) == DENY, name
+    for number in set(range(500)) - set(numbers.values()):
+        assert ruled(machine, number) == ALLOW, number
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_another_architecture_is_killed(machine: str) -> None:
+    """Its numbers mean other calls; those of x32 are told by a bit."""
+    assert ruled(machine, 0, arch=0x40000003) == KILL
+    if machine == "x86_64":
+        assert ruled(machine, 0x40000000 | 39) == KILL
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_arguments(machine: str) -> None:
+    """New namespaces, typing into terminals and strange families; by the lower half only."""
+    numbers = MACHINES[machine].numbers
+    clone, unshare = numbers["clone"], numbers["unshare"]
+    ioctl, socket = numbers["ioctl"], numbers["socket"]
+    for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):
+        assert ruled(machine, clone, flag | 17) == ruled(machine, unshare, flag) == DENY
+        assert ruled(machine, clone, 1 << 32 | flag) == DENY
+    assert ruled(machine, clone, 0x3D0F00) == ruled(machine, unshare, 0x400) == ALLOW
+    assert ruled(machine, unshare, 0x80) == DENY
+    for request in (0x5412, 0x541C, 1 << 32 | 0x5412):
+        assert ruled(machine, ioctl, 0, request) == DENY
+    assert ruled(machine, ioctl, 0x5412, 0x5401) == ALLOW
+    for family in (1, 2, 10, 16):
+        assert ruled(machine, socket, family) == ALLOW
+    for family in (17, 38, 40, 44, 1 << 32 | 40):
+        assert ruled(machine, socket, family) == 0x00050000 | errno.EAFNOSUPPORT
+
+
+def test_an_unknown_machine_has_no_filter() -> None:
+    """Then the backend does not work there."""
+    assert filter_for("riscv64") is None
+
+
+def test_the_numbers_are_the_kernels() -> None:
+    """Compared with the headers of this machine's C library, as far as they know a call."""
+    generic = Path("/usr/include/asm-generic/unistd.h").read_text(encoding="ascii")
+    found = dict(re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", generic))
+    known = {name: number for name, number in AARCH64.items() if name in found}
+    assert known == {name: int(found[name]) for name in known}
+    assert len(known) > 40
+    for header in Path("/usr/include").glob("*/asm/unistd_64.h"):
+        text = header.read_text(encoding="ascii")
+        found = dict(re.findall(r"#define __NR_(\w+) (\d+)", text))
+        known = {name: number for name, number in X86_64.items() if name in found}
+        assert known == {name: int(found[name]) for name in known}

@@ -1,0 +1,94 @@
+"""The sandbox from end to end: a gateway as it is without any configuration."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import GatewayProcess
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    """Run a gateway over a home that nobody has configured."""
+    home = tmp_path_factory.mktemp("home")
+    home.chmod(0o700)
+    gateway = GatewayProcess(home)
+    gateway.start()
+    try:
+        yield gateway
+    finally:
+        assert gateway.stop() == 0
+
+
+def test_a_command_runs_in_the_sandbox_unasked(fresh: GatewayProcess, tmp_path: Path) -> None:
+    """S0: "Default exec.host = sandbox", and it proceeds; the gateway host stays closed."""
+    inside = fresh.json("run", "--host", "sandbox", "--cwd", str(tmp_path), "-c", "id -u | cat")
+    default = fresh.cli("run", "--cwd", str(tmp_path), "-c", "echo made | tee made")
+    outside = fresh.json("run", "--host", "gateway", "-c", "id")
+    told = fresh.events()
+
+    assert (inside["status"], inside["output"]) == ("finished", f"{os.getuid()}\n")
+    assert (default.returncode, default.stdout) == (0, "made\n")
+    assert (tmp_path / "made").read_text() == "made\n"
+    assert (outside["status"], outside["reason"]) == ("denied", "security_deny")
+    assert any(text.startswith("Exec finished (node=sandbox") for text in told), told
+
+
+def test_it_is_enclosed(fresh: GatewayProcess, tmp_path: Path) -> None:
+    """Neither the gateway's home is there, nor a network, nor a folder outside to be changed."""
+    (fresh.home / "mark").write_text("secret")
+    mark = f"/opt/sayso-{secrets.token_hex(4)}"
+    look = f"cat {fresh.home}/mark; cat /proc/net/dev; touch {mark}"
+    done = fresh.json("run", "--cwd", str(tmp_path), "-c", look)
+
+    assert done["status"] == "finished"
+    assert "secret" not in done["output"]
+    assert "eth" not in done["output"]
+    assert not Path(mark).exists()
+
+
+def test_ask_always_holds_there_too(fresh: GatewayProcess) -> None:
+    """Who asks to be asked is asked; here nobody can be, so it is denied."""
+    done = fresh.json("run", "--ask", "always", "-c", "id")
+
+    assert (done["status"], done["reason"]) == ("denied", "no_route")
+
+
+def test_the_doctor_tells_what_encloses(fresh: GatewayProcess) -> None:
+    """By a real run inside, in the doctor's own process."""
+    lines = fresh.cli("doctor").stdout.splitlines()
+
+    assert any(line.startswith("ok    sandbox: bubblewrap encloses commands") for line in lines)
+
+
+def test_without_a_sandbox_nothing_runs(tmp_path: Path) -> None:
+    """`sandbox.backend: none` denies with the reason; nothing falls back to the gateway."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text('{sandbox: {backend: "none"}}')
+    gateway = GatewayProcess(home)
+    gateway.start()
+    try:
+        done = gateway.json("run", "--cwd", str(tmp_path), "-c", "touch ran")
+        doctor = gateway.cli("doctor").stdout
+    finally:
+        gateway.stop()
+
+    assert (done["status"], done["reason"]) == ("denied", "host_unavailable")
+    assert "sandbox.backend is none" in done["why"]
+    assert not (tmp_path / "ran").exists()
+    assert "warn  sandbox: no sandbox works here" in doctor
+
+
+def test_a_workspace_over_the_gateways_home_stops_the_start(tmp_path: Path) -> None:
+    """A sandboxed command could change the approvals file, so the gateway does not start."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text(f'{{sandbox: {{workspace: "{tmp_path}"}}}}')
+    done = GatewayProcess(home).cli("serve")
+
+    assert done.returncode == 2
+    assert "sandbox.workspace names" in done.stderr
