@@ -64,7 +64,7 @@ _PEM = re.compile(
 _PEM_LINE = re.compile(rf"(?:(?<=\s)|(?<=\\[nr])){_KEY_LINE}")
 _CALL = re.compile(
     r"(?<!\w)(?:do|eval|evalbytes|exec|kill|load|open|readpipe|rename|require|rmdir|symlink|syscall"
-    r"|system|truncate|unlink)[+~!@%]|%x[^\w\s]"
+    r"|system|truncate|unlink)[+~!]|%x[^\w\s]"
 )
 """A call of Perl or Ruby, which needs none of the characters that a span may not hold."""
 _SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)

@@ -17,6 +17,7 @@ from core.runner.outcome import failure, finished, unseen
 from core.runner.pool import Pool
 from core.runner.progress import Progress
 from core.runner.stdio import equipped
+from core.runner.turns import Turns
 from core.runner.verify import is_warm, verify, warm
 
 _HAND_OVERS = 4
@@ -45,7 +46,7 @@ class Runner:
         self._backstop_ms = backstop_ms
         self._guard = guard
         self._pool = Pool()
-        self._slots = asyncio.Semaphore(most_runs)
+        self._turns = Turns(most_runs)
         self._runs: dict[ApprovalId, Progress] = {}
 
     @property
@@ -120,7 +121,9 @@ class Runner:
             raise SpawnError(f"run {run_id} is in progress; it is not started again")
         run = self._runs[run_id] = Progress(enclosure, own=own)
         try:
-            async with self._slots:
+            async with self._turns.turn(run.unwanted) as begun:
+                if not begun:
+                    raise _cancelled(run_id)
                 if not is_warm(plan):
                     await asyncio.to_thread(warm, plan)
                 link = await self._start(run_id, plan, watcher, run)
@@ -222,4 +225,8 @@ async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: Progress) -> None
     if not await watcher.claim():
         raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
     if run.cancelled:
-        raise SpawnError(f"run {run_id} was cancelled before it started")
+        raise _cancelled(run_id)
+
+
+def _cancelled(run_id: ApprovalId) -> SpawnError:
+    return SpawnError(f"run {run_id} was cancelled before it started")

@@ -29,11 +29,11 @@ class Progress:
     apart: bool = False
     began: float = field(default_factory=time.monotonic)
     link: Link | None = None
-    cancelled: bool = False
     fit: bool = False
     asked: bool = False
     awaited: bool = False
     feed: Feed | None = None
+    unwanted: asyncio.Event = field(default_factory=asyncio.Event)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     _lookers: list[asyncio.Future[LiveOutput | None]] = field(default_factory=list)
@@ -42,6 +42,11 @@ class Progress:
     def age_ms(self) -> int:
         """Return the time since it was asked for (ms)."""
         return round((time.monotonic() - self.began) * 1000)
+
+    @property
+    def cancelled(self) -> bool:
+        """Return whether somebody wants it ended."""
+        return self.unwanted.is_set()
 
     @property
     def reusable(self) -> bool:
@@ -66,7 +71,7 @@ class Progress:
 
     def cancel(self) -> None:
         """Have it ended, now or as soon as it has started."""
-        self.cancelled = True
+        self.unwanted.set()
         if self.link is not None:
             self.link.cancel()
 

@@ -1,4 +1,4 @@
-"""Walk the API end to end: a real gateway process, tokens made at a terminal, a browser's habits."""
+"""Walk the API end to end: a real gateway process, tokens made at a terminal."""
 
 import asyncio
 import json

@@ -1,5 +1,6 @@
 """Start commands inside bubblewrap: namespaces of their own, and a view of the files (bwrap(1))."""
 
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -56,6 +57,7 @@ class Enclosed:
     path: str
     inherit: tuple[int, ...]
     view: View
+    scratch: str
     guard: tuple[str, ...]
     environ: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,7 +75,7 @@ class Enclosed:
             raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
         if not self.view.enters(folder):
             raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
-        fixed = ("bwrap", "--args", _OPTIONS, "--chdir", folder, "--")
+        fixed = ("bwrap", "--bind", self.scratch, TMP, "--args", _OPTIONS, "--chdir", folder, "--")
         return (*fixed, *self.guard, *command.by_path)
 
 
@@ -117,12 +119,12 @@ class Bubblewrap:
             inherit = (folder,) if guard else ()
             if self._landlock:
                 guard += ruling.words(view, bound=bool(guard))
-            mounts = self._options(view, scratch, bound=bool(inherit))
-            words = [*mounts, *_environment(run_id, plan)]
-            options = sealed("sayso-sandbox", "\0".join((*words, "")).encode())
+            words = (*self.fixed_options(), *_mounts(view, bound=bool(inherit)))
+            variables = _environment(run_id, plan)
+            options = sealed("sayso-sandbox", "\0".join((*words, *variables, "")).encode())
             try:
                 fds = (self._seccomp(), options, *inherit)
-                yield Enclosed(self._binary, fds, view, guard)
+                yield Enclosed(self._binary, fds, view, str(scratch), guard)
             finally:
                 os.close(options)
 
@@ -148,18 +150,18 @@ class Bubblewrap:
         alone = () if self._network else ("--unshare-net",)
         return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *_KERNEL)
 
-    def _options(self, view: View, scratch: Path, *, bound: bool) -> Iterator[str]:
-        yield from self.fixed_options()
-        for path, kind in view.places:
-            if kind is not Kind.WORKSPACE or bound:
-                yield from _mount(path, kind, scratch)
-        yield from _LAST
+
+@functools.lru_cache(maxsize=256)
+def _mounts(view: View, *, bound: bool) -> tuple[str, ...]:
+    """Return the options that make a view, but for the run's own ``/tmp``."""
+    kinds = ((path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bound)
+    return (*(word for path, kind in kinds for word in _mount(path, kind)), *_LAST)
 
 
-def _mount(path: str, kind: Kind, scratch: Path) -> tuple[str, ...]:
+def _mount(path: str, kind: Kind) -> tuple[str, ...]:
     match kind:
         case Kind.PRIVATE if path == TMP:
-            return ("--bind", str(scratch), path)
+            return ()
         case Kind.PRIVATE | Kind.EMPTIED:
             size = _PRIVATE_BYTES if kind is Kind.PRIVATE else _EMPTIED_BYTES
             return ("--size", size, "--tmpfs", path)

@@ -5,6 +5,7 @@ All paths are real ones: a mount is made at the path itself, never through a lin
 # ruff: noqa: PTH112, PTH114
 # Asked for each run; pathlib is ten times slower here.
 
+import functools
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -48,7 +49,13 @@ class Places:
 
     def view(self, cwd: str) -> View:
         """Return what commands see that are run in a folder."""
-        hidden = [os.path.realpath(one) for one in self.hidden if os.path.lexists(one)]
+        hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
+        view = _view(self, cwd, hidden)
+        reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
+        return _sorted(dict(view.places) | reachable, view.workspace) if reachable else view
+
+    def without_sockets(self, cwd: str, hidden: tuple[str, ...]) -> View:
+        """Return the view before this moment's sockets are hidden; ``hidden`` are real paths."""
         workspace = self.workspace
         if workspace is None and self._may_be_changed(cwd, hidden):
             workspace = cwd
@@ -56,11 +63,9 @@ class Places:
         if workspace is not None:
             places[workspace] = Kind.WORKSPACE
         places.update((one, _hiding(one)) for one in hidden)
-        view = _sorted(places, workspace)
-        reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
-        return _sorted(places | reachable, workspace) if reachable else view
+        return _sorted(places, workspace)
 
-    def _may_be_changed(self, folder: str, hidden: list[str]) -> bool:
+    def _may_be_changed(self, folder: str, hidden: tuple[str, ...]) -> bool:
         """Tell whether a folder that a request names may be its workspace.
 
         Not what holds more than a project (``/``, a home), nor what belongs to the system, nor a
@@ -115,6 +120,11 @@ def _system() -> Iterator[tuple[str, Kind]]:
             yield path, Kind.LINK
         elif os.path.isdir(path):
             yield path, Kind.SYSTEM
+
+
+@functools.lru_cache(maxsize=256)
+def _view(places: Places, cwd: str, hidden: tuple[str, ...]) -> View:
+    return places.without_sockets(cwd, hidden)
 
 
 def _folders(paths: Iterable[str]) -> Iterator[str]:

@@ -91,7 +91,6 @@ def test_no_active_character_is_ever_masked(text: str) -> None:
         "authorization:exec+q,/tmp/planted,",
         "secret=require+q:/tmp/planted.pl:",
         "token=%x,/tmp/planted,",
-        "token=eval%q.require+x.",
     ],
 )
 def test_masking_hides_no_call_of_perl_or_ruby(code: str) -> None:
@@ -100,7 +99,15 @@ def test_masking_hides_no_call_of_perl_or_ruby(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "secret", ["open-sesame-now", "undo+redo/sys", "do_not_tell", "systems+A1b2/c3", "ab%41%2Fc"]
+    "secret",
+    [
+        "open-sesame-now",
+        "system@123",
+        "undo+redo/sys",
+        "do_not_tell",
+        "systems+A1b2/c3",
+        "ab%41%2Fc",
+    ],
 )
 def test_what_only_resembles_a_call_is_masked(secret: str) -> None:
     """The words of a call inside of others do not open a secret."""

@@ -78,9 +78,9 @@ def sandboxed(wish: ExecRequest) -> ExecPlan:
     return plan
 
 
-def places_for(home: Path, *, hidden: tuple[str, ...] = (), workspace: str | None = None) -> Places:
+def places_for(home: Path) -> Places:
     """Return this machine's places with the running Python in sight, wherever it is installed."""
-    return places_of([home], str(Path.home()), hidden, (sys.base_prefix,), workspace)
+    return places_of([home], str(Path.home()), shown=(sys.base_prefix,))
 
 
 @asynccontextmanager

@@ -1,0 +1,45 @@
+"""Let so many runs go on at a time; who waits for a turn can still be cancelled at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Literal
+
+
+class Turns:
+    """Places for runs, given in the order in which they were asked for."""
+
+    def __init__(self, most: int) -> None:
+        self._places = asyncio.Semaphore(most)
+
+    @asynccontextmanager
+    async def turn(self, unwanted: asyncio.Event) -> AsyncIterator[bool]:
+        """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
+        got = await self._wait(unwanted)
+        try:
+            yield got
+        finally:
+            if got:
+                self._places.release()
+
+    async def _wait(self, unwanted: asyncio.Event) -> bool:
+        if not self._places.locked():
+            return await self._places.acquire()
+        place = asyncio.ensure_future(self._places.acquire())
+        word = asyncio.ensure_future(unwanted.wait())
+        try:
+            await asyncio.wait((place, word), return_when=asyncio.FIRST_COMPLETED)
+        except BaseException:
+            self._return(place)
+            raise
+        finally:
+            word.cancel()
+        if place.done():
+            return True
+        self._return(place)
+        return False
+
+    def _return(self, place: asyncio.Task[Literal[True]]) -> None:
+        """Stop waiting for a place, or give it back where it has just come."""
+        if not place.cancel():
+            self._places.release()
