@@ -110,7 +110,7 @@ class LockedDown(SaysoError):
 
 
 class HostUnavailable(SaysoError):
-    """The host that the policy chose does not work here, so nothing ran. `sayso doctor` says why."""
+    """The host that policy chose does not work here, so nothing ran. `sayso doctor` says why."""
 
     exit_code: ClassVar[int] = 3
 

@@ -1,12 +1,15 @@
 """Say who is at the other end of a Unix socket."""
 
+import os
 from pathlib import Path
 
 from core.ipc.unix import Peer
 from core.model.identity import Actor, Intake, Requester
+from core.runner.pool import BOOTSTRAP
 
 LOCAL_CHANNEL = "terminal"
 _PROC = Path("/proc")
+_PARENT_FIELD = 1
 _GROUP_FIELD = 2
 _SESSION_FIELD = 3
 _TERMINAL_FIELD = 4
@@ -56,6 +59,40 @@ def at_terminal(peer: Peer, proc: Path = _PROC) -> bool:
         return False
     here = int(fields[_TERMINAL_FIELD]) != 0
     return here and fields[_GROUP_FIELD] == fields[_FOREGROUND_FIELD]
+
+
+def is_run(pid: int, proc: Path = _PROC) -> bool:
+    """Say whether a run of Sayso started a process, whatever sessions lie in between.
+
+    What a run starts cannot leave its supervisor, which adopts orphans: some ancestor is one. One
+    that is gone before it was looked at counts as one; one that is hidden is another user's.
+    """
+    program = BOOTSTRAP.encode()
+    while pid > 1 and pid != os.getpid():
+        fields = _stat(proc, pid)
+        if fields is None:
+            return not _is_of_others(pid)
+        if program in _words(proc, pid):
+            return True
+        pid = int(fields[_PARENT_FIELD])
+    return False
+
+
+def _is_of_others(pid: int) -> bool:
+    """Say whether a process is there that /proc may hide from us (proc(5) ``hidepid``)."""
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return False
+
+
+def _words(proc: Path, pid: int) -> list[bytes]:
+    """Return a process's command line, empty where it cannot be read."""
+    try:
+        return (proc / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def _stat(proc: Path, pid: int) -> list[str] | None:

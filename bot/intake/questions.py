@@ -10,6 +10,7 @@ from bot.intake.caller import Caller
 from bot.intake.frames import IdParams, ListParams, ResolveParams, WaitParams
 from bot.intake.methods import AnyMethod, Method
 from bot.intake.runs import FOLLOWS
+from bot.intake.terminal import RUN_BY_US
 from core.approvals.answering import Answer, AnswerOutcome
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
@@ -142,6 +143,8 @@ def _session(caller: Caller) -> tuple[int, int] | None:
     """Return the kernel session of a local answer, which tells it from the asker."""
     if caller.peer is None:
         return None
+    if peers.is_run(caller.peer.pid):
+        raise Forbidden(f"{RUN_BY_US} Nothing was decided.")
     session = peers.kernel_session(caller.peer.pid)
     if session is None:
         raise BadRequest("the terminal of this answer cannot be told; answer from a shell")

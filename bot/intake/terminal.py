@@ -12,6 +12,10 @@ from core.model.identity import Requester
 from core.store import Store, people
 
 _MOST_SESSIONS = 4_096
+RUN_BY_US = (
+    "This command is run by Sayso for whoever asked for it, so it counts as the requester's. Use a "
+    "terminal."
+)
 
 
 @dataclass(slots=True)
@@ -48,6 +52,8 @@ class Askers:
                 "Only a person at a terminal may do this: run it in the foreground of one. "
                 "Nothing was changed."
             )
+        if peers.is_run(caller.peer.pid):
+            return f"{RUN_BY_US} Nothing was changed."
         if await self.known(caller.requester):
             return (
                 "This terminal has asked to run commands, so it counts as a requester's. Use "

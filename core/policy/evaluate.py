@@ -25,6 +25,7 @@ from core.policy.environment import judge_changes
 from core.policy.exposure import is_exposed, judge_exposed
 from core.policy.promises import promises_of
 from core.policy.provisions import NO_PROVISIONS, Provisions
+from core.policy.resolve import CALL
 from core.policy.segments import judge
 from core.policy.stdin import judge_input
 from core.policy.templates import ArgvTemplate
@@ -70,7 +71,7 @@ def evaluate(
 
     ``provisions`` are the rules, capabilities and skills of the agent.
     """
-    sandboxed = plan.host is _SANDBOX and acl is None
+    sandboxed = plan.host is _SANDBOX and acl is None and policy.sources.get("host") != CALL
     context = Context(policy, allowlist, acl, provisions, plan.cwd.path, sandboxed)
     whole = _whole_line(plan, context)
     if whole is not None and (whole.decision is _DENY or plan.unreadable):

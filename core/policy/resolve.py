@@ -47,13 +47,15 @@ def resolve(layers: Sequence[PolicyLayer], approvals: PolicyLayer) -> ExecPolicy
 
     ``sources`` of the result names where each knob's value came from. A call may harden security,
     ask, fallback, trust, safe bins and timeout, and choose the host; it may choose the node only
-    where nothing binds one (S0 "Node identity + binding").
+    where nothing binds one (S0 "Node identity + binding"). The host's source is the call only where
+    that is another host than the owners': what they let run there is not for the call to widen.
     """
     owners = [layer for layer in layers if layer.source != CALL]
     policy = _first(owners, _KNOBS, ExecPolicy(sources=dict.fromkeys(_KNOBS, DEFAULT)))
     for call in (layer for layer in layers if layer.source == CALL):
         chosen = (*_CHOICES, "node") if policy.node is None else _CHOICES
-        policy = _hardened(_first([call], chosen, policy), call)
+        other = replace(call, host=None) if call.host is policy.host else call
+        policy = _hardened(_first([other], chosen, policy), call)
     return _hardened(policy, approvals)
 
 

@@ -25,10 +25,11 @@ _PATIENCE_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 
 _ROOT = str(Path(__file__).parents[2])
-_BOOTSTRAP = (
+BOOTSTRAP = (
     # Last on the path, so that nothing beside this package can stand in for the standard library.
     "import sys; sys.path.append(sys.argv[1]); from core.runner.launcher import main; main()"
 )
+"""The program of the launcher, and so a word in the command line of every supervisor."""
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 
 
@@ -149,7 +150,7 @@ class Pool:
             try:
                 self._pid = os.posix_spawn(  # noqa: TID251 - core.runner is the one that spawns
                     sys.executable,
-                    [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOTSTRAP, _ROOT],
+                    [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOTSTRAP, _ROOT],
                     {},
                     file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)],
                     setsid=True,

@@ -9,6 +9,7 @@ from pathlib import Path
 from bot.intake import peers
 from core.ipc.peer import start_ticks
 from core.ipc.unix import Peer
+from core.runner.pool import BOOTSTRAP
 from tests.bot.terminals import terminal
 
 
@@ -75,3 +76,23 @@ def _numbers(master: int, count: int) -> list[int]:
     while len(text.split()) < count and time.monotonic() < end:
         text += os.read(master, 4_096)
     return [int(word) for word in text.split()[:count]]
+
+
+def test_what_a_run_started_is_known_by_its_ancestors(tmp_path: Path) -> None:
+    """A supervisor among them tells; so does one that is gone, for it cannot be looked at."""
+    gone = 2**22 + 1  # above every pid (proc(5), pid_max)
+    for pid, parent, words in (
+        (50, 40, "sh"),
+        (40, 30, f"python\0-c\0{BOOTSTRAP}"),
+        (60, gone, "sh"),
+    ):
+        (tmp_path / str(pid)).mkdir()
+        fields = ["S", str(parent), *("1" for _ in range(40))]
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b) {' '.join(fields)}")
+        (tmp_path / str(pid) / "cmdline").write_text(words)
+
+    assert peers.is_run(50, tmp_path)
+    assert peers.is_run(60, tmp_path)
+    with subprocess.Popen(["sleep", "30"], start_new_session=True) as child:
+        assert not peers.is_run(child.pid)
+        child.kill()

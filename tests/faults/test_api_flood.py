@@ -63,7 +63,7 @@ def flooded(tmp_path: Path) -> Iterator[Flooded]:
     """Run a gateway process with an API."""
     home = tmp_path / "home"
     configure(home, limits={**LIMITS, "bodyBytes": 65_536})
-    tokens = asyncio.run(_tokens(home))
+    tokens = asyncio.run(made_before(home))
     running = GatewayProcess(home)
     running.start()
     found = until("the API", lambda: re.search(r"API is at (\S+)", running.log.read_text()))
@@ -73,7 +73,8 @@ def flooded(tmp_path: Path) -> Iterator[Flooded]:
         assert running.stop() == 0
 
 
-async def _tokens(home: Path) -> dict[str, str]:
+async def made_before(home: Path) -> dict[str, str]:
+    """Make the tokens of a gateway that does not run yet."""
     store = await open_store(f"sqlite:///{home / 'state.db'}")
     try:
         return await made_tokens(store)

@@ -49,6 +49,9 @@ exit 126
 """
 _SHELL = "/bin/sh"
 
+MOST_WORDS = 8_000
+"""bubblewrap takes 9,000 words, its own options among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Enclosed:
@@ -75,6 +78,8 @@ class Enclosed:
             raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
         if not self.view.enters(folder):
             raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
+        if len(command.vector) > MOST_WORDS:
+            raise SpawnError(f"a sandboxed command has {MOST_WORDS} words at most; use xargs")
         fixed = ("bwrap", "--bind", self.scratch, TMP, "--args", _OPTIONS, "--chdir", folder, "--")
         return (*fixed, *self.guard, *command.by_path)
 

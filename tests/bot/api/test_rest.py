@@ -113,6 +113,17 @@ def test_the_same_key_is_the_same_request(home: House) -> None:
     assert first == second
 
 
+def test_a_whole_number_may_be_written_as_a_fraction(home: House) -> None:
+    """JSON Schema takes 5000.0 for an integer (6.1.1), and so do bodies; 5000.5 is none."""
+    client = home.client("agent")
+    wish = '{"command": "true", "cwd": "/", "timeoutMs": %s}'
+    headers = {"Content-Type": "application/json"}
+
+    for number, status in (("5000.0", 201), ("5e3", 201), ("5000.5", 400)):
+        answer = client.post("/v1/requests", content=wish % number, headers=headers)
+        assert answer.status_code == status, number
+
+
 def test_an_agent_withdraws_its_question(home: House) -> None:
     """DELETE ends what was asked, once; the question is then no longer open."""
     asked = home.ask("touch withdrawn")

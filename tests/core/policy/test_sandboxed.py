@@ -6,13 +6,15 @@ import pytest
 
 from core.model.command import ExecPlan, PlannedCommand, Unreadable
 from core.model.decision import Decision, Reason
-from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
+from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity, PolicyLayer
 from core.policy.evaluate import evaluate
+from core.policy.resolve import resolve
 from core.policy.templates import ArgvTemplate
 from tests.core.policy.plans import command, listed, plan_of, wrapped
 from tests.core.policy.ruled import provisions, rule
 
 DEFAULT = ExecPolicy()
+NO_FILE = PolicyLayer("exec-approvals.json")
 REDIRECTION = Unreadable("R4", "a redirection")
 
 
@@ -36,6 +38,30 @@ def test_everything_runs_there_unasked(plan: ExecPlan, security: ExecSecurity) -
     found = evaluate(plan, replace(DEFAULT, security=security), listed())
 
     assert (found.decision, found.reason) == (Decision.ALLOW, Reason.SANDBOXED)
+
+
+@pytest.mark.parametrize("security", ExecSecurity)
+def test_a_call_cannot_choose_the_sandbox_to_escape_the_lists(security: ExecSecurity) -> None:
+    """Where owners chose the gateway, `host: sandbox` of a call moves the command, no more."""
+    owners = PolicyLayer("tools.exec", host=ExecHost.GATEWAY, security=security)
+    call = PolicyLayer("call", host=ExecHost.SANDBOX)
+    plan = inside(command("cp", "a", "b"))
+    there = evaluate(plan, resolve((call, owners), NO_FILE), listed())
+    here = evaluate(replace(plan, host=ExecHost.GATEWAY), resolve((owners,), NO_FILE), listed())
+
+    assert there == here
+    assert (there.decision is Decision.ALLOW) is (security is ExecSecurity.FULL)
+
+
+@pytest.mark.parametrize(
+    "owners", [PolicyLayer("tools.exec"), PolicyLayer("tools.exec", host=ExecHost.SANDBOX)]
+)
+def test_a_call_may_repeat_what_holds_anyway(owners: PolicyLayer) -> None:
+    """The sandbox is where commands go unless somebody says otherwise (S0)."""
+    call = PolicyLayer("call", host=ExecHost.SANDBOX)
+    found = evaluate(inside(command("cp", "a", "b")), resolve((call, owners), NO_FILE), listed())
+
+    assert found.reason is Reason.SANDBOXED
 
 
 def test_security_and_lists_hold_outside() -> None:

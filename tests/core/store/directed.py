@@ -1,4 +1,4 @@
-"""Steer the machine to where bugs live: to what is open, to deadlines, to copies that come apart.
+"""Steer the machine to where bugs live: what is open, deadlines, copies that come apart or late.
 
 Rules that draw any question at any time mostly meet one that is over. These draw among those that
 can still move, and put together what a bug needs; the free rules stay, for what nobody thought of.
@@ -11,21 +11,68 @@ from hypothesis.stateful import precondition, rule
 
 from tests.core.store.making import ALWAYS, DENY, ONCE
 from tests.core.store.model import StoreMachine
-from tests.core.store.world import Asked
+from tests.core.store.world import SESSIONS, Asked
 
 _ANY = st.integers(0, 7)
+_REPLIES = st.sampled_from([ONCE, ALWAYS, DENY])
 
 
 class DirectedMachine(StoreMachine):
     """The machine with rules that seldom do nothing."""
 
+    # ---- answers
+
     @precondition(lambda self: self.pending())
-    @rule(
-        number=_ANY, reply=st.sampled_from([ONCE, ALWAYS, DENY]), key=st.sampled_from(["a", "b"])
-    )
+    @rule(number=_ANY, reply=_REPLIES, key=st.sampled_from(["a", "b"]))
     def answer_what_waits(self, number: int, reply: Any, key: str) -> None:
         """Answer one of those that nobody has answered."""
         self.answer(_one_of(self.pending(), number).id, reply, key)
+
+    @precondition(lambda self: self.leaders())
+    @rule(number=_ANY, reply=_REPLIES)
+    def answer_what_others_wait_for(self, number: int, reply: Any) -> None:
+        """Answer a question behind which identical ones wait."""
+        self.answer(_one_of(self.leaders(), number).id, reply, None)
+
+    @precondition(lambda self: self.exact and self.not_due())
+    @rule(number=_ANY, early=st.sampled_from([0, 0, 1]), reply=_REPLIES)
+    def answer_at_the_deadline(self, number: int, early: int, reply: Any) -> None:
+        """Answer at the very millisecond of the deadline, or one before it."""
+        asked = _one_of(self.not_due(), number)
+        self.wait_until(asked.deadline - early)
+        self.answer(asked.id, reply, None)
+
+    # ---- time
+
+    @precondition(lambda self: self.exact and self.not_due())
+    @rule(number=_ANY, early=st.sampled_from([0, 0, 1]))
+    def sweep_at_the_deadline(self, number: int, early: int) -> None:
+        """Expire at the very millisecond of a deadline, or one before it."""
+        self.wait_until(_one_of(self.not_due(), number).deadline - early)
+        self.sweep()
+
+    @precondition(lambda self: self.exact and self.reminding())
+    @rule(number=_ANY)
+    def remind_at_half_time(self, number: int) -> None:
+        """Remind when one that was shown is due, or would be had it been shown when it was asked.
+
+        Once more later: a reminder is sent once.
+        """
+        asked = _one_of(self.reminding(), number)
+        self.wait_until(asked.remind_at or self.world.now + asked.timeout // 2)
+        self.remind()
+        self.remind()
+
+    @precondition(lambda self: self.exact)
+    @rule(ms=st.integers(1, 60_000))
+    def answer_while_the_clock_is_back(self, ms: int) -> None:
+        """Sweep before and after the wall clock is set back, and after it ran on."""
+        self.clock_steps_back(ms)
+        self.sweep()
+        self.wait_until(self.db.now() + ms // 2)
+        self.sweep()
+
+    # ---- runs and sessions
 
     @precondition(lambda self: self.with_run("queued"))
     @rule(number=_ANY)
@@ -39,40 +86,51 @@ class DirectedMachine(StoreMachine):
         """End a run that started."""
         self.finish(_one_of(self.with_run("started"), number).id, refused=False)
 
-    @precondition(lambda self: self.exact and self.not_due())
-    @rule(
-        number=_ANY,
-        early=st.integers(0, 1),
-        then=st.sampled_from(["answer", "sweep"]),
-        reply=st.sampled_from([ONCE, ALWAYS, DENY]),
-    )
-    def meet_a_deadline(self, number: int, early: int, then: str, reply: Any) -> None:
-        """Answer or sweep at the very millisecond of a deadline, or one before it."""
-        asked = _one_of(self.not_due(), number)
-        self.pass_ms(asked.deadline - early - self.db.now())
-        if then == "answer":
-            self.answer(asked.id, reply, None)
-        else:
-            self.sweep()
+    @rule(session=st.sampled_from(SESSIONS), less=st.integers(1, 3))
+    def ack_up_and_down(self, session: str, less: int) -> None:
+        """Acknowledge everything, then less, then beyond."""
+        last = len(self.world.told[session])
+        for seq in (last, max(0, last - less), last + less):
+            self.ack(session, seq)
+
+    # ---- copies
 
     @rule(seconds=st.integers(1, 9), copies=st.integers(2, 4))
     def copies_arrive_apart(self, seconds: int, copies: int) -> None:
         """The copies of a question arrive one after another, with time between them."""
         for _ in range(copies):
             self.send(["sent"])
-            self.pass_ms(seconds * 1000)
+            self.wait_until(self.db.now() + seconds * 1000)
+
+    @rule(reply=_REPLIES)
+    def a_copy_arrives_after_the_decision(self, reply: Any) -> None:
+        """The platform takes its time, and meanwhile somebody answers on another one."""
+        self.send(["late"])
+        if self.slow:
+            self.answer(self.slow[0].approval_id, reply, None)
+            self.slow_platform_answers(sent=True)
+
+    # ---- what can still move
 
     def not_due(self) -> list[Asked]:
         """Return what can still be answered."""
         return [one for one in self.pending() if one.deadline > self.world.now]
 
+    def leaders(self) -> list[Asked]:
+        """Return the pending questions behind which others wait."""
+        return [one for one in self.not_due() if self.behind(one)]
+
+    def reminding(self) -> list[Asked]:
+        """Return what reminds, now or once it is shown."""
+        return [one for one in self.pending() if one.reminds and one.behind is None]
+
     def with_run(self, state: str) -> list[Asked]:
         """Return the questions whose runs are in this state."""
         return [one for one in self.world.asked.values() if one.run == state]
 
-    def pass_ms(self, ms: int) -> None:
-        """Let time pass."""
-        self.db.advance(ms)
+    def wait_until(self, ms: int) -> None:
+        """Let time pass up to a moment of the wall clock; none passes where it is over."""
+        self.db.advance(max(0, ms - self.db.now()))
         self.world.now = max(self.world.now, self.db.now())
 
 

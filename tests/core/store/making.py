@@ -27,12 +27,12 @@ ASKER = Requester(Intake.SOCKET, "uid:1000", (77, 123456))
 GROUP = Target("telegram", "-1001", thread="7")
 PAGE = Target("terminal", "tty")
 ONCE, ALWAYS, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.ALLOW_ALWAYS, ApprovalReply.DENY
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id() -> ApprovalId:
     """Return a fresh id: 26 Crockford characters."""
-    return ApprovalId("".join(secrets.choice(_ALPHABET) for _ in range(26)))
+    return ApprovalId("".join(secrets.choice(ALPHABET) for _ in range(26)))
 
 
 def plan(

@@ -91,6 +91,7 @@ class StoreMachine(SendingStore):
         """Ask; off the ten-second grid where the clock runs, so that no deadline is a tie."""
         timeout = tens * 10_000 + (0 if self.exact else 4_000)
         question = draft(
+            self.next_id(),
             timeout_ms=timeout,
             reminders=(timeout // 2,) if remind else (),
             targets=places,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -9,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from core.model.approval import ApprovalState
 from core.model.identity import ApprovalId
 from tests.core.store.direct import Direct
+from tests.core.store.making import ALPHABET
 from tests.core.store.mutants import StoreCode
 
 SESSIONS = ("s1", "s2")
@@ -68,6 +70,11 @@ class ModelledStore(RuleBasedStateMachine):
         self.count = 0
         self.boot = "boot-0"
         self.slow: list[Any] = []
+
+    def next_id(self) -> ApprovalId:
+        """Return the next question's id: in no order, but the same each time a run is repeated."""
+        digest = sha256(f"{len(self.world.asked)}".encode()).digest()
+        return ApprovalId("".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:26]))
 
     # ---- the model's rules
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import HostUnavailable, PlanDrift, SpawnError
-from core.hosts.sandbox.bubblewrap import Bubblewrap
+from core.hosts.sandbox.bubblewrap import MOST_WORDS, Bubblewrap
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.scratch import Scratch
 from core.hosts.sandbox.view import Kind
@@ -134,6 +134,16 @@ async def test_what_cannot_be_seen_is_said_beforehand(tmp_path: Path) -> None:
             await house.run("ls", house.home, watcher)
 
         assert watcher.identity is None
+
+
+async def test_many_words(tmp_path: Path) -> None:
+    """As many as bubblewrap takes run; more are refused with the number."""
+    async with sandbox(tmp_path) as house:
+        done = await house.run(("/bin/echo", *["x"] * (MOST_WORDS - 1)))
+        with pytest.raises(SpawnError, match="8000 words at most"):
+            await house.run(("/bin/echo", *["x"] * MOST_WORDS))
+
+    assert done.output.text.count("x") == MOST_WORDS - 1
 
 
 async def test_what_was_approved_is_what_runs_inside(tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""What every engine must do with a request that was refused as it stood."""
+
+from core.model.decision import DenialReason
+from core.model.identity import AgentId
+from core.model.result import Denied
+from core.store import approvals, counting, events, owners, runs
+from core.store.refusals import RefusedRequest, record_refused
+from core.store.states import RowState
+from core.store.timed import TimedStore
+from tests.core.store.bench import Bench
+from tests.core.store.making import SESSION, new_id
+
+
+def refused() -> RefusedRequest:
+    """Return a request that names a folder that is not there."""
+    return RefusedRequest(
+        id=new_id(),
+        agent=AgentId("main"),
+        session=SESSION,
+        place="gateway",
+        text="ls \udcff\0",
+        reason=DenialReason.BAD_CWD,
+        why="there is no folder /gone",
+    )
+
+
+async def test_a_refusal_is_told_and_kept_under_its_id(bench: Bench) -> None:
+    """Its session hears of it, its id is known with the reason, the history has it."""
+    one = refused()
+    await bench.store.write(record_refused, one)
+
+    (told,) = await bench.store.read(events.drain, SESSION)
+    (row,) = await bench.store.read(approvals.history, 10)
+    end = await bench.store.read(runs.outcome, one.id)
+
+    assert told.text == (
+        f"Exec denied (node=gateway, id={one.id}, bad_cwd: there is no folder /gone)"
+    )
+    assert end == Denied(one.id, DenialReason.BAD_CWD, "there is no folder /gone")
+    assert (row.id, row.state, row.reason) == (one.id, RowState.DENIED, DenialReason.BAD_CWD)
+    assert await bench.store.read(owners.agent_of, one.id) == AgentId("main")
+    assert {f"run:{one.id}", f"session:{SESSION}"} <= set(bench.notes)
+
+
+async def test_what_waits_is_counted_and_writes_are_timed(bench: Bench) -> None:
+    """The gauges of /metrics: questions that wait, and the seconds of each write."""
+    took: list[float] = []
+    timed = TimedStore(bench.store, took.append)
+    await bench.ask()
+    await bench.ask()
+
+    assert await timed.read(counting.pending) == 2
+    await timed.write(record_refused, refused())
+    assert len(took) == 1
+    assert 0 < took[0] < 10
