@@ -64,7 +64,7 @@ class Forbidden(SaysoError):
 
 
 class Unauthenticated(SaysoError):
-    """No valid token was sent: it is unknown, expired or revoked. `sayso token create` makes one."""
+    """No valid token was sent: unknown, expired or revoked. `sayso token create` makes one."""
 
     exit_code: ClassVar[int] = 3
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 
 from bot.cli.home import socket_path
-from bot.cli.layout import Formatter
+from bot.cli.layout import offer
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -23,28 +23,11 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "grants", help="see and end what was allowed for a while", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(inner, "list", "print the grants that hold", "sayso grants list --json")
+    parser = offer(inner, "list", "print the grants that hold", "sayso grants list --json")
     parser.set_defaults(run=show)
-    parser = _command(inner, "revoke", "end a grant at once", "sayso grants revoke 7K3F9Q")
+    parser = offer(inner, "revoke", "end a grant at once", "sayso grants revoke 7K3F9Q")
     parser.add_argument("id", metavar="ID", help="the grant's code or id")
     parser.set_defaults(run=revoke)
-
-
-def _command(
-    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    purpose: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    parser = group.add_parser(
-        name,
-        help=purpose,
-        epilog=f"example:\n  {example}",
-        formatter_class=Formatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def show(args: argparse.Namespace) -> int:

@@ -18,6 +18,24 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=_columns() - _MARGIN)
 
 
+def offer(
+    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    purpose: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    """Add a command with `--json` to a group, and return its parser; ``example`` is its epilog."""
+    parser = group.add_parser(
+        name,
+        help=purpose,
+        epilog=f"example:\n  {example}",
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
 def _columns() -> int:
     """Return the terminal's width as ``shutil.get_terminal_size`` does."""
     told = os.environ.get("COLUMNS", "")

@@ -6,7 +6,7 @@ import os
 import sys
 
 from bot.cli.home import home, socket_path
-from bot.cli.layout import Formatter
+from bot.cli.layout import offer
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "lockdown", help="refuse everything until a person lifts it", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(
+    parser = offer(
         inner,
         "on",
         "refuse everything from now on, whether or not a gateway runs",
@@ -33,34 +33,17 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     parser.add_argument("--why", default="", metavar="TEXT", help="what everybody is told")
     parser.set_defaults(run=engage)
-    parser = _command(
+    parser = offer(
         inner,
         "off",
         "prove every way in and, if all hold, let requests in again",
         "sayso lockdown off",
     )
     parser.set_defaults(run=lift)
-    parser = _command(
+    parser = offer(
         inner, "status", "say whether all is locked down; exit 3 if so", "sayso lockdown status"
     )
     parser.set_defaults(run=status)
-
-
-def _command(
-    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    purpose: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    parser = group.add_parser(
-        name,
-        help=purpose,
-        epilog=f"example:\n  {example}",
-        formatter_class=Formatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def engage(args: argparse.Namespace) -> int:

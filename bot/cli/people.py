@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from bot.cli.home import socket_path
-from bot.cli.layout import Formatter
+from bot.cli.layout import offer
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "people", help="link people's accounts, revoke people", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(inner, "list", "print people and their accounts", "sayso people list --json")
+    parser = offer(inner, "list", "print people and their accounts", "sayso people list --json")
     parser.set_defaults(run=show)
     parser = _change(inner, "add", "add a person", "sayso people add ana")
     parser.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes, underscores")
@@ -39,30 +39,13 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser.add_argument("who", metavar="WHO", help="a person, or one account")
 
 
-def _command(
-    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    purpose: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    parser = group.add_parser(
-        name,
-        help=purpose,
-        epilog=f"example:\n  {example}",
-        formatter_class=Formatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
-
-
 def _change(
     group: "argparse._SubParsersAction[argparse.ArgumentParser]",
     name: str,
     purpose: str,
     example: str,
 ) -> argparse.ArgumentParser:
-    parser = _command(group, name, purpose, example)
+    parser = offer(group, name, purpose, example)
     parser.set_defaults(run=change)
     return parser
 
