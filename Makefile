@@ -6,6 +6,7 @@
 #
 # Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
 #            FUZZ_LINES=20000
+# More than `make test` does, by SAYSO_… variables: the table in CONTRIBUTING.md
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -32,7 +33,7 @@ BUILD := 'hatchling>=1.27\neditables>=0.5\n'
 .PHONY: help install demo test fuzz system lint types imports format docs lock clean
 
 help:
-	@sed -n '3,8s/^# \{0,3\}//p' Makefile
+	@sed -n '3,9s/^# \{0,3\}//p' Makefile
 
 install: $(RUNTIME)
 

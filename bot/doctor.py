@@ -98,10 +98,10 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
     """Prove the sandbox; where it does not work, that host is denied and nothing else happens."""
     name, why = asyncio.run(prove_sandbox(settings))
     if name:
-        what = "can be changed: " + (settings.sandbox.workspace or "the folder of each command")
-        yield Finding(Verdict.OK, "sandbox", f"{name} encloses commands; {what}")
+        what = "which change only " + (settings.sandbox.workspace or "the project they run in")
+        yield Finding(Verdict.OK, "sandbox", f"{name} encloses commands, {what}")
         if os.geteuid() == 0:
-            why = "hides less from root: files that only root may read can be seen inside it"
+            why = "shows root's private files below /etc and /opt; run the gateway as another user"
             yield Finding(Verdict.WARN, "sandbox", why)
         return
     yield Finding(Verdict.WARN, "sandbox", why)

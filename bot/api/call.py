@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope
 from bot.api.bodies import read_body, read_json
 from bot.api.faults import Fault, FaultCode
 from bot.api.login import Login
-from bot.api.route import Route
+from bot.api.route import Route, Style
 from bot.intake.caller import Caller
 from bot.intake.frames import Params
 from bot.intake.methods import AnyMethod, invoke, permit
@@ -32,7 +32,10 @@ LONGEST_WAIT_S = 3600
 
 @dataclass(slots=True)
 class Call:
-    """One request, understood: the method, its raw params, who calls, how long it waits."""
+    """One request, understood: the method, its raw params, who calls, how long it waits.
+
+    ``status`` is 0 where it is answered with that of the route.
+    """
 
     route: Route
     method: AnyMethod
@@ -41,6 +44,7 @@ class Call:
     params: dict[str, object]
     wait_s: float = 0.0
     after: int | None = None
+    status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
 
     async def invoke(self, **more: object) -> object:
@@ -52,9 +56,10 @@ class Call:
         return await invoke(self.method, {**self.params, **more}, self.caller)
 
     def answered(self, result: object) -> Response:
-        """Return the answer with the route's status."""
+        """Return the answer with its status."""
         text = json.dumps(result, separators=(",", ":"), allow_nan=False)
-        return Response(text, self.route.status, self.headers, "application/json")
+        status = self.status or self.route.status
+        return Response(text, status, self.headers, "application/json")
 
 
 async def understood(
@@ -70,7 +75,7 @@ async def understood(
     caller = state["caller"]
     permit(method, caller)
     query = _query(scope)
-    wait_s = _wait(query.pop("wait", None), section) if route.waits else 0.0
+    wait_s = _patience(route, query, section)
     after = _last_event(scope) if route.streams else None
     params: dict[str, object] = dict(scope["path_params"])
     params.update(_typed(query, method.params, route))
@@ -98,6 +103,16 @@ def _query(scope: Scope) -> dict[str, str]:
     if len(found) != len(pairs):
         raise Fault(FaultCode.BAD_REQUEST, "A parameter stands twice in the address.")
     return found
+
+
+def _patience(route: Route, query: dict[str, str], section: HttpSection) -> float:
+    limits = section.limits
+    if route.style is Style.TOOL:
+        return limits.longest_wait
+    if route.style is Style.REMOTE:
+        # Its answer can be had only here, and no people are asked: its host ends it in time.
+        return limits.longest_stream
+    return _wait(query.pop("wait", None), section) if route.waits else 0.0
 
 
 def _wait(text: str | None, section: HttpSection) -> float:

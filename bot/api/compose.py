@@ -10,12 +10,13 @@ from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access import Access
+from bot.api.asking import Asking
 from bot.api.faults import Fault, FaultCode
 from bot.api.guard import Guard
 from bot.api.login import Door
 from bot.api.metrics import Meters
 from bot.api.openapi import document
-from bot.api.rates import Buckets, Slots
+from bot.api.rates import Buckets, Places
 from bot.api.rest import Resource, Rest
 from bot.api.routes import by_path, served
 from bot.api.server import Listening, serving
@@ -69,8 +70,10 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
 def _guard(parts: Parts, wakes: Wakes) -> Guard:
     section, store = parts.section, parts.gate.store
     limits = section.limits
-    waiting, tokens = Slots(limits.waiting), Buckets(limits.rate, limits.burst)
-    rest = Rest(parts.table, parts.gate, section, wakes, Slots(limits.concurrent), waiting)
+    working, waiting = Places(limits.concurrent), Places(limits.waiting)
+    tokens = Buckets(limits.rate, limits.burst)
+    asking = Asking(parts.table, wakes, Places(limits.waiting))
+    rest = Rest(parts.table, parts.gate, section, wakes, asking, working, waiting)
     sockets = WebSockets(parts.table, store, section, parts.meters, waiting, tokens)
     routes = [
         *_resources(rest),

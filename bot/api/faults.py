@@ -30,6 +30,7 @@ class FaultCode(StrEnum):
     TOO_MANY = "too_many"
     INTERNAL = "internal"
     UNAVAILABLE = "unavailable"
+    GOES_ON = "goes_on"
 
 
 STATUS: dict[FaultCode, int] = {
@@ -45,6 +46,7 @@ STATUS: dict[FaultCode, int] = {
     FaultCode.TOO_MANY: 429,
     FaultCode.INTERNAL: 500,
     FaultCode.UNAVAILABLE: 503,
+    FaultCode.GOES_ON: 503,
 }
 
 _HINTS: dict[FaultCode, str] = {
@@ -60,6 +62,7 @@ _HINTS: dict[FaultCode, str] = {
     FaultCode.TOO_MANY: "Wait as long as Retry-After says; http.limits has the bounds.",
     FaultCode.INTERNAL: "The gateway's log tells more. Nothing that was not told has run.",
     FaultCode.UNAVAILABLE: "Try again; if it lasts, `sayso doctor` names the cause.",
+    FaultCode.GOES_ON: "It was taken and goes on: do not ask anew. GET /v1/history lists it.",
 }
 
 

@@ -25,6 +25,7 @@ _LONGEST_TOKEN = 512
 _PENALTY_S = 1.0
 _MOST_PENALTIES = 32
 _FAILURES_A_SECOND = 0.2
+_FRESH_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,30 @@ class Login:
             Unauthenticated: the token is unknown, expired or revoked.
         """
         return await self._check(self._token, self._intake)
+
+
+@dataclass(slots=True)
+class Recent:
+    """Whom a token stands for, looked up anew for what is sent to it bit by bit.
+
+    A look holds for a quarter of a second: a command that prints a lot does not ask the store for
+    each line.
+    """
+
+    login: Login
+    _caller: Caller | None = None
+    _until: float = 0.0
+
+    async def caller(self) -> Caller:
+        """Return the caller as it stood at most 250 ms ago.
+
+        Raises:
+            Unauthenticated: the token has expired or was revoked.
+        """
+        if self._caller is None or time.monotonic() >= self._until:
+            self._caller = await self.login.caller()
+            self._until = time.monotonic() + _FRESH_S
+        return self._caller
 
 
 @dataclass(slots=True)

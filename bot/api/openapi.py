@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from bot.api.answers import FaultAnswer
+from bot.api.answers import FaultAnswer, RequestAnswer
 from bot.api.call import LARGEST_NUMBER, LONGEST_WAIT_S
 from bot.api.faults import STATUS, FaultCode
 from bot.api.metrics import CONTENT_TYPE as METRICS_TYPE
@@ -41,7 +41,7 @@ _WORDS: Mapping[int, str] = {
     415: "The body is not plain JSON.",
     429: "Too many requests; Retry-After says how long to wait (s).",
     500: "The gateway failed.",
-    503: "The gateway cannot serve this now.",
+    503: "The gateway cannot serve this now; `goes_on`: it was taken and has not ended.",
 }
 _ABOUT = (
     "Ask to run commands, follow them, answer what others asked. A denial is a result, never an "
@@ -87,7 +87,7 @@ def document(routes: Iterable[Route], table: Table, *, metrics_open: bool) -> by
 def _schemas(routes: Iterable[Route], table: Table) -> dict[str, Json]:
     """Return the schema of every model that a route takes or answers, by its name."""
     taken = dict.fromkeys(table[route.method].params for route in routes)
-    told: dict[type[BaseModel], None] = {FaultAnswer: None}
+    told: dict[type[BaseModel], None] = {FaultAnswer: None, RequestAnswer: None}
     told.update((route.answer, None) for route in routes)
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((one, "validation") for one in taken),
@@ -146,7 +146,19 @@ def _responses(route: Route) -> Json:
     codes += [FaultCode.NOT_FOUND] if route.finds else []
     codes += [FaultCode.CONFLICT] if route.clashes else []
     codes += [FaultCode.WRONG_TYPE] if route.has_body else []
-    return {str(route.status): good, **faults(codes)}
+    found: Json = {str(route.status): good, **faults(codes)}
+    if route.style is Style.TOOL:
+        found["202"] = _later()
+    return found
+
+
+def _later() -> Json:
+    """Return the answer of what has not ended within http.limits.longestWait."""
+    return {
+        "description": "It goes on; Location tells how it stands, and takes `wait`.",
+        "headers": {"Location": {"schema": {"type": "string"}}},
+        "content": {_JSON_TYPE: {"schema": {"$ref": _REF.format(model=RequestAnswer.__name__)}}},
+    }
 
 
 def _sent(answer: Json) -> Json:

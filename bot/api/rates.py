@@ -1,7 +1,11 @@
 """Count what each client uses against what it may, in a table that cannot grow without end."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from bot.api.faults import Fault, FaultCode
 
 MOST_CLIENTS = 4096
 _OTHERS = ""
@@ -69,3 +73,45 @@ class Slots:
     def leave(self) -> None:
         """Give the place back."""
         self.used -= 1
+
+
+@dataclass(slots=True)
+class Places:
+    """Places of which no client holds more than half, however many requests it makes.
+
+    So one client never keeps the others out. The table has an entry for who holds one, no more.
+    """
+
+    most: int
+    _held: Counter[str] = field(default_factory=Counter)
+
+    def enter(self, client: str) -> bool:
+        """Take a place for a client; ``False`` if none is free, or it has its share."""
+        if self._held.total() >= self.most or self._held[client] >= max(1, self.most // 2):
+            return False
+        self._held[client] += 1
+        return True
+
+    def leave(self, client: str) -> None:
+        """Give a client's place back."""
+        self._held[client] -= 1
+        if not self._held[client]:
+            del self._held[client]
+
+    @contextmanager
+    def place(self, client: str) -> Iterator[None]:
+        """Hold a place for as long as the block lasts.
+
+        Raises:
+            Fault: there is none for this client.
+        """
+        if not self.enter(client):
+            words = "There is no place left, or this client holds its half of them."
+            raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "1"})
+        try:
+            yield
+        finally:
+            self.leave(client)
+
+    def __len__(self) -> int:
+        return len(self._held)

@@ -1,34 +1,30 @@
 """Serve the routes below /v1 and S4's paths: each is one call of the method table."""
 
 import asyncio
-import logging
-import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access import ROUTE
+from bot.api.asking import Asking
 from bot.api.call import Call, understood
 from bot.api.faults import Fault, FaultCode
-from bot.api.rates import Slots
+from bot.api.rates import Places
 from bot.api.route import Route, Style
 from bot.api.streams import Streams
 from bot.api.wakes import Wakes
 from bot.intake import sight
-from bot.intake.frames import EventsParams, RunParams, read
+from bot.intake.frames import EventsParams, read
 from bot.intake.methods import Table, bound
 from core.approvals.answering import AnswerOutcome
-from core.errors import ApprovalsFileError, NotFound
+from core.errors import ApprovalsFileError
 from core.gate import Gate
 from core.settings.http import HttpSection
-from core.store import runs
 
 T = TypeVar("T")
-_log = logging.getLogger(__name__)
-_LOOK_S = 0.01
 _UNDECIDED: Mapping[AnswerOutcome, FaultCode] = {
     AnswerOutcome.ALREADY_ENDED: FaultCode.CONFLICT,
     AnswerOutcome.NOT_OFFERED: FaultCode.CONFLICT,
@@ -48,9 +44,9 @@ class Rest:
     gate: Gate
     section: HttpSection
     wakes: Wakes
-    working: Slots
-    waiting: Slots
-    _started: set[asyncio.Future[object]] = field(default_factory=set)
+    asking: Asking
+    working: Places
+    waiting: Places
 
     async def serve(self, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request of a route.
@@ -62,28 +58,29 @@ class Rest:
         method = self.table[route.method]
         call = await understood(route, method, scope, receive, self.section)
         held = self.waiting if route.streams or call.wait_s else self.working
-        if not held.enter():
-            words = "The gateway serves as many requests as it may."
-            raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "1"})
-        try:
+        with held.place(call.caller.token):
             if route.streams:
                 stream = Streams(self.gate, self.section, self.wakes).serve(call, send)
                 await unless_gone(receive, stream)
                 return
             work = self._answer(call)
             response = await (unless_gone(receive, work) if call.wait_s else work)
-        finally:
-            held.leave()
         if response is not None:
             await response(scope, receive, send)
 
     async def _answer(self, call: Call) -> Response:
-        return call.answered(await self._serving(call.route.style)(call))
+        answer = await self._serving(call.route.style)(call)
+        if call.wait_s:
+            # A token that ended meanwhile hears nothing more.
+            await call.login.caller()
+        return call.answered(answer)
 
     def _serving(self, style: Style) -> Callable[[Call], Awaitable[object]]:
         return {
             Style.WAIT: self._wait,
-            Style.CREATE: self._create,
+            Style.CREATE: self.asking.create,
+            Style.TOOL: self.asking.tool,
+            Style.REMOTE: self.asking.remote,
             Style.CANCEL: self._cancel,
             Style.RESOLVE: self._resolve,
             Style.CHANGE: self._change,
@@ -95,44 +92,6 @@ class Rest:
 
     async def _wait(self, call: Call) -> object:
         return await call.invoke(timeoutMs=round(call.wait_s * 1000))
-
-    async def _create(self, call: Call) -> object:
-        """Ask, and answer how it stands after ``wait``; what was asked goes on all the same."""
-        call.params.setdefault("requestKey", secrets.token_hex(16))
-        wish = bound(read(RunParams, call.params), call.caller)
-        key = wish.request(call.caller.requester).request_key or ""
-        task = asyncio.ensure_future(call.invoke(wait=call.wait_s > 0))
-        self._keep(task)
-        await asyncio.wait({task}, timeout=call.wait_s)
-        run_id = await self._known(task, key)
-        answer = task.result() if run_id is None else await self._standing(call, run_id)
-        if isinstance(answer, dict):
-            call.headers["Location"] = f"/v1/requests/{answer['id']}"
-        return answer
-
-    async def _known(self, task: asyncio.Future[object], key: str) -> str | None:
-        """Return the id under which a request is known by now; ``None`` once it is answered."""
-        while not task.done():
-            run_id = await self.gate.store.read(runs.by_request_key, key)
-            if run_id is not None:
-                return run_id
-            await asyncio.wait({task}, timeout=_LOOK_S)
-        return None
-
-    async def _standing(self, call: Call, run_id: str) -> object:
-        try:
-            return await self.table["exec.wait"].call({"id": run_id, "timeoutMs": 0}, call.caller)
-        except NotFound:  # the row is there, and the gate is about to take it up
-            return {"status": "running", "id": run_id}
-
-    def _keep(self, task: asyncio.Future[object]) -> None:
-        self._started.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Future[object]) -> None:
-        self._started.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            _log.info("a request that nobody waits for any more failed: %s", task.exception())
 
     async def _cancel(self, call: Call) -> object:
         answer = await call.invoke()

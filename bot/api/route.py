@@ -17,6 +17,8 @@ class Style(StrEnum):
     PLAIN = "plain"
     WAIT = "wait"
     CREATE = "create"
+    TOOL = "tool"
+    REMOTE = "remote"
     CANCEL = "cancel"
     RESOLVE = "resolve"
     CHANGE = "change"

@@ -114,9 +114,9 @@ _RULES = (
     ),
     Route("POST", "/v1/policy/explain", "policy.explain", rules.ExplainAnswer),
 )
-_TOOLS = (Route("POST", "/v1/tools/call", "tool.call", rules.ToolAnswer),)
+_TOOLS = (Route("POST", "/v1/tools/call", "tool.call", rules.ToolAnswer, Style.TOOL),)
 _REMOTE = (
-    Route("POST", "/exec/run", "exec.remote.run", remote.RunAnswer),
+    Route("POST", "/exec/run", "exec.remote.run", remote.RunAnswer, Style.REMOTE),
     Route("POST", "/exec/cancel", "exec.remote.cancel", remote.RemoteCancelledAnswer),
     Route("GET", "/exec/sessions", "exec.remote.sessions", remote.RemoteSessionsAnswer),
     Route("GET", "/diagnostics/exec", "exec.remote.diagnostics", remote.DiagnosticsAnswer),

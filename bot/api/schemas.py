@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from core.ipc.frames import LARGEST_NUMBER
 from core.model.approval import ApprovalReply
 
 Json = dict[str, object]
@@ -29,7 +30,8 @@ def anything() -> Json:
     return {
         "description": "any JSON value",
         "anyOf": [
-            {"type": ["null", "boolean", "number"]},
+            {"type": ["null", "boolean"]},
+            {"type": "number", "minimum": -LARGEST_NUMBER, "maximum": LARGEST_NUMBER},
             {"type": "string", "pattern": _NO_NUL},
             {"type": "array", "items": same},
             {
@@ -42,8 +44,8 @@ def anything() -> Json:
 
 
 def tighten(schema: Json) -> None:
-    """Add in place: no string holds NUL; exactly one of ``command`` and ``argv`` is given."""
-    _without_nul(schema)
+    """Add in place: no NUL, no number that JSON does not hold exactly, and what a model checks."""
+    _narrow(schema)
     shapes = schema.get("properties")
     if not isinstance(shapes, dict):
         return
@@ -69,20 +71,26 @@ def _narrow_text(schema: Json, pattern: str) -> None:
             one["pattern"] = pattern
 
 
-def _without_nul(schema: object) -> None:
+def _narrow(schema: object) -> None:
+    """Narrow a schema and all within it."""
     if isinstance(schema, list):
         for part in schema:
-            _without_nul(part)
-    if not isinstance(schema, dict):
-        return
+            _narrow(part)
+    elif isinstance(schema, dict):
+        _narrow_one(schema)
+        for part in tuple(schema.values()):
+            _narrow(part)
+
+
+def _narrow_one(schema: Json) -> None:
     if schema.get("type") == "string" and not _OPEN & schema.keys():
         schema["pattern"] = _NO_NUL
+    if schema.get("type") == "integer":
+        schema.setdefault("maximum", LARGEST_NUMBER)
     if schema.get("additionalProperties") is True:
         schema["additionalProperties"] = {"$ref": f"#/components/schemas/{ANYTHING}"}
     if isinstance(schema.get("additionalProperties"), dict):
         schema["propertyNames"] = {"pattern": _NO_NUL}
-    for part in schema.values():
-        _without_nul(part)
 
 
 def narrowed(schema: Json, names: Iterable[str]) -> Json:

@@ -1,23 +1,31 @@
-"""Stream a session's events and a run's output as server-sent events (HTML Standard, 9.2)."""
+"""Stream a session's events and a run's output as server-sent events (HTML Standard, 9.2).
 
+Whoever's token ends hears nothing more, not even how a run that it watches ends.
+"""
+
+import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from starlette.types import Send
 
 from bot.api.call import Call
 from bot.api.live import Live
+from bot.api.login import Recent
 from bot.api.route import Style
-from bot.api.wakes import Wakes
+from bot.api.wakes import Wakes, Woken
 from bot.intake.frames import EventsParams, read
 from bot.intake.methods import bound, invoke
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.identity import ApprovalId
+from core.model.result import OutputChunk
 from core.settings.http import HttpSection
+from core.store import tokens
 
 _log = logging.getLogger(__name__)
 TYPE = "text/event-stream"
@@ -50,11 +58,13 @@ class Streams:
         is_events = call.route.style is Style.EVENT_STREAM
         frames = self._events(call) if is_events else self._output(call)
         first = await anext(frames)
+        recent = Recent(call.login)
         headers = [(b"content-type", f"{TYPE}; charset=utf-8".encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
             await send(_piece(_RETRY + first))
             async for each in frames:
+                await recent.caller()
                 await send(_piece(each))
         except SaysoError as error:
             # The token ended, or the store fails: the stream ends, and resuming it tells why.
@@ -67,7 +77,7 @@ class Streams:
         """Yield the session's events in order, from the number that the client saw last."""
         wish = bound(read(EventsParams, call.params), call.caller)
         seq = call.after if call.after is not None else wish.seq
-        async with self.wakes.of(f"session:{wish.session}") as woken:
+        async with self.wakes.of(f"session:{wish.session}", tokens.CHANGED) as woken:
             yield _PULSE
             while self._goes_on():
                 # Looked up anew: a revoked token must not hear on.
@@ -87,21 +97,66 @@ class Streams:
         standing = await call.invoke(timeoutMs=0)
         yield _PULSE
         live = Live(call.caller)
+        about = (f"run:{run_id}", f"approval:{run_id}", tokens.CHANGED)
         watched = False
-        async with self.wakes.of(f"run:{run_id}", f"approval:{run_id}") as woken:
+        async with self.wakes.of(*about) as woken:
             while self._goes_on() and _status(standing) in _OPEN:
-                if not watched:
-                    async for chunk in self.gate.watch(run_id):
-                        watched = True
-                        for told in live.told(chunk):
-                            yield frame("output", told)
-                if not await woken(self._patience()):
+                heard = False
+                async with aclosing(self._printed(run_id, woken, watched=watched)) as printed:
+                    async for chunk in printed:
+                        heard, watched = True, watched or chunk is not None
+                        for each in await self._shown(call, live, chunk):
+                            yield each
+                if not heard and not await woken(self._patience()):
                     yield _PULSE
-                standing = await call.invoke(timeoutMs=0)
+                standing = await self._standing(call)
         for told in live.rest():
             yield frame("output", told)
         if _status(standing) not in _OPEN:
+            # Whoever read slowly may have lost the right to hear of it meanwhile.
+            await call.login.caller()
             yield frame("end", standing)
+
+    async def _printed(
+        self, run_id: ApprovalId, woken: Woken, *, watched: bool
+    ) -> AsyncGenerator[OutputChunk | None]:
+        """Yield what a run prints, ``None`` when something else happened; nothing the second time.
+
+        A run that prints nothing must not keep its reader from a token's end, or from ours.
+        """
+        if watched:
+            return
+        chunks = self.gate.watch(run_id)
+        piece = _next(chunks)
+        word = asyncio.ensure_future(woken(self._patience()))
+        try:
+            while self._goes_on():
+                await asyncio.wait((piece, word), return_when=asyncio.FIRST_COMPLETED)
+                if word.done():
+                    yield None
+                    word = asyncio.ensure_future(woken(self._patience()))
+                if piece.done():
+                    chunk = piece.result()
+                    if chunk is None:
+                        return
+                    yield chunk
+                    piece = _next(chunks)
+        finally:
+            piece.cancel()
+            word.cancel()
+            await asyncio.gather(piece, word, return_exceptions=True)
+
+    async def _shown(self, call: Call, live: Live, chunk: OutputChunk | None) -> list[bytes]:
+        """Return what is sent of a piece; where there is none, see whether the token stands."""
+        if chunk is not None:
+            return [frame("output", told) for told in live.told(chunk)]
+        await call.login.caller()
+        return [_PULSE]
+
+    async def _standing(self, call: Call) -> object:
+        """Return how the run stands, as the token may know of it now."""
+        call.caller = await call.login.caller()
+        return await call.invoke(timeoutMs=0)
 
     def _goes_on(self) -> bool:
         return not self.wakes.stopping.is_set() and time.monotonic() < self._until
@@ -115,6 +170,13 @@ def frame(kind: str, data: object, number: int | None = None) -> bytes:
     head = "" if number is None else f"id: {number}\n"
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return f"{head}event: {kind}\ndata: {text}\n\n".encode("ascii")
+
+
+def _next(chunks: AsyncIterator[OutputChunk]) -> asyncio.Future[OutputChunk | None]:
+    async def found() -> OutputChunk | None:
+        return await anext(chunks, None)
+
+    return asyncio.ensure_future(found())
 
 
 def _piece(text: bytes) -> dict[str, object]:

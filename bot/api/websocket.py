@@ -10,9 +10,10 @@ from starlette.types import Receive, Scope, Send
 
 from bot.api.access import ROUTE
 from bot.api.faults import Fault, FaultCode
-from bot.api.login import PROTOCOL, Login
+from bot.api.line import Line
+from bot.api.login import PROTOCOL, Login, Recent
 from bot.api.metrics import Meters
-from bot.api.rates import Buckets, Slots
+from bot.api.rates import Buckets, Places
 from bot.api.subscriptions import Subscriptions
 from bot.intake.caller import Caller
 from bot.intake.methods import AnyMethod, Table, invoke
@@ -46,7 +47,7 @@ class WebSockets:
     store: Store
     section: HttpSection
     meters: Meters
-    places: Slots
+    places: Places
     tokens: Buckets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,14 +61,12 @@ class WebSockets:
             raise Fault(FaultCode.BAD_REQUEST, "This address speaks WebSocket only.")
         if scope["query_string"]:
             raise Fault(FaultCode.BAD_REQUEST, "This address takes no parameters.")
-        if not self.places.enter():
-            raise Fault(FaultCode.UNAVAILABLE, "Too many are open.", {"Retry-After": "1"})
-        self.meters.socket(1)
-        try:
-            await self._serve(scope, receive, send)
-        finally:
-            self.meters.socket(-1)
-            self.places.leave()
+        with self.places.place(scope["state"]["caller"].token):
+            self.meters.socket(1)
+            try:
+                await self._serve(scope, receive, send)
+            finally:
+                self.meters.socket(-1)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
@@ -75,33 +74,8 @@ class WebSockets:
         chosen = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
         await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
         login: Login = scope["state"]["login"]
-        line = _Line(send)
+        line = Line(send)
         await Conversation(self, login, line).hold(receive)
-
-
-@dataclass(slots=True)
-class _Line:
-    """What goes out; nothing does once the other end is gone or was cut off."""
-
-    send: Send
-    closed: bool = False
-
-    async def write(self, frame: bytes) -> None:
-        """Send one frame."""
-        await self._send({"type": "websocket.send", "text": frame.decode().rstrip("\n")})
-
-    async def close(self, code: int, reason: str) -> None:
-        """Say why, and end it."""
-        await self._send({"type": "websocket.close", "code": code, "reason": reason})
-        self.closed = True
-
-    async def _send(self, message: dict[str, object]) -> None:
-        if self.closed:
-            return
-        try:
-            await self.send(message)
-        except (OSError, RuntimeError):  # uvicorn: gone, or its own close was sent already
-            self.closed = True
 
 
 @dataclass(slots=True)
@@ -110,14 +84,16 @@ class Conversation:
 
     home: WebSockets
     login: Login
-    line: _Line
+    line: Line
     _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
     _pump: asyncio.Task[None] | None = None
     _subscriptions: Subscriptions = field(init=False)
+    _recent: Recent = field(init=False)
 
     def __post_init__(self) -> None:
         """Prepare to push."""
         home = self.home
+        self._recent = Recent(self.login)
         self._subscriptions = Subscriptions(home.store, home.table, self.caller, self._notify)
 
     async def hold(self, receive: Receive) -> None:
@@ -146,8 +122,7 @@ class Conversation:
         try:
             caller = await self.caller()
         except Unauthenticated as error:
-            await self.line.write(refusal_frame(None, error))
-            await self.line.close(_LOGGED_OUT, "the token has ended")
+            await self._log_out(None, error)
             return
         wait_s = self.home.tokens.take(caller.token, time.monotonic())
         try:
@@ -188,6 +163,14 @@ class Conversation:
             frame = await self._outcome(frame_id, method, raw, caller)
         finally:
             del self._calls[frame_id]
+        try:
+            # It may have waited for hours: only a token that still stands hears the answer.
+            await self.login.caller()
+        except Unauthenticated as error:
+            await self._log_out(frame_id, error)
+            return
+        except SaysoError as error:
+            frame = refusal_frame(frame_id, error)
         await self.line.write(frame)
 
     async def _outcome(
@@ -217,14 +200,23 @@ class Conversation:
         try:
             await self._subscriptions.pump()
             await self.line.close(_OVERLOADED, "drain the events, then connect again")
-        except Unauthenticated:
-            await self.line.close(_LOGGED_OUT, "the token has ended")
+        except Unauthenticated as error:
+            await self._log_out(None, error)
         except SaysoError as error:
             _log.warning("events are not pushed any more: %s", error)
             await self.line.close(_OVERLOADED, "events cannot be read now")
 
     async def _notify(self, method: str, params: Mapping[str, object], /) -> None:
+        try:
+            await self._recent.caller()
+        except Unauthenticated as error:
+            await self._log_out(None, error)
+            return
         await self.line.write(notification_frame(method, params))
+
+    async def _log_out(self, frame_id: Id | None, error: Unauthenticated) -> None:
+        await self.line.write(refusal_frame(frame_id, error))
+        await self.line.close(_LOGGED_OUT, "the token has ended")
 
     async def _abandon(self) -> None:
         self.line.closed = True

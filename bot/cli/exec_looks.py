@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOST, _DENIED, _LATE, _SIGNALLED = 1, 3, 4, 128
+_CANCELLED = "cancelled"
+_NOT_THERE = "no such request is under way; `sayso exec sessions` lists those that are"
 
 
 def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
@@ -61,7 +63,11 @@ def _print(answer: "Mapping[str, Any]") -> None:
 
         reason = RemoteDenial(answer["denial_reason"])
         sys.stderr.write(f"sayso: denied ({reason}): {reason.sentence}\n")
-    sys.stderr.writelines(f"sayso: {warning}\n" for warning in answer["warnings"])
+    if answer["warnings"]:
+        from core.remote.denials import Notice  # noqa: PLC0415 - for warnings only
+
+        notices = [Notice(warning) for warning in answer["warnings"]]
+        sys.stderr.writelines(f"sayso: {notice}: {notice.sentence}\n" for notice in notices)
     if answer["truncated"]:
         out, err = answer["stdout_bytes_total"], answer["stderr_bytes_total"]
         sys.stderr.write(f"sayso: truncated; printed were {out} and {err} bytes\n")
@@ -85,7 +91,7 @@ def cancel(client: Client, agent_id: str, args: argparse.Namespace) -> int:
     if args.json:
         _print_json({"cancelled": done})
     else:
-        sys.stderr.write("sayso: cancelled\n" if done else "sayso: no such request is under way\n")
+        sys.stderr.write(f"sayso: {_CANCELLED if done else _NOT_THERE}\n")
     return 0 if done else 1
 
 

@@ -120,7 +120,7 @@ def show(args: argparse.Namespace) -> int:
             f"{_until(token)}  {_used(token)}\n"
         )
     if not found:
-        sys.stdout.write("No token was made. `sayso token create NAME` makes one.\n")
+        sys.stdout.write("No token was made. `sayso token create --help` tells how.\n")
     return 0
 
 

@@ -1,5 +1,6 @@
 """Say who calls a method and what they may do, whichever way they came in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bot.intake import peers
@@ -7,7 +8,7 @@ from core.errors import Forbidden
 from core.ipc.jsonrpc import Notify
 from core.ipc.unix import Peer
 from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
-from core.model.identity import Actor, AgentId, Requester, SessionKey
+from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,8 @@ class Caller:
     ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
     the agents that it may name, ``None``: any. ``peer`` is what the kernel says of the other end of
     the Unix socket, ``None`` over the network. ``token`` is the token's id for logs, empty on the
-    socket. ``notify`` is there where the connection can carry more than the answer.
+    socket. ``notify`` is there where the connection can carry more than the answer. ``begun`` hears
+    the id of what was asked for before the answer comes; it may be told one that is not stored yet.
     """
 
     requester: Requester
@@ -27,6 +29,7 @@ class Caller:
     peer: Peer | None = None
     token: str = ""
     notify: Notify | None = field(default=None, compare=False, repr=False)
+    begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
 
     @property
     def ref(self) -> str:

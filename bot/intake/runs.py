@@ -86,8 +86,14 @@ class RunMethods:
             self.askers.note(caller.requester)
         # A caller that hangs up must not end a run halfway: the run belongs to the gate.
         line = streaming(self.gate, caller) if wish.stream else None
-        submitted = line.submit(request) if line else asyncio.shield(self.gate.submit(request))
+        submitted = (
+            line.submit(request)
+            if line
+            else asyncio.shield(self.gate.submit(request, caller.begun))
+        )
         answer = await submitted
+        if caller.begun is not None:
+            caller.begun(answer.run_id)
         if wish.wait and isinstance(answer, Pending | Running):
             answer = await (line or self.gate).wait(answer.run_id) or answer
         return results.submission(answer, caller)

@@ -59,6 +59,7 @@ class ToolMethods:
             requester=caller.requester,
             agent=DEFAULT_AGENT if wish.agent is None else AgentId(wish.agent),
             session=SessionKey(wish.session),
+            begun=caller.begun,
         )
         return _told(await tools_of(self.gate).call(call), caller)
 

@@ -16,6 +16,7 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied, ExecResult, LiveOutput, OutputChunk
 from core.ports import Journal
+from core.runner.plan import Refusal
 from core.store import Store, runs
 
 _log = logging.getLogger(__name__)
@@ -43,6 +44,12 @@ class Execution:
     notice_after_ms: int
     guard: Guard = field(default_factory=Guard)
 
+    def missing(self, plan: ExecPlan) -> Refusal | None:
+        """Return why a plan could run nowhere, so that nobody is asked about it in vain."""
+        if self.hosts.pick(plan) is not None:
+            return None
+        return Refusal(DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
+
     async def run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
         """Run a plan and record how it ended; ``None`` if somebody else holds the claim.
 
@@ -55,8 +62,9 @@ class Execution:
             self.guard.check(plan)
             host = self.hosts.pick(plan)
             if host is None:
-                why = f"no host runs {plan.host} commands here; see `sayso doctor`"
-                return await self._refuse(run_id, claim, DenialReason.HOST_UNAVAILABLE, why)
+                return await self._refuse(
+                    run_id, claim, DenialReason.HOST_UNAVAILABLE, _nowhere(plan)
+                )
             finished = await host.run(run_id, plan, watcher)
         except (PlanDrift, LockedDown, HostUnavailable) as refusal:
             return await self._refuse(run_id, claim, _REASONS[type(refusal)], str(refusal))
@@ -95,6 +103,10 @@ class Execution:
         if host is not None:
             async for chunk in host.watch(run_id):
                 yield chunk
+
+
+def _nowhere(plan: ExecPlan) -> str:
+    return f"no host runs {plan.host} commands here; see `sayso doctor`"
 
 
 @dataclass(slots=True)

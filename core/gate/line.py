@@ -104,6 +104,9 @@ class Gate:
             case Decision.ALLOW:
                 return await self._allow(request, plan, evaluation, begun)
             case Decision.ASK:
+                missing = self.execution.missing(plan)
+                if missing is not None:
+                    return await refuse(self.store, self.journal, request, missing, policy)
                 return await self._ask(request, plan, evaluation, policy)
             case Decision.DENY:
                 return await self._deny(request, plan, evaluation)

@@ -13,7 +13,8 @@ from typing import NoReturn
 MAX_FRAME = 8 << 20
 """Bytes of a frame, its line feed included."""
 MAX_NESTING = 32
-_EXACT = 2**53
+LARGEST_NUMBER = 2**53 - 1
+"""The largest number that every reader of JSON holds exactly (RFC 8259 section 6)."""
 
 Id = int | str
 _MEMBERS = frozenset(("jsonrpc", "id", "method", "params"))
@@ -122,7 +123,13 @@ def _finite(text: str) -> float:
 def _number(text: str) -> float | int:
     """Return a number; ``2.0`` is the whole number that JSON Schema takes it for (6.1.1)."""
     value = _finite(text)
-    return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    return _exact(int(value)) if value.is_integer() else value
+
+
+def _exact(value: int) -> int:
+    if abs(value) > LARGEST_NUMBER:
+        raise ValueError("a number is too large")
+    return value
 
 
 def _no_constant(word: str) -> NoReturn:
@@ -146,7 +153,7 @@ _DECODER = json.JSONDecoder(
 _BODY_DECODER = json.JSONDecoder(
     object_pairs_hook=_unique,
     parse_float=_number,
-    parse_int=_integer,
+    parse_int=lambda text: _exact(_integer(text)),
     parse_constant=_no_constant,
 )
 

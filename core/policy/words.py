@@ -13,7 +13,7 @@ WHY = {
     Reason.ACL: "The vector is on the access list ({rule}).",
     Reason.SECURITY_FULL: "The policy lets every command run ({rule}).",
     Reason.SANDBOXED: "Every command may run in the sandbox ({rule}).",
-    Reason.SECURITY_DENY: "The policy lets no command run ({rule}).",
+    Reason.SECURITY_DENY: "The policy lets no command run but in a configured sandbox ({rule}).",
     Reason.NOT_LISTED: "The command was read, but a program is not listed: {rule}.",
     Reason.UNREADABLE: "The line cannot be read for certain ({rule}), so a shell would run it.",
     Reason.WRAPPER: "What would really run is hidden in the arguments: {rule}.",

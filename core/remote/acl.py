@@ -29,6 +29,7 @@ _LARGEST_FILE = 1 << 20
 _DECODE_LINE = re.compile(r"(.*?) \(at line (\d+), column \d+\)", re.DOTALL)
 
 Bytes = Annotated[int, Field(ge=0, le=LARGEST_STREAM)]
+Kept = Annotated[int, Field(ge=1, le=LARGEST_STREAM)]
 DurationS = Annotated[int, Field(ge=1, le=LONGEST_RUN_S)]
 Count = Annotated[int, Field(ge=1, le=1024)]
 
@@ -80,8 +81,8 @@ class ExecTable(_Table):
     """``[exec]``: the caps, with S4's values where one is not set. Sizes in bytes."""
 
     enabled: bool
-    max_stdout_bytes: Bytes = 16 << 20
-    max_stderr_bytes: Bytes = 16 << 20
+    max_stdout_bytes: Kept = 16 << 20
+    max_stderr_bytes: Kept = 16 << 20
     max_stdin_bytes: Annotated[int, Field(ge=0, le=LARGEST_STDIN)] = LARGEST_STDIN
     max_duration_secs: DurationS = 300
     max_concurrent_per_agent: Count = 4
@@ -193,7 +194,7 @@ def load_explicit(path: Path) -> Acl:
     try:
         text = _read(path)
     except FileNotFoundError:
-        raise ConfigError(f"{path} is not there. Name another, or leave --exec-acl out.") from None
+        raise ConfigError(f"{path} is not there. Write it, or name another file.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}. Mend it, or move it away.") from error
     return Acl.parse(text, str(path))

@@ -57,6 +57,11 @@ class Notice(StrEnum):
     CONNECTION_LOST = "connection_lost"
     ANSWER_TRIMMED = "answer_trimmed"
 
+    @property
+    def sentence(self) -> str:
+        """Return what happened and what to do next, for a person."""
+        return _NOTICES[self]
+
 
 D = RemoteDenial
 _SENTENCES = {
@@ -87,4 +92,19 @@ _SENTENCES = {
     D.UNREACHABLE: "Nobody answers at the contact's address. Nothing was sent.",
     D.FINGERPRINT_MISMATCH: "The address shows another certificate than the contact's. Nothing "
     "was sent. Compare with `sayso exec identity` on the host.",
+}
+
+N = Notice
+_NOTICES = {
+    N.STDOUT_LARGE: "It printed more than the host's warn_stdout_bytes.",
+    N.STDERR_LARGE: "It printed more errors than the host's warn_stderr_bytes.",
+    N.DURATION_LONG: "It took longer than the host's warn_duration_secs.",
+    N.TIMED_OUT: "Its wall clock ended it. Raise --timeout, or the host's max_duration_secs.",
+    N.CANCELLED: "It was cancelled.",
+    N.LEASE_EXPIRED: "The host ended it, for it heard nothing of us any more. Ask again.",
+    N.HOST_STOPPING: "The host was stopped and ended it. Ask again once it is back.",
+    N.END_UNSEEN: "Nobody saw how it ended. Look on the host before you ask again.",
+    N.AUDIT_INCOMPLETE: "It ran, and the host's exec log lacks an entry. Look at the host's disk.",
+    N.CONNECTION_LOST: "The connection was lost. It may have run: look before you ask again.",
+    N.ANSWER_TRIMMED: "The answer did not fit. exec.remote.output has the rest for five minutes.",
 }

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from core.model.result import StreamName
+from core.remote.acl import LONGEST_RUN_S
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.envelope import Sealed
 from core.remote.ids import RequestId
@@ -20,6 +21,9 @@ LARGEST = 2 << 20
 """Bytes of a frame's body: a mebibyte of standard input in base64, signed and quoted, fits."""
 PIECE = 256 << 10
 """Bytes of output in one frame."""
+SETTLING_MS = 30_000
+"""What a client waits beyond the longest run: grace, log, and the last of the output."""
+LONGEST_MS = LONGEST_RUN_S * 1000 + SETTLING_MS
 
 
 class BadFrame(ValueError):
@@ -35,7 +39,7 @@ class Accepted(_Frame):
 
     t: Literal["accepted"] = "accepted"
     lease_ms: Annotated[int, Field(ge=1, le=3_600_000)]
-    longest_ms: Annotated[int, Field(ge=1)]
+    longest_ms: Annotated[int, Field(ge=1, le=LONGEST_MS)]
 
 
 class Renewed(_Frame):

@@ -14,16 +14,13 @@ from core.remote.acl import ExecTable
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.envelope import Order, Sealed
 from core.remote.exec_log import ExecEvent, ExecLog
-from core.remote.frames import PIECE, Accepted, BadFrame, End, Piece, Renewed
+from core.remote.frames import PIECE, SETTLING_MS, Accepted, BadFrame, End, Piece, Renewed
 from core.remote.lease import LeaseEnd
 from core.remote.link import Link, LinkLost
 from core.remote.noticing import notices_of
 from core.remote.planning import plan_of
 from core.remote.sessions import Session
 from core.runner.plan import Planner
-
-_SETTLING_MS = 30_000
-"""What a client waits beyond the longest run: grace, log, and the last of the output."""
 
 
 class Runs(Protocol):
@@ -79,7 +76,7 @@ class Hosted:
     def _accepted(self) -> Accepted:
         longest_ms = self.order.timeout_ms or self.place.table.max_duration_secs * 1000
         length_ms = self.session.lease.length_ms
-        return Accepted(lease_ms=length_ms, longest_ms=longest_ms + _SETTLING_MS)
+        return Accepted(lease_ms=length_ms, longest_ms=longest_ms + SETTLING_MS)
 
     async def _followed(self, plan: ExecPlan) -> End:
         over = self.session.lease.over

@@ -52,6 +52,8 @@ _EXEC_TOOL = {
     "LC_ALL": _UTF8,
     "TERM": "dumb",
     "SHELL": "/bin/sh",
+    **_GIT,  # beyond S3: `git status` counts as harmless because of it
+    "GIT_CONFIG_GLOBAL": "/dev/null",  # anybody could put a .gitconfig into this HOME
 }
 """What S3's Exec tool gives every child (S3 §3); ``USER`` is this process's."""
 

@@ -61,17 +61,25 @@ class HttpLimitsSection(Section):
     failures: Count = Field(
         default=20, description="failed tokens from one address before each is answered slowly"
     )
-    concurrent: Count = Field(default=64, description="requests that are worked on at once")
+    concurrent: Count = Field(
+        default=64, description="requests that are worked on at once; half of it for one token"
+    )
     waiting: Count = Field(
-        default=256, description="long polls, streams and WebSockets that are open at once"
+        default=256,
+        description="long polls, streams, WebSockets, tool calls and remote runs that are open at "
+        "once; half of it for one token",
     )
     connections: Count = Field(default=512, description="connections that are open at once")
     patience: Seconds = Field(
         default=10.0, description="seconds for a request's head, for its body, and for one write"
     )
-    longest_wait: Seconds = Field(default=60.0, description="seconds that a long poll stays open")
+    longest_wait: Seconds = Field(
+        default=60.0, description="seconds that a long poll or a tool call stays open"
+    )
     longest_stream: Seconds = Field(
-        default=3600.0, description="seconds after which an event stream ends and is resumed"
+        default=3600.0,
+        description="seconds after which an event stream ends and is resumed, and a remote run is "
+        "waited for no more",
     )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _DENIED, _PENDING, _SIGNALLED = 3, 4, 128
 _CUT = "… (truncated)"
+_NEXT = {"no_route": "; `sayso doctor` says what is missing"}
 
 
 def exit_code(answer: "Answer") -> int:
@@ -40,7 +41,9 @@ def conclude(answer: "Answer", outlets: Outlets) -> int:
         case "finished":
             _finish(answer, outlets)
         case "denied":
-            outlets.say(f"denied ({answer['reason']}): {answer['why']}")
+            outlets.say(
+                f"denied ({answer['reason']}): {answer['why']}{_NEXT.get(answer['reason'], '')}"
+            )
         case "pending":
             outlets.out.add(f"{answer['id']}\n".encode())
             outlets.say(f"pending as {answer['code']}")

@@ -14,7 +14,7 @@ VALUES: "dict[str, tuple[str, str, str]]" = {
     "--session": ("session", "K", "the session that hears events"),
     "--cwd": ("cwd", "D", "where it runs (default: here)"),
     "--timeout": ("timeout", "S", "wall clock of the run, seconds"),
-    "--host": ("host", "", "where it runs"),
+    "--host": ("host", "", "where it runs (default: as configured)"),
     "--node": ("node", "N", "which node, with --host node"),
     "--ask": ("ask", "", "ask more often than configured"),
     "--security": ("security", "", "allow less than configured"),

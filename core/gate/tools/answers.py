@@ -1,7 +1,7 @@
 """Say what a call of a tool is and how it is answered; every refusal is a result."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -22,13 +22,17 @@ class ToolError(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call: ``args`` are as they came, of any type; who asks is taken from the connection."""
+    """One call: ``args`` are as they came, of any type; who asks is taken from the connection.
+
+    ``begun`` hears the id of a run that it leads to, as of ``Gate.submit``, and of a question.
+    """
 
     tool: str
     args: Mapping[str, object]
     requester: Requester
     agent: AgentId
     session: SessionKey
+    begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ Only shapes are judged here; what lies on the disk is looked at by ``core.gate.t
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
 from core.model.stdio import STREAM_BYTES
@@ -13,6 +14,9 @@ from core.runner.requests import LARGEST_COMMAND
 _TIMEOUT_S = (1, 600)
 _OUTPUT_BYTES = (1_024, 4 * 1024 * 1024)
 _RESERVED = "_"
+_MOST_FAULTS = 16
+_MOST_SHOWN = 64
+"""Characters of a name; it may be anything, and all of the sentence is masked for the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +43,29 @@ class Faults:
 
 
 def read_arguments(args: Mapping[str, object]) -> ExecArguments | Faults:
-    """Return what a call asks for, or everything that is wrong with it."""
-    known = [field.name for field in fields(ExecArguments)]
-    found = [f"{name!a} is no argument of Exec" for name in args if name not in known]
-    if "argv" not in args:
-        found.append("argv is missing")
-    for name, check in _CHECKS.items():
-        if name in args:
-            found += check(args[name])
+    """Return what a call asks for, or what is wrong with it: all, unless that is very much."""
+    found = tuple(islice(_faults(args), _MOST_FAULTS))
     if found:
-        return Faults(tuple(found))
+        return Faults(found)
     given = dict(args)
     given["argv"] = tuple(cast("list[str]", args["argv"]))
     given["env"] = tuple(sorted(cast("dict[str, str]", args.get("env", {})).items()))
     return _of_size(ExecArguments(**given))  # type: ignore[arg-type]  # each was checked above
+
+
+def _faults(args: Mapping[str, object]) -> Iterator[str]:
+    for name in args:
+        if name not in _CHECKS:
+            yield f"{_shown(name)} is no argument of Exec"
+    if "argv" not in args:
+        yield "argv is missing"
+    for name, check in _CHECKS.items():
+        if name in args:
+            yield from check(args[name])
+
+
+def _shown(name: str) -> str:
+    return f"{name[:_MOST_SHOWN]!a}{'…' * (len(name) > _MOST_SHOWN)}"
 
 
 def _of_size(wish: ExecArguments) -> ExecArguments | Faults:
@@ -88,11 +101,11 @@ def _env(value: object) -> Iterator[str]:
     for name, text in value.items():
         yield from _text("a name in env", name)
         if isinstance(name, str):
-            yield from _text(f"env[{name!a}]", text, empty=True)
+            yield from _text(f"env[{_shown(name)}]", text, empty=True)
             if name.startswith(_RESERVED):
-                yield f"env[{name!a}] is reserved: names must not begin with {_RESERVED}"
+                yield f"env[{_shown(name)}] is reserved: names must not begin with {_RESERVED}"
             if "=" in name:
-                yield f"env[{name!a}] is no name: it holds ="
+                yield f"env[{_shown(name)}] is no name: it holds ="
 
 
 def _whole(name: str, least: int, most: int) -> Callable[[object], Iterator[str]]:

@@ -5,7 +5,7 @@ asks, as for every request, and the runner limits and drains. No shell is named 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,11 +23,13 @@ from core.model.stdio import Capture, Environ, Stdio
 from core.policy.capabilities import TOOL, Capabilities
 from core.policy.provisions import Compiled
 
+Begun = Callable[[ApprovalId], None]
+
 
 class Line(Protocol):
     """The straight line, as far as this tool needs it (``core.gate.Gate``)."""
 
-    async def submit(self, request: ExecRequest) -> Submission:
+    async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people."""
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
@@ -61,10 +63,11 @@ class ExecTool:
         fault = program_fault(wish.argv[0], granted)
         if fault is not None:
             return fault
-        return Ready(_record(wish, folder), lambda: self._run(_request(call, wish, folder)))
+        request = _request(call, wish, folder)
+        return Ready(_record(wish, folder), lambda: self._run(request, call.begun))
 
-    async def _run(self, request: ExecRequest) -> ToolAnswer:
-        match await self._end(request):
+    async def _run(self, request: ExecRequest, begun: Begun | None) -> ToolAnswer:
+        match await self._end(request, begun):
             case Finished() as ended:
                 return ToolDone(result_of(ended, request.stdio), ended.run_id)
             case Denied(run_id=run_id, reason=reason, why=why):
@@ -73,10 +76,12 @@ class ExecTool:
                 why = "how the command ended was not seen; it is not run again by itself"
                 return ToolRefused(ToolError.UNKNOWN, why, run_id=run_id)
 
-    async def _end(self, request: ExecRequest) -> Submission:
+    async def _end(self, request: ExecRequest, begun: Begun | None) -> Submission:
         """Submit and wait for the end, however long people take."""
         # A caller that hangs up must not end a run halfway: the run belongs to the gate.
-        answer = await asyncio.shield(self.line.submit(request))
+        answer = await asyncio.shield(self.line.submit(request, begun))
+        if begun is not None:
+            begun(answer.run_id)
         if isinstance(answer, Pending | Running):
             return await self.line.wait(answer.run_id) or answer
         return answer

@@ -5,8 +5,8 @@ from itertools import pairwise
 from core.approvals.rendering import redact
 from core.approvals.secrets import argument_pieces, mark
 
-_MOST_WORDS = 256
 _MOST_CHARACTERS = 4_096
+"""Of a vector that nobody checked: to mask more would hold up everybody else."""
 
 
 def redacted_argv(argv: tuple[str, ...]) -> list[str]:
@@ -18,13 +18,15 @@ def recorded_argv(argv: object) -> object:
     """Return what is kept of something that should have been a vector: its start, or its type."""
     if not isinstance(argv, list | tuple):
         return f"not a list but {type(argv).__name__}"
-    kept = argv[:_MOST_WORDS]
-    words = tuple(
-        one[:_MOST_CHARACTERS] if isinstance(one, str) else f"<{type(one).__name__}>"
-        for one in kept
-    )
-    more = [f"… and {len(argv) - len(kept)} more"] if len(argv) > len(kept) else []
-    return [*redacted_argv(words), *more]
+    words: list[str] = []
+    left = _MOST_CHARACTERS
+    for one in argv:
+        if left <= 0:
+            break
+        words.append(one[:left] if isinstance(one, str) else f"<{type(one).__name__}>")
+        left -= max(1, len(words[-1]))
+    more = [f"… and {len(argv) - len(words)} more"] if len(argv) > len(words) else []
+    return [*redacted_argv(tuple(words)), *more]
 
 
 def _word(word: str, before: str) -> str:

@@ -92,15 +92,21 @@ class House:
         self.do(self.gateway.store.write(tokens.revoke, who))
 
 
-def configure(home: Path, **http: Any) -> None:
-    """Write the settings of a gateway with an API and what may run without asking."""
+def configure(home: Path, *, tooled: bool = False, **http: Any) -> None:
+    """Write the settings of a gateway with an API and what may run without asking.
+
+    ``tooled``: the agent main is granted the tool Exec.
+    """
     home.mkdir(mode=0o700, exist_ok=True)
-    config = {
+    config: dict[str, Any] = {
         "tools": {"exec": {"host": "gateway", "security": "allowlist", "ask": "on-miss"}},
         "approvals": {"exec": {"timeout": 60, "approvers": ["person:ana"]}},
         "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
         "http": {"enabled": True, "listen": "127.0.0.1:0", **http},
     }
+    if tooled:
+        grants = {"tools": ["Exec"], "files": {"read": ["/usr"], "write": [str(home)]}}
+        config["agents"] = {"list": [{"id": "main", "capabilities": grants}]}
     listed = {"allowlist": [{"pattern": path} for path in ALLOWED]}
     approvals = {"version": 1, "agents": {"main": listed, "other": listed}}
     for name, content in (("config.json5", config), ("exec-approvals.json", approvals)):
@@ -109,9 +115,9 @@ def configure(home: Path, **http: Any) -> None:
 
 
 @contextmanager
-def house(home: Path, **http: Any) -> Iterator[House]:
+def house(home: Path, *, tooled: bool = False, **http: Any) -> Iterator[House]:
     """Run a gateway with an API for as long as the block lasts."""
-    configure(home, **http)
+    configure(home, tooled=tooled, **http)
     ready: Future[House] = Future()
     thread = threading.Thread(target=asyncio.run, args=(_live(home, ready),))
     thread.start()

@@ -1,4 +1,7 @@
-from bot.api.rates import Buckets, Slots
+import pytest
+
+from bot.api.faults import Fault
+from bot.api.rates import Buckets, Places, Slots
 
 
 def test_a_burst_and_then_the_rate() -> None:
@@ -34,3 +37,22 @@ def test_places_are_taken_and_given_back() -> None:
     assert [slots.enter(), slots.enter(), slots.enter()] == [True, True, False]
     slots.leave()
     assert slots.enter()
+
+
+def test_nobody_holds_more_than_half_of_the_places() -> None:
+    """One client has its half, another the other half; who leaves is forgotten altogether."""
+    places = Places(4)
+
+    assert [places.enter("greedy") for _ in range(4)] == [True, True, False, False]
+    assert [places.enter("modest") for _ in range(3)] == [True, True, False]
+    assert not places.enter("third"), "all are taken"
+    places.leave("greedy")
+    assert not places.enter("modest")
+    assert places.enter("third")
+    for client in ("greedy", "modest", "modest", "third"):
+        places.leave(client)
+    assert len(places) == 0
+    with places.place("greedy"), places.place("greedy"), pytest.raises(Fault):
+        places.place("greedy").__enter__()
+    assert len(places) == 0
+    assert Places(1).enter("anybody"), "half of one place is that place"

@@ -213,12 +213,12 @@ def test_a_message_of_countless_empty_parts_ends_the_line(home: House) -> None:
         assert wires.seconds_until_hung_up(raw) < 5
 
 
-def handshaken(home: House) -> Any:
+def handshaken(home: House, who: str = "agent") -> Any:
     """Open a WebSocket by hand and return the bare connection."""
     raw = wires.connect(home)
     key = b64encode(os.urandom(16)).decode()
     raw.sendall(
-        wires.head(home, "agent", "GET", "/ws")
+        wires.head(home, who, "GET", "/ws")
         + f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
     )
@@ -295,7 +295,7 @@ def _flood(home: House) -> tuple[int, float]:
 def test_lines_have_their_number_and_leave_it(tmp_path: Path) -> None:
     """Beyond the places a line is refused; one that was cut leaves its place."""
     with house(tmp_path / "home", limits=TIGHT) as tight:
-        lines = [handshaken(tight) for _ in range(3)]
+        lines = [handshaken(tight, who) for who in ("agent", "asker", "person")]
         with pytest.raises(InvalidStatus) as refused, talk(tight, "other"):
             pass
         assert refused.value.response.status_code == 503

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.gate.tools.arguments import ExecArguments, Faults, read_arguments
+from core.gate.tools.records import recorded_argv
 
 ECHO = ["/bin/echo"]
 
@@ -122,3 +123,29 @@ def test_any_json_is_taken_or_refused_and_never_breaks(args: dict[str, Any]) -> 
     assert all(found.argv)
     assert 1 <= found.timeout_s <= 600
     assert not any(name.startswith("_") for name, _ in found.env)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"argv": [1] * 100_000},
+        {"x" * 100_000: 1},
+        {f"argument{number}": 1 for number in range(100_000)},
+        {"env": {"_" + "x" * 100_000: 1}},
+        {"env": {f"_{number}": "" for number in range(100_000)}},
+    ],
+    ids=["words", "a long name", "names", "a long variable", "variables"],
+)
+def test_however_much_is_wrong_little_is_said(args: dict[str, Any]) -> None:
+    """The sentence is masked and written down while everybody else waits."""
+    assert len(faults(**args)) < 2_000
+
+
+def test_what_was_refused_is_recorded_in_part() -> None:
+    """Nobody has checked it, nor granted it, and all of it would take seconds to mask."""
+    record = recorded_argv(["x" * 10_000, *("y" * 1_000 for _ in range(2_000))])
+
+    assert isinstance(record, list)
+    assert sum(map(len, record)) < 5_000
+    assert record[-1] == "\u2026 and 2000 more"
+    assert recorded_argv(["/bin/ls", 1, None]) == ["/bin/ls", "<int>", "<NoneType>"]

@@ -250,6 +250,7 @@ async def test_same_request_key_is_the_same_request(tmp_path: Path) -> None:
         (request("echo a", cwd=Path("relative")), layer(), DenialReason.BAD_CWD),
         (request(argv=("echo", "a\0b")), layer(), DenialReason.BAD_REQUEST),
         (request("echo a"), layer(host=ExecHost.SANDBOX), DenialReason.HOST_UNAVAILABLE),
+        (request("touch a"), layer(host=ExecHost.NODE), DenialReason.HOST_UNAVAILABLE),
     ],
 )
 async def test_denials(tmp_path: Path, wish: object, policy: object, reason: DenialReason) -> None:

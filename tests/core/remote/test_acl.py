@@ -105,6 +105,15 @@ def test_an_acl_that_others_may_write_fails_closed(tmp_path: Path) -> None:
     assert load_acl(path) is not None
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_list_that_would_deny_everything_stops_the_start(stream: str) -> None:
+    """No run keeps nothing of a stream, so a cap of 0 is a mistake; a warning from 0 on is none."""
+    table = "[exec]\nenabled = true\n"
+    assert Acl.parse(f"{table}warn_{stream}_bytes = 0\nmax_{stream}_bytes = 1").table.enabled
+    with pytest.raises(ConfigError, match=f"max_{stream}_bytes"):
+        Acl.parse(f"{table}max_{stream}_bytes = 0")
+
+
 @pytest.mark.parametrize("found", ["a folder", "a link to nothing", "not UTF-8"])
 def test_an_acl_that_cannot_be_read_fails_closed(tmp_path: Path, found: str) -> None:
     """What is there and is no readable list is never taken for no list."""

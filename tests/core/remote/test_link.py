@@ -197,3 +197,13 @@ async def test_another_users_process_is_not_served_on_the_unix_socket(tmp_path: 
     async with world(tmp_path, unix=True) as host:
         path = host.contact.place.path
         assert os.stat(path).st_mode & 0o077 == 0  # noqa: PTH116 - a string
+
+
+@pytest.mark.parametrize("longest_ms", [86_430_001, 10**400], ids=["more", "no number"])
+def test_a_host_cannot_have_a_client_wait_for_ever(longest_ms: int) -> None:
+    """No run lasts longer than a day, and no time is a number that no clock can hold."""
+    most = b'{"t":"accepted","lease_ms":1,"longest_ms":86430000}'
+
+    assert decode(PREFIX + most) == Accepted(lease_ms=1, longest_ms=86_430_000)
+    with pytest.raises(BadFrame):
+        decode(PREFIX + most.replace(b"86430000", b"%d" % longest_ms))

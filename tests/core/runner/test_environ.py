@@ -124,6 +124,13 @@ EXEC_TOOL = {
     "USER": OWNER,
     "TERM": "dumb",
     "SHELL": "/bin/sh",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
 }
 REMOTE = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -52,21 +52,20 @@ class DirectedMachine(StoreMachine):
         self.sweep()
 
     @precondition(lambda self: self.exact and self.reminding())
-    @rule(number=_ANY)
-    def remind_at_half_time(self, number: int) -> None:
-        """Remind when one that was shown is due, or would be had it been shown when it was asked.
-
-        Once more later: a reminder is sent once.
-        """
+    @rule(number=_ANY, shown=st.booleans())
+    def remind_at_half_time(self, number: int, shown: bool) -> None:
+        """Remind at half time, twice: once if people see the question, never if they do not."""
         asked = _one_of(self.reminding(), number)
+        if shown:
+            self.send(["sent"] * 6)
         self.wait_until(asked.remind_at or self.world.now + asked.timeout // 2)
         self.remind()
         self.remind()
 
     @precondition(lambda self: self.exact)
     @rule(ms=st.integers(1, 60_000))
-    def answer_while_the_clock_is_back(self, ms: int) -> None:
-        """Sweep before and after the wall clock is set back, and after it ran on."""
+    def sweep_while_the_clock_is_back(self, ms: int) -> None:
+        """Sweep before and after the wall clock is set back, and when it has half caught up."""
         self.clock_steps_back(ms)
         self.sweep()
         self.wait_until(self.db.now() + ms // 2)
@@ -102,13 +101,18 @@ class DirectedMachine(StoreMachine):
             self.send(["sent"])
             self.wait_until(self.db.now() + seconds * 1000)
 
-    @rule(reply=_REPLIES)
-    def a_copy_arrives_after_the_decision(self, reply: Any) -> None:
-        """The platform takes its time, and meanwhile somebody answers on another one."""
+    @rule(reply=st.sampled_from([ONCE, ALWAYS, DENY, None]))
+    def a_copy_arrives_too_late(self, reply: Any) -> None:
+        """Before the platform takes it, somebody answered on another one, or the time was over."""
         self.send(["late"])
-        if self.slow:
-            self.answer(self.slow[0].approval_id, reply, None)
-            self.slow_platform_answers(sent=True)
+        if not self.slow:
+            return
+        asked = self.world.asked[self.slow[0].approval_id]
+        if reply is not None:
+            self.answer(asked.id, reply, None)
+        elif self.exact:
+            self.wait_until(asked.deadline)
+        self.slow_platform_answers(sent=True)
 
     # ---- what can still move
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.core.store.direct import Direct, DirectPostgres, DirectSqlite
-from tests.core.store.model import StoreMachine
+from tests.core.store.directed import DirectedMachine
 from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
 from tests.postgres import PostgresServer
 
@@ -159,7 +159,7 @@ MUTATIONS = (
 
 
 def _check(code: StoreCode, make: Callable[[], Direct], *, exact: bool, examples: int) -> None:
-    machine = type("Machine", (StoreMachine,), {"code": code, "make": make, "exact": exact})
+    machine = type("Machine", (DirectedMachine,), {"code": code, "make": make, "exact": exact})
     run_state_machine_as_test(
         machine,
         settings=settings(
