@@ -1,6 +1,7 @@
 """Hold the fixtures that several folders share."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 
 from tests.core.store.bench import Bench, postgres_bench, sqlite_bench
 from tests.postgres import PostgresServer, running_postgres
+
+# A shell starts a job in the background deaf to SIGINT, and every child inherits that: then no
+# test could send one to a command.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

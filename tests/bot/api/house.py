@@ -36,10 +36,7 @@ ALLOWED = ("/usr/bin/echo", "/usr/bin/true", "/usr/bin/sleep", "/usr/bin/seq")
 
 @dataclass
 class House:
-    """A running gateway with its API; it lives on a loop in a thread of its own.
-
-    ``is_broken``: a test broke it so that it cannot even stop in order.
-    """
+    """A running gateway with its API; it lives on a loop in a thread of its own."""
 
     gateway: Gateway
     tokens: dict[str, str]
@@ -47,7 +44,6 @@ class House:
     loop: asyncio.AbstractEventLoop
     clients: dict[object, httpx.Client] = field(default_factory=dict)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    is_broken: bool = False
 
     @property
     def url(self) -> str:
@@ -140,10 +136,9 @@ async def _live(home: Path, ready: "Future[House]") -> None:
             ready.set_result(found)
             await found.ended.wait()
     except BaseException as failure:
-        if not ready.done():
-            ready.set_exception(failure)
-        elif not ready.result().is_broken:
+        if ready.done():
             raise
+        ready.set_exception(failure)
 
 
 async def made_tokens(store: Any) -> dict[str, str]:

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
+from bot.api.faults import FaultCode, of_error
+from bot.api.status import HealthPage
+from core.errors import StoreError
+from core.store import open_store
+from core.store.counting import pending
 from tests.bot.api.house import House, house
 
 SECRET = "ghp_" + "Zz9" * 12
@@ -97,16 +103,31 @@ def test_health_tells_everybody_little_and_readers_all(home: House) -> None:
     assert home.client(None, headers=bad).get("/health").status_code == 401
 
 
-def test_a_lost_store_is_told(tmp_path: Path) -> None:
-    """Not ready, 503, and no request is answered with anything else than our shape."""
-    with house(tmp_path / "home") as home:
-        home.is_broken = True
-        home.do(home.gateway.store.close())
-        bare = home.client(None).get("/health")
-        answer = home.client("agent").get("/v1/history")
+async def test_a_lost_store_is_told(tmp_path: Path) -> None:
+    """Not ready and 503, in the shape that every failure has."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    page = HealthPage(_no_report, store)
 
-        assert (bare.status_code, bare.json()) == (503, {"ok": False})
-        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"] = {"caller": None}
+        await page(scope, receive, send)
+
+    transport = httpx.ASGITransport(served)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        before = await client.get("/health")
+        await store.close()
+        after = await client.get("/health")
+    with pytest.raises(StoreError) as lost:
+        await store.read(pending)
+    fault = of_error(lost.value)
+
+    assert (before.status_code, before.json()) == (200, {"ok": True})
+    assert (after.status_code, after.json()) == (503, {"ok": False})
+    assert (fault.status, fault.code) == (503, FaultCode.UNAVAILABLE)
+
+
+async def _no_report() -> dict[str, object]:
+    return {}
 
 
 def test_the_access_log_names_routes_and_nothing_else(

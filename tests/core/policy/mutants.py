@@ -691,8 +691,8 @@ DECISIONS = (
     Mutant(
         "a session decides where its call would",
         "policy/resolve.py",
-        "policy = _hardened(_first([call], chosen, policy), call)",
-        "policy = _hardened(_first([*owners, call], chosen, policy), call)",
+        "policy = _hardened(_first([other], chosen, policy), call)",
+        "policy = _hardened(_first([*owners, other], chosen, policy), call)",
         "policy/test_resolve.py::test_a_call_comes_before_the_session",
     ),
     Mutant(
