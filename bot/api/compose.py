@@ -60,7 +60,6 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
     async with serving(guard, parts.section, parts.home) as listening:
         if not parts.section.is_loopback and parts.section.tls is None:
             _log.warning("the API is public without TLS: tokens can be read on the way")
-        _log.info("the API listens on %s", listening.url)
         try:
             yield listening
         finally:
