@@ -1,6 +1,7 @@
 """Hold the fixtures that several folders share."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,12 +9,21 @@ from pathlib import Path
 import pytest
 
 from tests.core.store.bench import Bench, postgres_bench, sqlite_bench
+from tests.order import long_first
 from tests.postgres import PostgresServer, running_postgres
 
 # A shell starts a job in the background deaf to SIGINT, and every child inherits that: then no
 # test could send one to a command.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each worker of pytest-xdist begin with its share of the slow tests."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        items[:] = long_first(items, lambda item: bool(item.get_closest_marker("slow")), workers)
 
 
 @pytest.fixture(scope="session")
