@@ -69,7 +69,7 @@ async def proving(
     home: Path,
     everyone: PolicyLayer | None = None,
     *,
-    patience_s: float = 5.0,
+    patience_s: float = 30.0,
     broken: bool = False,
     reachable: bool = True,
 ) -> AsyncIterator[Proving]:
