@@ -24,7 +24,6 @@ import pytest
 from bot.client import Client
 from core.errors import SaysoError
 from tests.e2e.processes import ROOT, GatewayProcess, until
-from tests.e2e.warm import WarmGateway, nursery
 
 CYCLES = 25
 SEED = 20261121
@@ -241,11 +240,10 @@ def test_kill9(
     history = History()
     url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
     configure(tmp_path / "home", commands, url)
-    with nursery() as born:
-        gateway = WarmGateway(tmp_path / "home", nursery=born)
-        ledger = cycles(gateway, commands, history)
-        faults, interrupted = judge(gateway, commands, history, ledger)
-        gateway.stop()
+    gateway = GatewayProcess(tmp_path / "home")
+    ledger = cycles(gateway, commands, history)
+    faults, interrupted = judge(gateway, commands, history, ledger)
+    gateway.stop()
 
     ran = (commands / "ran").read_text().split()
     decided = ledger.read_text().splitlines()
