@@ -3,7 +3,11 @@
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.e2e.processes import ROOT
 
@@ -29,26 +33,32 @@ else:
 """
 
 
-def _left(tmp_path: Path, *, mended: bool) -> tuple[bool, int]:
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Yield a folder that any user can reach; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="sayso-scratch-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def _left(folder: Path, *, mended: bool) -> tuple[bool, int]:
     """Return whether the folder stays, and the rights of a folder that a link in it names."""
-    run, outside = tmp_path / "runs" / "run", tmp_path / "outside"
+    run, outside = folder / "runs" / "run", folder / "outside"
     run.mkdir(parents=True)
     outside.mkdir()
     outside.chmod(0o755)
-    for folder in (run.parent, run, outside):
-        os.chown(folder, 65534, 65534)
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
+    for each in (run.parent, run, outside):
+        os.chown(each, 65534, 65534)
     code = _AS_NOBODY.format(root=str(ROOT), run=str(run), outside=str(outside), mended=mended)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
     return run.exists(), outside.stat().st_mode & 0o777
 
 
-def test_a_folder_that_was_closed_goes(tmp_path: Path) -> None:
+def test_a_folder_that_was_closed_goes(open_folder: Path) -> None:
     """A command that takes the rights away leaves nothing, and a link in it is not followed."""
-    assert _left(tmp_path, mended=True) == (False, 0o755)
+    assert _left(open_folder, mended=True) == (False, 0o755)
 
 
-def test_without_opening_it_would_stay(tmp_path: Path) -> None:
+def test_without_opening_it_would_stay(open_folder: Path) -> None:
     """The control: plain removal leaves the folder, and a disk could be filled for good."""
-    assert _left(tmp_path, mended=False)[0]
+    assert _left(open_folder, mended=False)[0]
