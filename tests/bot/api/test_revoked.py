@@ -15,7 +15,7 @@ from tests.bot.api.house import House, house
 from tests.bot.api.test_streams import stream
 from tests.bot.api.test_websocket import talk
 
-SLOW = "seq 1 3 && sleep 0.8 && echo too late"
+SLOW = "seq 1 3 && sleep 3 && echo too late"
 
 
 def streamed(home: House, after_first: Callable[[], None]) -> tuple[str, list[str], float]:
