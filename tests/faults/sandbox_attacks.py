@@ -266,8 +266,8 @@ if os.fork() == 0:
 os.wait()
 while not os.path.exists(READY):
     time.sleep(0.005)
-if WAIT:
-    time.sleep(30)
+while not os.path.exists(GO):
+    time.sleep(0.005)
 """
 
 

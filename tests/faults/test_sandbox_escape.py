@@ -208,13 +208,15 @@ async def test_a_wrong_architecture_is_killed(tmp_path: Path) -> None:
 async def test_nothing_outlives_a_run(end: str, tmp_path: Path) -> None:
     """Whatever forks twice, leaves its session and is deaf to TERM ends with the run."""
     async with sandbox(tmp_path) as house:
-        ready = house.workspace / "ready"
-        attack = vector(attacks.OUTLIVES, READY=str(ready), WAIT=end != "by itself")
+        ready, go = house.workspace / "ready", house.workspace / "go"
+        attack = vector(attacks.OUTLIVES, READY=str(ready), GO=str(go))
         run_id = new_run()
-        plan = house.plan(attack, timeout_ms=1500 if end == "out of time" else None)
+        plan = house.plan(attack, timeout_ms=3000 if end == "out of time" else None)
         task = asyncio.create_task(house.host.run(run_id, plan, Watcher()))
         await until(ready.exists)
         lived = len(marked(run_id))
+        if end == "by itself":
+            go.touch()
         if end == "cancelled":
             await house.host.cancel(run_id)
         done = await task
@@ -228,7 +230,7 @@ async def test_nothing_outlives_a_killed_supervisor(held: bool, tmp_path: Path) 
     """Even when only bubblewrap's outer process is killed; without its two flags one lives on."""
     ready, mark = tmp_path / "ready", secrets.token_hex(8)
     flags = ("--unshare-pid", "--die-with-parent") if held else ()
-    attack = attacks.program(attacks.OUTLIVES, READY=str(ready), WAIT=True)
+    attack = attacks.program(attacks.OUTLIVES, READY=str(ready), GO=str(tmp_path / "never"))
     environ = {"SAYSO_RUN": mark}
     words = (bwrap(), *flags, "--bind", "/", "/", "--", PYTHON, "-I", "-S", "-c", attack)
     with subprocess.Popen(words, env=environ) as outer:  # noqa: ASYNC220 - it has to be killed
