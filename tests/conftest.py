@@ -12,10 +12,12 @@ from tests.core.store.bench import Bench, postgres_bench, sqlite_bench
 from tests.order import long_first
 from tests.postgres import PostgresServer, running_postgres
 
-# A shell starts a job in the background deaf to SIGINT, and every child inherits that: then no
-# test could send one to a command.
+# A shell starts a job in the background deaf to SIGINT, and nohup one deaf to SIGHUP; every child
+# inherits that: then no test could send one to a command.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(trylast=True)

@@ -165,6 +165,7 @@ class PlannedCommand:
     ``cwd`` is where ``cd`` led before it, ``None`` the plan's own.
 
     ``exposed`` is a folder, above a file that goes by its name, that other users may write to.
+    ``steered`` tells which setting of a file around it makes it start more than the vector says.
     """
 
     argv: tuple[str, ...]
@@ -176,6 +177,7 @@ class PlannedCommand:
     cwd: PinnedDirectory | None = None
     routing: Routing = UNROUTED
     exposed: str = ""
+    steered: str = ""
 
     @property
     def vector(self) -> tuple[str, ...]:

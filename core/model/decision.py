@@ -47,6 +47,7 @@ class DenialReason(StrEnum):
     CANCELLED = "cancelled"
     NO_ROUTE = "no_route"
     UNDELIVERED = "undelivered"
+    TOO_MANY_PENDING = "too_many_pending"
     PLAN_DRIFT = "plan_drift"
     HOST_UNAVAILABLE = "host_unavailable"
     EXECUTABLE_NOT_FOUND = "executable_not_found"
@@ -82,6 +83,7 @@ class Reason(StrEnum):
     ASK_ALWAYS = "ask_always"
     STDIN = "stdin"
     EXPOSED = "exposed"
+    STEERED = "steered"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,38 +1,54 @@
-"""Ask about a script that other users could replace by name before its interpreter opens it."""
+"""Ask about what the line does not show: a replaceable script, a repository that steers git."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict
+from core.model.policy import Trust
 from core.policy.verdicts import Context
 
 
 def is_exposed(plan: ExecPlan) -> bool:
-    """Tell whether a command of a plan, or one that a wrapper starts, lies open to other users."""
-    return any(_folder(command) for command in plan.commands)
+    """Tell whether more decides about a command of a plan, or of a wrapper, than what is bound."""
+    return any(_hidden(command) for command in plan.commands)
 
 
 def judge_exposed(
     plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context
 ) -> tuple[SegmentVerdict, ...]:
-    """Return the verdicts, with a question about each command whose script lies open.
+    """Return the verdicts, with a question about each command that is more than its line.
 
-    An access list decides alone (S4); full security and the sandbox ask nothing.
+    Classical trust lets a listed git do anything, so its repository may too (DESIGN §6). An access
+    list decides alone (S4); full security and the sandbox ask nothing.
     """
     if context.acl is not None or context.free is not None:
         return segments
     return tuple(
-        _asked(verdict, folder)
-        if (folder := _folder(command)) and verdict.decision is Decision.ALLOW
+        _asked(verdict, command, context.policy.trust)
+        if verdict.decision is Decision.ALLOW
         else verdict
         for command, verdict in zip(plan.commands, segments, strict=True)
     )
 
 
-def _folder(command: PlannedCommand) -> str:
-    return command.exposed or next(filter(None, map(_folder, command.inner)), "")
+def _hidden(command: PlannedCommand) -> bool:
+    return any(one.exposed or one.steered for one in _all(command))
 
 
-def _asked(verdict: SegmentVerdict, folder: str) -> SegmentVerdict:
-    rule = f"other users may write to {folder}"
-    return replace(verdict, decision=Decision.ASK, reason=Reason.EXPOSED, rule=rule)
+def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
+    """Yield a command and what it starts as a wrapper."""
+    yield command
+    for inner in command.inner:
+        yield from _all(inner)
+
+
+def _asked(verdict: SegmentVerdict, command: PlannedCommand, trust: Trust) -> SegmentVerdict:
+    folder = next((one.exposed for one in _all(command) if one.exposed), "")
+    steered = next((one.steered for one in _all(command) if one.steered), "")
+    if folder:
+        rule = f"other users may write to {folder}"
+        return replace(verdict, decision=Decision.ASK, reason=Reason.EXPOSED, rule=rule)
+    if steered and trust is Trust.STRICT:
+        return replace(verdict, decision=Decision.ASK, reason=Reason.STEERED, rule=steered)
+    return verdict

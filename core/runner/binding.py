@@ -79,6 +79,8 @@ def _command(command: PlannedCommand) -> dict[str, object]:
         bound["cwd"] = (command.cwd.path, command.cwd.device, command.cwd.inode)
     if command.exposed:
         bound["exposed"] = command.exposed
+    if command.steered:
+        bound["steered"] = command.steered
     if command.routing != UNROUTED:
         routing = command.routing
         bound["routing"] = (routing.null_input, routing.null_output, routing.error)

@@ -1,11 +1,14 @@
 """Plan one command: resolve its program, pin its code, and look through wrappers."""
 
+from dataclasses import replace
+
 from core.model.command import PinnedFile, PlannedCommand
 from core.policy.programs import program_of
 from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 from core.runner.exposure import shared_folder
 from core.runner.operands import code_operands
 from core.runner.pins import FINGERPRINTS, Unpinned
+from core.runner.repository import steering
 from core.runner.resolve import SearchPath
 
 
@@ -24,9 +27,11 @@ def plan_command(
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
             return _wrapping(argv, executable, operands, found, inner)
-    return PlannedCommand(
+    command = PlannedCommand(
         argv, executable, operands=operands, exposed=_exposed(executable, operands)
     )
+    steered = steering(command, cwd)
+    return replace(command, steered=steered) if steered else command
 
 
 def _exposed(executable: PinnedFile, operands: tuple[PinnedFile, ...]) -> str:

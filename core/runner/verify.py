@@ -8,10 +8,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from core.errors import PlanDrift
-from core.model.command import ExecPlan, PinnedDirectory, PinnedFile
+from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
 from core.runner.binding import digest_of
 from core.runner.fileid import FileIdentity, identity
 from core.runner.pins import FINGERPRINTS
+from core.runner.repository import steering
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,6 +41,8 @@ class OpenedPlan:
 def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
     """Open executables, script operands and working folders, and compare each with its pin.
 
+    What the repository around a command would make git do is looked at once more as well.
+
     Raises:
         PlanDrift: something is gone or changed, or the plan does not match its own digest.
     """
@@ -57,6 +60,8 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
             if folder is not None and folder not in folders:
                 fds.append(_open_directory(folder))
                 folders[folder] = fds[-1]
+        for command in plan.commands:
+            _see_same_steering(command, (command.cwd or plan.cwd).path)
         yield OpenedPlan(plan, fds[0], files, folders)
     finally:
         for fd in fds:
@@ -85,6 +90,17 @@ def _pins(plan: ExecPlan) -> Iterator[PinnedFile]:
             raise PlanDrift(f"`{command.argv[0]}` cannot be started: {command.problem}")
         yield command.executable
         yield from command.operands
+
+
+def _see_same_steering(command: PlannedCommand, cwd: str) -> None:
+    for one in command.effective:
+        now = steering(one, cwd)
+        if now != one.steered:
+            changed = now or f"it does without {one.steered}"
+            raise PlanDrift(
+                f"`{one.argv[0]}` would do something else than was approved: {changed}, "
+                "so nothing ran. Ask again."
+            )
 
 
 def _open_directory(pin: PinnedDirectory) -> int:

@@ -886,9 +886,23 @@ EXPOSURE = (
     Mutant(
         "what a wrapper starts is not looked at",
         "policy/exposure.py",
-        'command.exposed or next(filter(None, map(_folder, command.inner)), "")',
-        "command.exposed",
+        "        yield from _all(inner)\n",
+        "        _all(inner)\n",
         "policy/test_exposure.py::test_what_a_wrapper_starts_counts_as_well",
+    ),
+    Mutant(
+        "a repository that steers git is not asked about",
+        "policy/exposure.py",
+        "steered and trust is Trust.STRICT",
+        "steered and trust is Trust.CLASSICAL",
+        "policy/test_exposure.py::test_a_steered_command_asks_under_strict_trust",
+    ),
+    Mutant(
+        "an unknown setting of git counts as harmless",
+        "policy/git_settings.py",
+        'return "*" not in known and setting.key not in known',
+        'return bool(known) and "*" not in known and setting.key not in known',
+        "policy/test_git_settings.py::test_settings_that_reach_out",
     ),
     Mutant(
         "a wrapper that asks all the same does not",

@@ -31,6 +31,25 @@ def test_an_exposed_script_asks_and_promises_nothing(trust: Trust) -> None:
     assert "other users may write to /opt/app" in found.why
 
 
+@pytest.mark.parametrize("trust", Trust)
+def test_a_steered_command_asks_under_strict_trust(trust: Trust) -> None:
+    """What the repository sets is shown and asked; a git that is trusted wholly needs no look."""
+    steered = replace(command("/usr/bin/git", "diff"), steered="`/r/.git/config` sets `a.b = c`")
+    around = wrapped("timeout", "5", "git", "diff")
+    inner = (replace(around.inner[0], steered=steered.steered),)
+    plan = plan_of(replace(around, inner=inner))
+    policy = replace(LISTED, trust=trust)
+    found = [evaluate(one, policy, listed("/usr/bin/git")) for one in (plan_of(steered), plan)]
+
+    if trust is Trust.CLASSICAL:
+        assert [Decision.ALLOW] * 2 == [one.decision for one in found]
+    else:
+        assert [(Decision.ASK, Reason.STEERED, ())] * 2 == [
+            (one.decision, one.reason, one.promise) for one in found
+        ]
+        assert "`a.b = c`" in found[0].why
+
+
 def test_what_a_wrapper_starts_counts_as_well() -> None:
     """The folder of the inner command's script is looked at too."""
     inner = wrapped("timeout", "5", TOOL)

@@ -1,0 +1,88 @@
+"""Name the submodules that a repository's index lists (gitformat-index(5))."""
+
+# ruff: noqa: PTH118, PTH208
+# pathlib is ten times slower here.
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from core.runner.fileid import FileIdentity, identity
+from core.runner.pins import Unpinned
+
+_GITLINK: Final = 0o160000
+_MODE: Final = _GITLINK.to_bytes(4)
+_HEADER: Final = 12
+_MODE_AT: Final = 24
+_FIXED: Final = 40  # of an entry, before the object's name
+_NAME_LENGTH: Final = 0xFFF
+_EXTENDED: Final = 0x4000
+_READABLE: Final = (2, 3)
+_SHA1: Final = 20
+
+
+_LARGEST: Final = 256 * 1024 * 1024
+
+
+def submodules(folder: str) -> tuple[str, ...] | Unpinned:
+    """Return the paths of the submodules in the index of a repository, below its work tree."""
+    found: list[str] = []
+    for path in _indexes(folder):
+        try:
+            status = os.stat(path)  # noqa: PTH116 - as above
+            listed = _of(path, identity(status))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return Unpinned(f"`{path}` cannot be read ({error.strerror})")
+        if listed is None:
+            return Unpinned(f"`{path}` lists submodules in a way that is not read")
+        found += listed
+    return tuple(found)
+
+
+def _indexes(folder: str) -> list[str]:
+    """Return the files of an index: it may be split."""
+    try:
+        names = [one for one in os.listdir(folder) if one.startswith("sharedindex.")]
+    except OSError:
+        names = []
+    return [os.path.join(folder, name) for name in ("index", *names)]
+
+
+@lru_cache(maxsize=64)
+def _of(path: str, as_it_is: FileIdentity) -> tuple[str, ...] | None:
+    """Return what one index lists, ``None`` where that is not understood."""
+    if as_it_is[2] > _LARGEST:
+        return None
+    content = Path(path).read_bytes()
+    if _MODE not in content:  # each entry holds its mode in these very bytes: there is none
+        return ()
+    version, count = int.from_bytes(content[4:8]), int.from_bytes(content[8:_HEADER])
+    if content[:4] != b"DIRC" or version not in _READABLE:
+        return None
+    try:
+        return tuple(_entries(content, count))
+    except ValueError:
+        return None
+
+
+def _entries(content: bytes, count: int) -> list[str]:
+    """Walk the entries; each is padded with 1 to 8 NULs to a multiple of 8 bytes.
+
+    Raises:
+        ValueError: it is cut off, or its objects have names of another length.
+    """
+    found, at = [], _HEADER
+    for _ in range(count):
+        start = at + _FIXED + _SHA1 + 2
+        flags = int.from_bytes(content[start - 2 : start])
+        start += 2 if flags & _EXTENDED else 0
+        end = content.index(b"\0", start)
+        if (flags & _NAME_LENGTH) not in {end - start, _NAME_LENGTH}:
+            raise ValueError(at)
+        if content[at + _MODE_AT : at + _MODE_AT + 4] == _MODE:
+            found.append(os.fsdecode(content[start:end]))
+        at += (end - at) // 8 * 8 + 8
+    return found

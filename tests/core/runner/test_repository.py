@@ -1,0 +1,305 @@
+"""What a repository's configuration would make git start is found before git finds it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import PlanDrift
+from core.policy.tables import section, table
+from core.runner.plan import Planner
+from core.runner.process import Runner
+from tests.core.runner.runs import Watcher, new_run, planned, request, run, script
+
+Plant = Callable[[Path, str], Path]
+"""Puts a program's path into a repository's configuration; returns where git is to be run."""
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git by itself, quietly, as somebody."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+    subprocess.run(["git", "-C", folder, *who, *words], check=True, env=environ, stdout=-3)
+
+
+def repository(folder: Path) -> Path:
+    """Make a repository with a commit and a changed file."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    (folder / "a").write_text("one\n")
+    (folder / ".gitattributes").write_text("a filter=x diff=x\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    (folder / "a").write_text("two\n")
+    return folder
+
+
+def setting(key: str) -> Plant:
+    """Return what sets one key."""
+
+    def plant(place: Path, program: str) -> Path:
+        git(repository(place), "config", key, program)
+        return place
+
+    return plant
+
+
+def included(place: Path, program: str) -> Path:
+    """Set it in a file that the configuration includes."""
+    git(repository(place), "config", "--file", ".git/more", "filter.x.clean", program)
+    git(place, "config", "include.path", "more")
+    return place
+
+
+def worktree_config(place: Path, program: str) -> Path:
+    """Set it for this work tree alone."""
+    git(repository(place), "config", "extensions.worktreeConfig", "true")
+    git(place, "config", "--worktree", "filter.x.clean", program)
+    return place
+
+
+def linked(place: Path, program: str) -> Path:
+    """Set it in the repository of another work tree."""
+    git(repository(place / "first"), "worktree", "add", "-q", "../second")
+    git(place / "first", "config", "filter.x.clean", program)
+    (place / "second/a").write_text("two\n")
+    return place / "second"
+
+
+def below(place: Path, program: str) -> Path:
+    """Set it two folders further up."""
+    setting("filter.x.clean")(place, program)
+    (place / "b/c").mkdir(parents=True)
+    return place / "b/c"
+
+
+def by_file(place: Path, program: str) -> Path:
+    """Keep the repository elsewhere, named by a file."""
+    setting("filter.x.clean")(place / "files", program)
+    (place / "files/.git").rename(place / "elsewhere")
+    (place / "files/.git").write_text(f"gitdir: {place}/elsewhere\n")
+    return place / "files"
+
+
+def submodule(place: Path, program: str) -> Path:
+    """Set it in a repository that the index calls a submodule."""
+    setting("filter.x.clean")(repository(place) / "sub", program)
+    git(place, "add", "sub")
+    return place
+
+
+def deeper(place: Path, program: str) -> Path:
+    """Set it in a submodule's submodule."""
+    submodule(repository(place) / "outer", program)
+    git(place / "outer", "commit", "-qm", "with its own")
+    git(place, "add", "outer")
+    return place
+
+
+def split(place: Path, program: str) -> Path:
+    """Keep the submodule's entry in the shared part of a split index."""
+    submodule(place, program)
+    git(place, "update-index", "--split-index")
+    return place
+
+
+def elsewhere(place: Path, program: str) -> Path:
+    """Look at another folder's files, where attributes are that were not here."""
+    setting("filter.x.clean")(place / "other", program)
+    git(place / "other", "config", "core.worktree", str(place / "other"))
+    return place / "other"
+
+
+def outsider(place: Path, program: str) -> Path:
+    """Dress a folder as a bare repository; git takes it for one and obeys it."""
+    setting("diff.external")(place / "made", program)
+    git(place / "made", "commit", "-qam", "second")
+    (place / "made/.git").rename(place / "plain")
+    return place / "plain"
+
+
+PLANTED: dict[str, tuple[Plant, str]] = {
+    "a filter": (setting("filter.x.clean"), "git status --short"),
+    "a filter process": (setting("filter.x.process"), "git diff"),
+    "a text conversion": (setting("diff.x.textconv"), "git diff"),
+    "a text conversion of blame": (setting("diff.x.textconv"), "git blame a"),
+    "a driver": (setting("diff.x.command"), "git diff"),
+    "an external diff": (setting("diff.external"), "git diff HEAD"),
+    "an included file": (included, "git diff"),
+    "a work tree's own": (worktree_config, "git diff"),
+    "a linked work tree": (linked, "git diff"),
+    "a folder further up": (below, "git diff ../../a"),
+    "a repository elsewhere": (by_file, "git diff"),
+    "a submodule": (submodule, "git status --short"),
+    "a submodule's submodule": (deeper, "git status --short"),
+    "a submodule in a split index": (split, "git diff"),
+    "a wrapper around git": (setting("filter.x.clean"), "timeout 9 git diff"),
+    "another folder's files": (elsewhere, "git diff"),
+    "a bare repository": (outsider, "git show --ext-diff HEAD"),
+}
+
+
+@pytest.mark.parametrize(("plant", "line"), PLANTED.values(), ids=PLANTED)
+async def test_what_git_would_start_is_seen(
+    plant: Plant, line: str, runner: Runner, tmp_path: Path
+) -> None:
+    """Each program that a repository can name is really run by git, and told before."""
+    witness = tmp_path / "ran"
+    program = script(tmp_path / "program", f"#!/bin/sh\ntouch {witness}\n")
+    place = plant(tmp_path / "place", str(program))
+
+    plan = planned(request(line, cwd=place))
+    witness.unlink(missing_ok=True)
+    await runner.run(new_run(), plan, Watcher())
+
+    assert witness.exists(), "or it proves nothing"
+    assert [one.steered != "" for one in plan.commands[0].effective] == [True]
+
+
+def plain(place: Path) -> Path:
+    """Make a repository as git makes it."""
+    return repository(place)
+
+
+def cloned(place: Path) -> Path:
+    """Clone one, and branch off."""
+    repository(place / "origin")
+    git(place, "clone", "-q", "origin", "copy")
+    git(place / "copy", "checkout", "-q", "-b", "mine", "--track", "origin/HEAD")
+    return place / "copy"
+
+
+def with_submodule(place: Path) -> Path:
+    """Add a submodule as people do."""
+    repository(place / "library")
+    git(repository(place / "main"), "submodule", "--quiet", "add", str(place / "library"), "lib")
+    return place / "main"
+
+
+def in_submodule(place: Path) -> Path:
+    """Stand in a submodule."""
+    return with_submodule(place) / "lib"
+
+
+def in_linked_tree(place: Path) -> Path:
+    """Stand in a linked work tree."""
+    git(repository(place / "first"), "worktree", "add", "-q", "../second")
+    return place / "second"
+
+
+def with_hooks(place: Path) -> Path:
+    """Keep the hooks elsewhere, as husky does."""
+    git(repository(place), "config", "core.hooksPath", ".husky/_")
+    return place
+
+
+def nowhere(place: Path) -> Path:
+    """Stand in no repository."""
+    place.mkdir()
+    return place
+
+
+@pytest.mark.parametrize(
+    "make", [plain, cloned, with_submodule, in_submodule, in_linked_tree, with_hooks, nowhere]
+)
+def test_everyday_repositories_steer_nothing(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    """What git and its users write into a configuration asks nobody."""
+    place = make(tmp_path / "place")
+
+    assert [planned(request("git status", cwd=place)).commands[0].steered] == [""]
+
+
+HOOKS = (
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
+    *("prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout", "pre-push"),
+    *("post-merge", "pre-receive", "update", "proc-receive", "post-receive", "post-update"),
+    *("reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite"),
+    *("sendemail-validate", "fsmonitor-watchman", "post-index-change"),
+)
+
+
+async def test_reading_runs_no_other_hooks(runner: Runner, tmp_path: Path) -> None:
+    """What the profile lets pass runs at most the hook that is looked for; git diff does run it."""
+    place = repository(tmp_path / "place")
+    for hook in HOOKS:
+        script(place / f".git/hooks/{hook}", f"#!/bin/sh\ntouch {tmp_path}/ran-{hook}\n")
+    accepted: Any = section(table("carriers/vcs"), "git")["accept"]
+    for number, words in enumerate((*accepted, "diff")):
+        vector = ("git", *(words.split() if isinstance(words, str) else words))
+        os.utime(place / ".gitattributes", (number, number))
+        await run(runner, request(argv=vector, cwd=place))
+
+    assert {path.name for path in tmp_path.glob("ran-*")} == {"ran-post-index-change"}
+    assert planned(request("git diff", cwd=place)).commands[0].steered == (
+        f"it runs the hook `{place}/.git/hooks/post-index-change`"
+    )
+
+
+@pytest.mark.parametrize("where", ["own", "/", "~"])
+def test_a_hook_in_another_folder_is_seen(where: str, tmp_path: Path) -> None:
+    """core.hooksPath is followed: below the work tree, from the root, from home."""
+    place = with_hooks(tmp_path / "place")
+    hooks = {"own": place / ".husky/_", "/": tmp_path / "hooks", "~": Path("~").expanduser() / "h"}
+    value = {"own": ".husky/_", "/": str(tmp_path / "hooks"), "~": "~/h"}[where]
+    git(place, "config", "core.hooksPath", value)
+    before = planned(request("git diff", cwd=place)).commands[0].steered
+    hooks[where].mkdir(parents=True)
+    script(hooks[where] / "post-index-change", "#!/bin/sh\n")
+    found = planned(request("git diff", cwd=place)).commands[0].steered
+    shutil.rmtree(hooks[where])
+
+    assert (before, found.startswith("it runs the hook")) == ("", True)
+
+
+async def test_a_setting_that_comes_later_stops_the_run(runner: Runner, tmp_path: Path) -> None:
+    """What is planted between the question and the run is noticed; the same again is not."""
+    place = repository(tmp_path / "place")
+    early, late = (planned(request("git diff", cwd=place)) for _ in range(2))
+    await runner.run(new_run(), early, Watcher())
+    git(place, "config", "diff.external", "/bin/echo")
+
+    with pytest.raises(PlanDrift, match=r"`git` would do something else .*diff\.external"):
+        await runner.run(new_run(), late, Watcher())
+    steered = await run(runner, request("git diff", cwd=place))
+    assert (steered.exit_code, steered.output.text.split()[0]) == (0, "a")
+
+
+def test_other_programs_are_not_concerned(tmp_path: Path) -> None:
+    """Only what reads a repository is steered by it; a plan's digest holds the difference."""
+    place = setting("diff.external")(tmp_path / "place", "/bin/echo")
+    planner = Planner()
+    steered = planned(request("git diff", cwd=place), planner)
+    git(place, "config", "--unset", "diff.external")
+
+    assert planned(request("ls", cwd=place)).commands[0].steered == ""
+    assert planned(request("git diff", cwd=place), planner).digest != steered.digest
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[core]\n\tbare = false\\\n", b"[a\n", b"[core]\n\tx\0 = 1\n", b"x" * 300_000],
+    ids=["continued", "cut off", "control", "large"],
+)
+def test_what_is_not_understood_is_told(content: bytes, tmp_path: Path) -> None:
+    """A configuration that cannot be read may say anything."""
+    place = repository(tmp_path / "place")
+    (place / ".git/config").write_bytes(content)
+
+    assert str(place / ".git/config") in planned(request("git diff", cwd=place)).commands[0].steered
+
+
+def test_an_index_that_is_not_understood_is_told(tmp_path: Path) -> None:
+    """Submodules in a packed index cannot be named; without any it is not read."""
+    place = submodule(tmp_path / "place", "true")
+    git(place / "sub", "config", "--unset", "filter.x.clean")
+    before = planned(request("git diff", cwd=place)).commands[0].steered
+    git(place, "update-index", "--index-version", "4")
+
+    assert before == ""
+    assert "lists submodules" in planned(request("git diff", cwd=place)).commands[0].steered
+    git(place, "rm", "-qf", "--cached", "sub")
+    assert planned(request("git diff", cwd=place)).commands[0].steered == ""
