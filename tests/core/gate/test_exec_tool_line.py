@@ -165,13 +165,18 @@ async def test_secrets_stay_out_of_the_journal(tmp_path: Path) -> None:
 
 
 async def test_git_runs_nothing_that_the_folder_names(tmp_path: Path) -> None:
-    """What counts as harmless relies on the environment, so the tool's has what all runs have."""
+    """A setting that names a program asks; and the tool's environment is stronger than it."""
     async with bench(tmp_path, everyone=layer()) as at:
         list_patterns(at.home, "/usr/bin/git")
         _plant(at.work)
-        seen = await at.done("/usr/bin/git", "status", "--short", cwd=str(at.work))
+        line = ["/usr/bin/git", "status", "--short"]
+        calling = asyncio.create_task(at.call({"argv": line, "cwd": str(at.work)}))
+        await answered(at, calling, ApprovalReply.ALLOW_ONCE)
+        async with asyncio.timeout(10):
+            seen = await calling
 
-    assert "A  file" in seen["stdout"]
+    assert isinstance(seen, ToolDone)
+    assert "A  file" in seen.result["stdout"]
     assert not (at.work / "ran").exists()
 
 
