@@ -11,6 +11,7 @@ and other programs, which the line does not show (bypasses.md §5).
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from core.model.command import PlannedCommand
@@ -47,7 +48,20 @@ def steering(command: PlannedCommand, cwd: str) -> str:
     executable = command.executable
     if executable is None or not reads_repository(command.argv[0], executable.realpath):
         return ""
-    return _steering(cwd)
+    return next(filter(None, map(_steering, _folders(command.argv, cwd))), "")
+
+
+def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
+    """Yield where a command may stand; an entry or a rule can let ``-C`` and ``--git-dir`` pass."""
+    yield cwd
+    folder = cwd
+    for option, following in pairwise((*argv[1:], "")):
+        name, _, joined = option.partition("=")
+        if name == "-C":
+            folder = os.path.realpath(os.path.join(folder, following))
+            yield folder
+        elif name == "--git-dir":
+            yield os.path.realpath(os.path.join(folder, joined or following))
 
 
 def _steering(cwd: str) -> str:

@@ -160,6 +160,18 @@ async def test_what_git_would_start_is_seen(
     assert [one.steered != "" for one in plan.commands[0].effective] == [True]
 
 
+@pytest.mark.parametrize(
+    "line", ["git -C {} diff", "git --git-dir={}/.git diff", "git -C . -C {} log"]
+)
+def test_a_repository_that_the_line_names_is_seen(line: str, tmp_path: Path) -> None:
+    """An entry or a rule may let these options pass; strict profiles ask about them anyway."""
+    setting("diff.external")(tmp_path / "place/there", "/bin/echo")
+
+    for folder in ("there", str(tmp_path / "place/there"), "../place/there"):
+        plan = planned(request(line.format(folder), cwd=tmp_path / "place"))
+        assert "diff.external" in plan.commands[0].steered
+
+
 def plain(place: Path) -> Path:
     """Make a repository as git makes it."""
     return repository(place)
