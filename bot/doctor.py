@@ -3,7 +3,7 @@
 import asyncio
 import importlib.metadata
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -17,14 +17,20 @@ from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.approvers import Approvers
 from core.approvals.rendering import redact
 from core.approvals.tiers import TierTerms, tiers_of
-from core.errors import GatewayUnreachable, SaysoError
+from core.errors import GatewayUnreachable, SaysoError, StoreError
 from core.gate.lockdown import NAME, Lockdown
 from core.model.decision import Tier
+from core.model.identity import PersonId
 from core.model.policy import AskFallback, ExecSecurity
 from core.policy.rule_lint import open_paths
 from core.settings import ForwardMode
+from core.store import people
+from core.store.aside import read_aside
 
 _OURS = ("bot", "channels", "core")
+_IN_PROCESS = "memory"
+"""The channel of demos and tests, in which no gateway asks anybody."""
+_PERSON = "person:"
 
 
 class Verdict(StrEnum):
@@ -60,6 +66,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _policy,
         _sandbox,
         _people,
+        _directory,
         _approvals,
         _rules,
         _skills,
@@ -70,7 +77,27 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
             found.extend(check(settings))
         except SaysoError as failure:
             found.append(Finding(Verdict.FAIL, check.__name__.strip("_"), str(failure)))
-    return tuple(found)
+    return _told_once(found)
+
+
+def _told_once(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return each finding once, at its worst.
+
+    A running gateway tells of parts that were proved here as well.
+    """
+    kept: list[Finding] = []
+    for one in found:
+        at = next((place for place, other in enumerate(kept) if _alike(one, other)), None)
+        if at is None:
+            kept.append(one)
+        elif one.verdict is Verdict.FAIL:
+            kept[at] = one
+    return tuple(kept)
+
+
+def _alike(one: Finding, other: Finding) -> bool:
+    well = one.verdict is other.verdict is Verdict.OK
+    return one.subject == other.subject and (well or one.detail == other.detail)
 
 
 def _names(_settings: Settings) -> Iterator[Finding]:
@@ -109,7 +136,8 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
 
 def _people(settings: Settings) -> Iterator[Finding]:
     listed = approvers(settings)
-    channels = sorted(name for name in listed.by_channel if listed.anybody(name))
+    places = listed.by_channel.keys() - {_IN_PROCESS}
+    channels = sorted(name for name in places if listed.anybody(name))
     if not channels and not any(listed.by_agent.values()):
         why = "are empty in every channel, so nobody can allow anything"
         yield Finding(Verdict.WARN, "approvers", why)
@@ -126,6 +154,36 @@ def _people(settings: Settings) -> Iterator[Finding]:
             why = f"has no approver; add channels.{entry.channel}.approvers"
             yield Finding(Verdict.WARN, f"target {entry.channel}", why)
     yield from _quorum(listed, tiers_of(settings.approvals.exec.tiers))
+
+
+def _directory(settings: Settings) -> Iterator[Finding]:
+    """Find approvers that name nobody of `sayso people`, or somebody who is revoked there."""
+    named = _named(approvers(settings))
+    if not named:
+        return
+    try:
+        known = {one.id: one for one in read_aside(settings.store_url, people.listed)}
+    except StoreError as failure:
+        words = ", ".join(sorted(named))
+        yield Finding(
+            Verdict.WARN, "approvers", f"name {words}, who cannot be looked up: {failure}"
+        )
+        return
+    for name in sorted(named):
+        person = known.get(PersonId(name))
+        subject = f"approver {_PERSON}{name}"
+        if person is None:
+            why = f"is nobody that `sayso people list` shows; `sayso people add {name}` adds them"
+            yield Finding(Verdict.WARN, subject, why)
+        elif person.revoked:
+            why = f"is revoked, so no answer counts; `sayso people restore {name}` lets them again"
+            yield Finding(Verdict.WARN, subject, why)
+
+
+def _named(listed: Approvers) -> set[str]:
+    lists = (listed.everywhere, *listed.by_channel.values(), *listed.by_agent.values())
+    entries = (entry for one in lists for entry in one)
+    return {entry.removeprefix(_PERSON) for entry in entries if entry.startswith(_PERSON)}
 
 
 def _quorum(listed: Approvers, tiers: Mapping[Tier, TierTerms]) -> Iterator[Finding]:

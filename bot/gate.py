@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 
 from bot.ground import Ground
-from bot.intake.peers import LOCAL_CHANNEL
 from bot.machines import Machines
 from bot.provisions import provisions_of
 from bot.settings import Settings
@@ -20,6 +19,7 @@ from core.approvals.usage import UsageFile
 from core.gate import Gate
 from core.gate.execution import Execution
 from core.gate.rulebook import Rulebook
+from core.model.identity import LOCAL_CHANNEL
 from core.runner.plan import Planner
 
 
@@ -38,6 +38,7 @@ def gate_of(
         reachable=lambda target: target.channel in channels,
         local=LOCAL_CHANNEL,
         tiers=tiers_of(settings.approvals.exec.tiers),
+        limits=settings.approvals.exec.pending.limits,
     )
     broker = Broker(store, asking, Answering(store, people))
     notice_ms = settings.tools.exec.notice_after_ms

@@ -5,7 +5,6 @@ have been typed for another; and what was half typed when a new prompt appears i
 """
 
 import asyncio
-import getpass
 import os
 import select
 import termios
@@ -21,6 +20,7 @@ from channels.commands import Approve, Command, Malformed
 from channels.grammar import parse
 from core.approvals.rendering import Redacted
 from core.errors import ChannelError, SaysoError
+from core.ipc.users import user_name
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, Target
 
@@ -131,7 +131,7 @@ class TerminalChannel:
 
     async def _answer(self, inbox: Inbox, command: Command, replied_to: str) -> None:
         account = f"uid:{os.getuid()}"
-        actor = Actor(self.name, account, getpass.getuser())
+        actor = Actor(self.name, account, user_name(os.getuid()))
         key = f"{self.name}:{self._run}:{next(self._numbers)}"
         try:
             place = self._open.get(replied_to, Target(self.name, account))

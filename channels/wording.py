@@ -3,11 +3,11 @@
 from datetime import UTC, datetime, tzinfo
 
 from core.approvals.rendering import Redacted, join, phrase, redact, show_argv
-from core.approvals.sentences import limits
+from core.approvals.sentences import limits, ran
 from core.model.approval import Approval, ApprovalReply, ApprovalState, Resolution
 from core.model.command import PlannedCommand
 from core.model.decision import Decision, DenialReason, SegmentVerdict
-from core.model.identity import Actor
+from core.model.identity import LOCAL_CHANNEL, Actor
 from core.model.result import Denied, ExecResult, Finished, Unknown
 
 _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/store/", "/snap/")
@@ -113,8 +113,11 @@ def _person(actor: Actor | None) -> Redacted:
         return Redacted("Sayso")
     account = redact(actor.account, strict=True)
     channel = redact(actor.channel, strict=True)
-    if not actor.name:
+    if actor.name in {"", actor.account}:
         return phrase("{} {}", channel, account)
+    if actor.channel == LOCAL_CHANNEL:
+        # The machine names its users, not they themselves: the name tells as much as the uid.
+        return phrase("{} ({})", redact(actor.name, strict=True), channel)
     return phrase("{} ({} {})", redact(actor.name, strict=True), channel, account)
 
 
@@ -125,7 +128,8 @@ def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted
         return phrase("Reason: {}", redact(note)) if note else Redacted("")
     match result:
         case Finished():
-            return _finished(result)
+            words = ran(result)
+            return Redacted(words[0].upper() + words[1:])
         case Denied():
             reason = redact(result.reason, strict=True)
             return phrase("Nothing ran ({}): {}", reason, redact(result.why))
@@ -135,12 +139,3 @@ def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted
             )
         case None:
             return Redacted("")
-
-
-def _finished(result: Finished) -> Redacted:
-    seconds = f"{result.duration_ms / 1000:.1f} s"
-    if result.timed_out:
-        return Redacted(f"Stopped at its time limit after {seconds}")
-    if result.signal is not None:
-        return Redacted(f"Ended by signal {result.signal} after {seconds}")
-    return Redacted(f"Finished after {seconds}, code {result.exit_code}")

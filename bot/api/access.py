@@ -2,15 +2,18 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import Scope
 
 from bot.api.metrics import Meters
 from bot.api.site import client_key
 
 _log = logging.getLogger(__name__)
-NO_ROUTE = "none"
+UNMATCHED = "unmatched"
+"""The route of an address that there is not."""
 ROUTE = "route"
 """The key in a scope's state that holds the template of the route that was taken."""
 _VERBS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
@@ -27,10 +30,11 @@ class Seen:
 
 @dataclass(slots=True)
 class Access:
-    """What is known of requests afterwards."""
+    """What is known of requests afterwards; ``routes`` name also what was refused before them."""
 
     meters: Meters
     logged: bool
+    routes: Sequence[Route | WebSocketRoute]
 
     def begin(self, scope: Scope) -> Seen:
         """Begin to watch a request."""
@@ -40,7 +44,7 @@ class Access:
     def end(self, seen: Seen) -> None:
         """Count the request and write its line; a status of 0 is a client that left first."""
         seconds = time.monotonic() - seen.began
-        verb, route = _verb(seen.scope), seen.scope["state"].get(ROUTE, NO_ROUTE)
+        verb, route = _verb(seen.scope), seen.scope["state"].get(ROUTE) or self._named(seen.scope)
         self.meters.request(verb, route, seen.status, seconds)
         if self.logged:
             caller = seen.scope["state"].get("caller")
@@ -48,6 +52,13 @@ class Access:
             where = client_key(seen.scope)
             told = (where, who, verb, route, seen.status, seconds * 1000)
             _log.info("%s %s %s %s %d %.1f ms", *told)
+
+    def _named(self, scope: Scope) -> str:
+        """Return the template that an address fits, whoever asked and with whichever verb."""
+        for route in self.routes:
+            if route.matches(scope)[0] is not Match.NONE:
+                return route.path
+        return UNMATCHED
 
 
 def _verb(scope: Scope) -> str:

@@ -51,9 +51,11 @@ class FinishedAnswer(Answer):
 
     status: Literal["finished"]
     id: str
+    how: str
     exit_code: int | None
     signal: int | None
     timed_out: bool
+    cancelled: bool
     duration_ms: int
     output: str
     truncated: bool
@@ -110,18 +112,24 @@ class CancelledAnswer(Answer):
     """The question was withdrawn, or the command is being ended."""
 
     cancelled: Literal[True]
+    id: str
+    sentence: str
 
 
 class TailAnswer(Answer):
-    """What a command that runs printed last."""
+    """What a command printed last; ``how`` it ended, where it did."""
 
     running: bool
     text: str
     total_bytes: int
+    how: str | None
 
 
 class OutputFrame(Answer):
-    """What a run printed next; `data` are the very bytes in base64, for its own agent only."""
+    """What a run printed next; `data` are the very bytes in base64, for its own agent only.
+
+    What is read from the store after the run's end has no `data`.
+    """
 
     stream: StreamName
     text: str

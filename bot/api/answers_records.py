@@ -55,7 +55,12 @@ class HistoryRowAnswer(Answer):
     source: DecisionSource | None
     state: RowState | ApprovalState
     by: str | None
+    how: str
     exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    cancelled: bool
+    duration_ms: int | None
 
 
 class HistoryAnswer(Answer):

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
+from starlette.routing import Route, Router, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access import Access
@@ -74,7 +74,7 @@ def _guard(parts: Parts, wakes: Wakes) -> Guard:
     asking = Asking(parts.table, wakes, Places(limits.waiting))
     rest = Rest(parts.table, parts.gate, section, wakes, asking, working, waiting)
     sockets = WebSockets(parts.table, store, section, parts.meters, waiting, tokens)
-    routes = [
+    routes: list[Route | WebSocketRoute] = [
         *_resources(rest),
         *_pages(parts),
         Route(PATH, sockets),
@@ -84,21 +84,21 @@ def _guard(parts: Parts, wakes: Wakes) -> Guard:
         Router(routes, redirect_slashes=False, default=_nowhere),
         section,
         Door(parts.proving.joined(Bearers(store).caller), limits.failures),
-        Access(parts.meters, section.access_log),
+        Access(parts.meters, section.access_log, routes),
         tokens,
     )
 
 
-def _resources(rest: Rest) -> list[BaseRoute]:
+def _resources(rest: Rest) -> list[Route]:
     found = by_path(served(rest.table))
     return [Route(path, Resource(verbs, rest)) for path, verbs in found.items()]
 
 
-def _pages(parts: Parts) -> list[BaseRoute]:
+def _pages(parts: Parts) -> list[Route]:
     section, store = parts.section, parts.gate.store
     text = document(served(parts.table), parts.table, metrics_open=section.metrics_open)
     return [
-        Route("/health", HealthPage(parts.health, store)),
+        Route("/health", HealthPage(parts.health, store, parts.gate.execution.guard.lockdown)),
         Route("/metrics", MetricsPage(parts.meters, store, section)),
         Route("/openapi.json", DocumentPage(text)),
     ]

@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from bot.intake import results
+from bot.intake import outcomes
 from bot.intake.caller import Caller
 from core.model.result import OutputChunk, StreamName
 
@@ -46,7 +46,7 @@ class Live:
         """
         held = self._held.setdefault(chunk.stream, _Held())
         text = held.text + held.decoder.decode(chunk.data)
-        if results.reads_output(self.caller):
+        if outcomes.reads_output(self.caller):
             held.text = ""
             data = base64.b64encode(chunk.data).decode("ascii")
             yield {"stream": chunk.stream.value, "text": text, "data": data}
@@ -64,7 +64,7 @@ class Live:
         if text:
             # What is redacted loses its last line end, which stands between two pieces here.
             end = "\n" if text.endswith("\n") else ""
-            shown = results.output(text, self.caller).removesuffix("\n") + end
+            shown = outcomes.output(text, self.caller).removesuffix("\n") + end
             yield {"stream": stream.value, "text": shown}
 
 

@@ -13,6 +13,7 @@ from bot.api.faults import STATUS, FaultCode
 from bot.api.metrics import CONTENT_TYPE as METRICS_TYPE
 from bot.api.route import Route, Style
 from bot.api.schemas import ANYTHING, anything, in_path, narrowed, tighten, without_null
+from bot.api.status import Standing
 from bot.api.streams import TYPE
 from bot.intake.frames import Params
 from bot.intake.methods import AnyMethod, Table
@@ -194,7 +195,14 @@ def _required(schema: Json) -> list[str]:
 
 def pages(*, metrics_open: bool) -> dict[str, Json]:
     """Return the addresses that are no method's."""
-    health: Json = {"type": "object", "required": ["ok"], "properties": {"ok": {"type": "boolean"}}}
+    health: Json = {
+        "type": "object",
+        "required": ["ok", "status"],
+        "properties": {
+            "ok": {"type": "boolean"},
+            "status": {"enum": [one.value for one in Standing]},
+        },
+    }
     plain = {_JSON_TYPE: {"schema": {"type": "object"}}}
     limited = [FaultCode.BAD_REQUEST, FaultCode.WRONG_SITE, FaultCode.TOO_LARGE]
     limited += [FaultCode.TOO_MANY, FaultCode.UNAUTHORISED, FaultCode.INTERNAL]

@@ -16,7 +16,6 @@ from bot.api.rates import Places
 from bot.api.route import Route, Style
 from bot.api.streams import Streams
 from bot.api.wakes import Wakes
-from bot.intake import sight
 from bot.intake.frames import EventsParams, read
 from bot.intake.methods import Table, bound
 from core.approvals.answering import AnswerOutcome
@@ -95,12 +94,8 @@ class Rest:
 
     async def _cancel(self, call: Call) -> object:
         answer = await call.invoke()
-        if answer == {"cancelled": False}:
-            # Whoever may not know of it, or named nothing, is told so instead.
-            run_id = await sight.of_run(self.gate.store, str(call.params["id"]), call.caller)
-            if await self.gate.wait(run_id, 0) is None:
-                sight.unknown(run_id)
-            raise Fault(FaultCode.CONFLICT, "It has ended already.")
+        if isinstance(answer, dict) and not answer["cancelled"]:
+            raise Fault(FaultCode.CONFLICT, str(answer["sentence"]))
         return answer
 
     async def _resolve(self, call: Call) -> object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -10,6 +11,7 @@ from bot.api.access import ROUTE
 from bot.api.faults import Fault, FaultCode
 from bot.api.metrics import CONTENT_TYPE, Meters
 from core.errors import Forbidden, SaysoError
+from core.gate.lockdown import Lockdown
 from core.model.access import Scope as Right
 from core.settings.http import HttpSection
 from core.store import Store
@@ -19,15 +21,25 @@ Report = Callable[[], Awaitable[dict[str, object]]]
 _GETS = frozenset({"GET", "HEAD"})
 
 
+class Standing(StrEnum):
+    """What ``/health`` tells everybody: whether it serves, and whether it lets anything run."""
+
+    UP = "up"
+    LOCKED = "locked"
+    DOWN = "down"
+
+
 @dataclass(frozen=True, slots=True)
 class HealthPage:
     """``/health``: alive and ready to everybody; the parts to who may read.
 
-    Ready is what the store says: without it nothing can be asked or answered.
+    Ready is what the store says: without it nothing can be asked or answered. A lockdown is told,
+    and gives everybody no 503 for it: whoever restarts what is not ready would restart in vain.
     """
 
     report: Report
     store: Store
+    lockdown: Lockdown
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request.
@@ -36,21 +48,19 @@ class HealthPage:
             Fault: a wrong verb or a parameter.
         """
         _check(scope, "/health")
-        caller = scope["state"]["caller"]
+        caller, stands = scope["state"]["caller"], await self._stands()
+        body: dict[str, object] = {"ok": stands is not Standing.DOWN}
         if caller is not None and caller.may(Right.READ):
             body = await self.report()
-            status = 200 if body.get("ok") else 503
-        else:
-            ready = await self._ready()
-            body, status = {"ok": ready}, 200 if ready else 503
-        await JSONResponse(body, status)(scope, receive, send)
+        status = 200 if body.get("ok") else 503
+        await JSONResponse({**body, "status": stands}, status)(scope, receive, send)
 
-    async def _ready(self) -> bool:
+    async def _stands(self) -> Standing:
         try:
             await self.store.read(pending)
         except SaysoError:
-            return False
-        return True
+            return Standing.DOWN
+        return Standing.UP if self.lockdown.state() is None else Standing.LOCKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from bot.intake.methods import bound, invoke
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.identity import ApprovalId
-from core.model.result import OutputChunk
+from core.model.result import OutputChunk, StreamName
 from core.settings.http import HttpSection
 from core.store import tokens
 
@@ -110,7 +110,7 @@ class Streams:
                 if not heard and not await woken(self._patience()):
                     yield _PULSE
                 standing = await self._standing(call)
-        for told in live.rest():
+        for told in live.rest() if watched else _stored(standing):
             yield frame("output", told)
         if _status(standing) not in _OPEN:
             # Whoever read slowly may have lost the right to hear of it meanwhile.
@@ -181,6 +181,12 @@ def _next(chunks: AsyncIterator[OutputChunk]) -> asyncio.Future[OutputChunk | No
 
 def _piece(text: bytes) -> dict[str, object]:
     return {"type": "http.response.body", "body": text, "more_body": True}
+
+
+def _stored(standing: object) -> list[dict[str, object]]:
+    """Return what a run printed that ended before anybody could watch it here."""
+    text = standing.get("output") if isinstance(standing, dict) else None
+    return [{"stream": StreamName.OUTPUT.value, "text": text}] if text else []
 
 
 def _status(standing: object) -> object:

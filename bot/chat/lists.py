@@ -7,6 +7,7 @@ from bot.chat.circle import Circle, stranger
 from channels.base import Inbound, Reply
 from channels.commands import HistoryList, PendingList
 from core.approvals.rendering import Redacted, join, phrase, redact
+from core.approvals.sentences import past
 from core.model.approval import Approval
 from core.store import Store, approvals
 from core.store.approvals import HistoryRow
@@ -64,10 +65,9 @@ def _waiting(approval: Approval) -> Redacted:
 
 
 def _past(row: HistoryRow) -> Redacted:
-    by = phrase(" by {}", redact(row.by.name or row.by.account)) if row.by else Redacted("")
-    why = phrase(" ({})", redact(row.reason)) if row.reason else Redacted("")
-    code = Redacted("" if row.exit_code is None else f", code {row.exit_code}")
-    ended = phrase("{}{}{}{}", redact(row.state), by, why, code)
+    by = row.by and phrase("; decided by {}", redact(row.by.name or row.by.account))
+    words = redact(past(row.state, row.end, row.reason))
+    ended = phrase("{}{}", words, by or Redacted(""))
     return phrase("{} {} {}: {}", _at(row.at_ms), redact(row.code), ended, _short(row.text))
 
 

@@ -10,6 +10,7 @@ from bot.chat.circle import Circle, stranger
 from channels.base import Choice, Inbound, Reply, Tone
 from channels.commands import RunLine, Stop, Tail
 from core.approvals.rendering import phrase, printed, redact
+from core.approvals.sentences import ran
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.command import ExecRequest
@@ -157,7 +158,7 @@ def _words(end: Submission) -> str:
     code = _code(end.run_id)
     match end:
         case Finished():
-            return f"{code} {_how(end)} after {end.duration_ms / 1000:.1f} s."
+            return f"{code}: {ran(end)}."
         case Denied():
             return f"{code} did not run ({end.reason}): {end.why}"
         case Unknown():
@@ -166,14 +167,6 @@ def _words(end: Submission) -> str:
             return f"{code} waits for an answer."
         case Running():
             return f"{code} runs."
-
-
-def _how(end: Finished) -> str:
-    if end.timed_out:
-        return "was stopped at its time limit"
-    if end.signal is not None:
-        return f"was ended by signal {end.signal}"
-    return f"finished with code {end.exit_code}"
 
 
 def _said(end: Finished) -> str:

@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "bot.cli.run",
     "pending": "bot.cli.approve",
     "approve": "bot.cli.approve",
+    "cancel": "bot.cli.cancel",
     "history": "bot.cli.approve",
     "events": "bot.cli.events",
     "people": "bot.cli.people",

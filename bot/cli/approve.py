@@ -130,9 +130,8 @@ def history(args: argparse.Namespace) -> int:
         return _json(rows)
     for row in rows:
         at = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(row["atMs"] / 1000))
-        code = "" if row["exitCode"] is None else f" code={row['exitCode']}"
-        by = f" by {row['by']}" if row["by"] else ""
-        sys.stdout.write(f"{at}  {row['code']}  {row['agent']}  {row['state']}{code}{by}\n")
+        by = f"; decided by {row['by']}" if row["by"] else ""
+        sys.stdout.write(f"{at}  {row['code']}  {row['agent']}  {row['how']}{by}\n")
         sys.stdout.write(f"{_indent(row['command'])}\n")
     return 0
 

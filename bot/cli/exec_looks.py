@@ -141,7 +141,9 @@ def diagnostics(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(answer)
     else:
-        sys.stdout.writelines(f"{key}: {json.dumps(value)}\n" for key, value in answer.items())
+        from bot.cli.exec_counts import table  # noqa: PLC0415 - for this one alone
+
+        sys.stdout.write(table(answer))
     return 0
 
 

@@ -8,10 +8,12 @@ import sys
 from bot.cli import policy_checks, policy_past
 from bot.cli.layout import Formatter
 
+_HOSTS = ("sandbox", "gateway")
 _EXAMPLES = """\
 examples:
   sayso policy explain -c 'git log | head -5'     what would happen, and what would make it pass
   sayso policy explain --agent coder -- make test
+  sayso policy explain --host gateway -c 'make test'   as if the call named that host
   sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
 """
 
@@ -32,6 +34,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
     add("--batch", action="store_true", help="read requests as JSON lines from standard input")
     add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
+    add("--host", choices=_HOSTS, help="where it would run (default: as configured)")
     add("--cwd", metavar="D", help="where it would run (default: here)")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=explain)
@@ -64,9 +67,11 @@ def explain(args: argparse.Namespace) -> int:
 
 def _explain_one(args: argparse.Namespace) -> int:
     from bot.explain.single import explain_one, shown, to_json  # noqa: PLC0415 - slow to import
+    from core.model.policy import ExecHost  # noqa: PLC0415 - the same
 
     cwd = os.path.abspath(args.cwd or os.getcwd())  # noqa: PTH100, PTH109 - text, not a Path
-    explained = explain_one(args.line, tuple(args.argv) or None, args.agent, cwd, os.environ)
+    argv, host = tuple(args.argv) or None, None if args.host is None else ExecHost(args.host)
+    explained = explain_one(args.line, argv, args.agent, cwd, os.environ, host)
     if args.json:
         sys.stdout.write(json.dumps(to_json(explained), indent=2) + "\n")
     else:

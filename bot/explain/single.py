@@ -16,13 +16,13 @@ from bot.settings import home_folder, read
 from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.idle import Sorted, told
 from core.model.approval import AllowlistEntry
-from core.model.command import ExecPlan, ExecRequest
+from core.model.command import ExecOverrides, ExecPlan, ExecRequest
 from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import AgentId
-from core.model.policy import ExecPolicy
+from core.model.policy import ExecHost, ExecPolicy, PolicyLayer
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
-from core.policy.resolve import resolve
+from core.policy.resolve import CALL, resolve
 from core.runner.plan import Planner, Refusal
 
 _KNOBS = ("host", "node", "security", "ask", "ask_fallback", "trust", "safe_bins", "timeout_ms")
@@ -43,9 +43,16 @@ class Explained:
 
 
 def explain_one(
-    line: str | None, argv: tuple[str, ...] | None, agent: str, cwd: str, environ: Mapping[str, str]
+    line: str | None,
+    argv: tuple[str, ...] | None,
+    agent: str,
+    cwd: str,
+    environ: Mapping[str, str],
+    host: ExecHost | None = None,
 ) -> Explained:
     """Judge one command as the gateway of this home would; nothing is run or stored.
+
+    ``host`` is what the call would name, ``None``: nothing.
 
     Raises:
         SaysoError: the configuration or the approvals file cannot be used.
@@ -54,9 +61,16 @@ def explain_one(
     settings = read(home, environ).settings
     who = AgentId(agent)
     file = ApprovalsFile(home / "exec-approvals.json")
-    policy = resolve(settings.exec_layers(who), file.layer(who))
+    call = PolicyLayer(source=CALL, host=host)
+    policy = resolve((call, *settings.exec_layers(who)), file.layer(who))
     request = ExecRequest(
-        requester=REQUESTER, session=SESSION, cwd=cwd, line=line, argv=argv, agent=who
+        requester=REQUESTER,
+        session=SESSION,
+        cwd=cwd,
+        line=line,
+        argv=argv,
+        agent=who,
+        overrides=ExecOverrides(host),
     )
     plan = Planner(settings.tools.exec.search_path).plan(request, policy)
     if isinstance(plan, Refusal):
@@ -190,4 +204,6 @@ _ADVICE = {
     Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
     Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
+    Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
+    Reason.STEERED: "a repository without that setting or hook; put what is yours in ~/.gitconfig",
 }

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
+from bot.intake.complaints import complaints
 from bot.intake.stdin import Base64Input
 from channels.values import grant_terms
 from core.errors import BadRequest
@@ -92,7 +93,7 @@ class RunParams(SessionParams):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.command is None) == (self.argv is None):
-            raise ValueError("give either command or argv")
+            raise ValueError("give one of `command` and `argv`")
         return self
 
     def request(self, requester: Requester) -> ExecRequest:
@@ -220,8 +221,4 @@ def read(kind: type[P], params: Mapping[str, object]) -> P:
     try:
         return kind.model_validate(params)
     except ValidationError as wrong:
-        faults = (
-            f"{'.'.join(str(part) for part in fault['loc']) or 'params'}: {fault['msg']}"
-            for fault in wrong.errors(include_url=False, include_input=False)
-        )
-        raise BadRequest("; ".join(faults)) from None
+        raise BadRequest(complaints(kind, wrong)) from None

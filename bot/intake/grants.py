@@ -14,7 +14,11 @@ from bot.intake.questions import READS
 from core.gate import Gate
 from core.gate.previews import Previews
 from core.model.access import PEOPLES_SCOPES
+from core.model.identity import CODE_LENGTH
 from core.store import grants
+from core.store.grants import Grant
+
+_NONE = "No such grant holds, so nothing was revoked; `sayso grants list` names them."
 
 
 class GrantParams(Params):
@@ -65,6 +69,8 @@ class GrantMethods:
 
     async def revoke(self, wish: GrantParams, caller: Caller) -> object:
         """End a grant; every local process may call this."""
+        if not _named(wish.id, await self.gate.store.read(grants.listed)):
+            return results.change(_NONE, done=False)
         record: dict[str, object] = {
             "by": caller.ref,
             "what": "revoke grant",
@@ -75,4 +81,9 @@ class GrantMethods:
             return results.change(
                 f"Grant {wish.id.upper()[:6]} is revoked; people are asked again."
             )
-        return results.change("No such grant holds; `sayso grants list` names them.", done=False)
+        return results.change(_NONE, done=False)
+
+
+def _named(ref: str, holding: Iterable[Grant]) -> bool:
+    head = ref.strip().lower()
+    return len(head) >= CODE_LENGTH and any(one.id.startswith(head) for one in holding)

@@ -16,8 +16,9 @@ from bot.intake.methods import AnyMethod, Method
 from bot.intake.questions import READS
 from bot.intake.runs import FOLLOWS
 from core.gate import Gate
-from core.model.command import ExecRequest
+from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import DEFAULT_AGENT, AgentId
+from core.model.policy import ExecHost
 from core.runner.plan import Refusal
 
 
@@ -29,11 +30,14 @@ class ExplainParams(AgentParams):
         default=None, description="an argument vector; this or `command`"
     )
     cwd: str = Field(description="where it would run; absolute")
+    host: Annotated[ExecHost, Field(strict=False)] | None = Field(
+        default=None, description="as if the call named this host: sandbox, gateway or node"
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.command is None) == (self.argv is None):
-            raise ValueError("give either command or argv")
+            raise ValueError("give one of `command` and `argv`")
         return self
 
 
@@ -110,6 +114,7 @@ class OutlookMethods:
             line=wish.command,
             argv=wish.argv,
             agent=agent,
+            overrides=ExecOverrides(wish.host),
         )
         rulebook = self.gate.rulebook
         policy = rulebook.policy(request)

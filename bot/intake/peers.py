@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 from core.ipc.unix import Peer
-from core.model.identity import Actor, Intake, Requester
+from core.ipc.users import user_name
+from core.model.identity import LOCAL_CHANNEL, Actor, Intake, Requester
 from core.runner.pool import BOOTSTRAP
 
-LOCAL_CHANNEL = "terminal"
 _PROC = Path("/proc")
 _PARENT_FIELD = 1
 _GROUP_FIELD = 2
@@ -24,7 +24,7 @@ def requester(peer: Peer) -> Requester:
 
 def actor(peer: Peer) -> Actor:
     """Return the person who answers from this machine."""
-    return Actor(LOCAL_CHANNEL, account(peer), account(peer))
+    return Actor(LOCAL_CHANNEL, account(peer), user_name(peer.uid))
 
 
 def account(peer: Peer) -> str:

@@ -146,10 +146,13 @@ class PeopleMethods:
     async def revoke(self, wish: WhoParams, caller: Caller) -> object:
         """Let nobody, or no account, of this name answer any more; every local process may."""
         who = wish.who
+        # An account may be one that nobody has linked; a name must be somebody's.
+        if ":" not in who and not await self.gate.store.read(people.exists, who):
+            return _nobody(who)
         await self._record(caller, "revoke", who)
         if await self.gate.store.write(people.revoke, who):
             return results.change(f"{who} is revoked: no answer counts, nor an earlier vote.")
-        return results.change(f"There is no {who}; `sayso people list` names them.", done=False)
+        return _nobody(who)
 
     async def restore(self, wish: WhoParams, caller: Caller) -> object:
         """Let a person's or an account's answers count again."""
@@ -169,6 +172,10 @@ class PeopleMethods:
     async def _record(self, caller: Caller, what: str, whom: str) -> None:
         record: dict[str, object] = {"by": caller.ref, "what": what, "whom": results.safe(whom)}
         await self.gate.journal.append("people", record)
+
+
+def _nobody(who: str) -> results.Json:
+    return results.change(f"There is no {who}; `sayso people list` names them.", done=False)
 
 
 def _change(

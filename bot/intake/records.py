@@ -52,7 +52,7 @@ class RecordMethods:
                 scopes=READS,
                 handler=self.history,
                 summary="List what was asked and how it ended, the newest first.",
-                answer='`{"history": […]}`',
+                answer='`{"history": […]}`, `how` says in words how each ended',
             ),
         )
 

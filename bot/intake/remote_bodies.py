@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from bot.intake.complaints import complaints
 from bot.intake.frames import Params
 from core.errors import BadRequest
 from core.remote.acl import LARGEST_STDIN
@@ -51,9 +52,7 @@ class RunBody(_Plain):
                 cwd=self.cwd,
             )
         except ValidationError as error:
-            faults = error.errors(include_url=False, include_input=False, include_context=False)
-            words = (f"{fault['loc'][0]}: {fault['msg']}" for fault in faults)
-            raise BadRequest("; ".join(words)) from None
+            raise BadRequest(complaints(Order, error)) from None
 
 
 class RunAnswer(_Plain):

@@ -1,19 +1,14 @@
-"""Shape what the methods answer; every text that a person typed or a program named is redacted.
+"""Shape what the methods answer; every text that a person typed or a program named is redacted."""
 
-Output of a command goes back to the agent that ran it, and to this machine, unchanged: it is the
-agent's own. Whoever else reads it over the network gets it redacted.
-"""
-
-import base64
 from collections.abc import Sequence
 
 from bot.intake.caller import Caller
-from core.approvals.rendering import printed, redact, show_command
-from core.approvals.sentences import limits
+from bot.intake.outcomes import output
+from core.approvals.rendering import redact, show_command
+from core.approvals.sentences import limits, past
 from core.gate.previews import words_of
 from core.model.approval import Approval
 from core.model.events import SessionEvent
-from core.model.result import Denied, Finished, Pending, Running, Stream, Submission, Unknown
 from core.policy.preview import Preview
 from core.policy.skills import Skills
 from core.store.approvals import HistoryRow
@@ -23,64 +18,8 @@ from core.store.people import Person
 from core.store.receipts import Receipt
 
 Json = dict[str, object]
-_MOST_PRINTED = 1_000_000
 _MOST_LISTED, _CUT_TO = 1_000_000, 200
 """Characters; each takes up to six bytes of a frame."""
-
-
-def submission(answer: Submission, caller: Caller) -> Json:
-    """Return ``{"status": finished|denied|pending|running|unknown, "id", …}``."""
-    match answer:
-        case Finished():
-            return _finished(answer, caller)
-        case Denied(run_id=run_id, reason=reason, why=why):
-            return {"status": "denied", "id": run_id, "reason": reason, "why": redact(why).text}
-        case Pending(run_id=run_id, code=code, deadline_ms=deadline):
-            return {"status": "pending", "id": run_id, "code": code, "deadlineMs": deadline}
-        case Running(run_id=run_id):
-            return {"status": "running", "id": run_id}
-        case Unknown(run_id=run_id):
-            return {"status": "unknown", "id": run_id}
-
-
-def output(text: str, caller: Caller) -> str:
-    """Return what a command printed, as this caller may read it."""
-    return text if reads_output(caller) else printed(text, _MOST_PRINTED).text
-
-
-def reads_output(caller: Caller) -> bool:
-    """Say whether a caller may read the very bytes that commands print."""
-    return caller.peer is not None or caller.agents is not None
-
-
-def _finished(result: Finished, caller: Caller) -> Json:
-    answer = _end(result, caller)
-    if result.output.truncated:
-        answer["tail"] = output(result.output.tail, caller)
-    if result.streams is not None and reads_output(caller):
-        answer["stdout"] = _stream(result.streams.stdout)
-        answer["stderr"] = _stream(result.streams.stderr)
-    return answer
-
-
-def _stream(one: Stream) -> Json:
-    """Return a stream that was kept apart: its first bytes in base64, and how many there were."""
-    data = base64.b64encode(one.data).decode("ascii")
-    return {"data": data, "totalBytes": one.total_bytes, "truncated": one.truncated}
-
-
-def _end(result: Finished, caller: Caller) -> Json:
-    return {
-        "status": "finished",
-        "id": result.run_id,
-        "exitCode": result.exit_code,
-        "signal": result.signal,
-        "timedOut": result.timed_out,
-        "durationMs": result.duration_ms,
-        "output": output(result.output.text, caller),
-        "truncated": result.output.truncated,
-        "totalBytes": result.output.total_bytes,
-    }
 
 
 def approval(question: Approval) -> Json:
@@ -158,7 +97,8 @@ def session(row: SessionRow) -> Json:
 
 
 def history(row: HistoryRow) -> Json:
-    """Return one line of the history."""
+    """Return one line of the history; ``how`` says in words where it stands or how it ended."""
+    end = row.end
     return {
         "id": row.id,
         "code": row.code,
@@ -169,7 +109,12 @@ def history(row: HistoryRow) -> Json:
         "source": row.source,
         "state": row.state,
         "by": f"{row.by.channel}:{row.by.account}" if row.by is not None else None,
-        "exitCode": row.exit_code,
+        "how": past(row.state, end, row.reason),
+        "exitCode": end.exit_code if end is not None else None,
+        "signal": end.signal if end is not None else None,
+        "timedOut": end is not None and end.timed_out,
+        "cancelled": end is not None and end.cancelled,
+        "durationMs": end.duration_ms if end is not None else None,
     }
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.intake import results, sight
+from bot.intake import outcomes, sight
 from bot.intake.caller import Caller
 from bot.intake.frames import AskParams, IdParams, RunParams, WaitParams
 from bot.intake.methods import AnyMethod, Method
@@ -65,16 +65,16 @@ class RunMethods:
                 params=IdParams,
                 scopes=STOPS,
                 handler=self.cancel,
-                summary="Withdraw a question, or end a command that runs.",
-                answer='`{"cancelled"}`: false if there was nothing to end',
+                summary="Withdraw a question, or end a command that runs, by id, code or prefix.",
+                answer='`{"cancelled", "id", "sentence"}`: false if there was nothing to end',
             ),
             Method(
                 name="exec.tail",
                 params=IdParams,
                 scopes=FOLLOWS,
                 handler=self.tail,
-                summary="Show what a command that runs printed last.",
-                answer='`{"running", "text", "totalBytes"}`',
+                summary="Show what a command printed last, and how it ended where it did.",
+                answer='`{"running", "text", "totalBytes", "how"}`; `how` is null before its end',
             ),
         )
 
@@ -96,7 +96,7 @@ class RunMethods:
             caller.begun(answer.run_id)
         if wish.wait and isinstance(answer, Pending | Running):
             answer = await (line or self.gate).wait(answer.run_id) or answer
-        return results.submission(answer, caller)
+        return outcomes.submission(answer, caller)
 
     async def wait(self, wish: WaitParams, caller: Caller) -> object:
         """Wait for the end of a run."""
@@ -105,18 +105,26 @@ class RunMethods:
         answer = await line.wait(run_id, wish.timeout_ms)
         if answer is None:
             sight.unknown(wish.id)
-        return results.submission(answer, caller)
+        return outcomes.submission(answer, caller)
 
     async def cancel(self, wish: IdParams, caller: Caller) -> object:
         """Withdraw a question or end a running command."""
-        run_id = await sight.of_run(self.gate.store, wish.id, caller)
-        return {"cancelled": await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")}
+        run_id = await sight.named(self.gate.store, wish.id, caller)
+        stands = await self.gate.wait(run_id, 0)
+        done = await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")
+        if not done:
+            stands = await self.gate.wait(run_id, 0)
+        if stands is None:
+            sight.unknown(wish.id)
+        return outcomes.cancelled(stands, done=done)
 
     async def tail(self, wish: IdParams, caller: Caller) -> object:
-        """Show what a running command printed last; nothing where it does not run here."""
+        """Show what a command printed last: while it runs here, and as stored after its end."""
         run_id = await sight.of_run(self.gate.store, wish.id, caller)
         found = await self.gate.tail(run_id)
-        if found is None:
-            return {"running": False, "text": "", "totalBytes": 0}
-        text = results.output(found.text, caller)
-        return {"running": True, "text": text, "totalBytes": found.total_bytes}
+        if found is not None:
+            return outcomes.live(found, caller)
+        stands = await self.gate.wait(run_id, 0)
+        if stands is None:
+            sight.unknown(wish.id)
+        return outcomes.tail(stands, caller)

@@ -19,9 +19,9 @@ def _decoded(value: object) -> object:
     try:
         data = base64.b64decode(value, validate=True)
     except ValueError:
-        raise ValueError("give base64") from None
+        raise ValueError("must be base64") from None
     if len(data) > LARGEST_STDIN:
-        raise ValueError(f"more than {LARGEST_STDIN} bytes")
+        raise ValueError(f"must be {LARGEST_STDIN} bytes or fewer")
     return data
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from bot.intake import results
+from bot.intake import outcomes
 from bot.intake.caller import Caller
 from core.errors import BadRequest
 from core.gate import Gate
@@ -108,7 +108,7 @@ class Streaming:
                 now = await self.gate.wait(run_id, 0)
                 if isinstance(now, Pending | Running) and now != told:
                     told = now
-                    await self.notify("exec.state", results.submission(now, self.caller))
+                    await self.notify("exec.state", outcomes.submission(now, self.caller))
                     if isinstance(now, Running) and not running.done():
                         running.set_result(None)
         finally:
@@ -116,7 +116,7 @@ class Streaming:
 
     async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
         """Send what is printed as soon as the run is told of, all of it from the start on."""
-        if not results.reads_output(self.caller):
+        if not outcomes.reads_output(self.caller):
             return
         await asyncio.wait((end, running), return_when=asyncio.FIRST_COMPLETED)
         pause = _SHORT_S

@@ -110,6 +110,9 @@ class TokenMethods:
 
     async def revoke(self, wish: TokenRefParams, caller: Caller) -> object:
         """End a token; every local process may call this."""
+        known = await self.gate.store.read(tokens.listed)
+        if not any(wish.token in {one.id, one.name} for one in known):
+            return _unknown(wish.token)
         record: dict[str, object] = {
             "by": caller.ref,
             "what": "revoke",
@@ -118,8 +121,7 @@ class TokenMethods:
         await self.gate.journal.append("token", record)
         gone = await self.gate.store.write(tokens.revoke, wish.token)
         if gone is None:
-            words = f"There is no token {wish.token}; `sayso token list` names them."
-            return results.change(words, done=False)
+            return _unknown(wish.token)
         return results.change(f"Token {gone.name} is revoked: it lets nobody in any more.")
 
     async def _record(self, caller: Caller, what: str, draft: TokenDraft) -> None:
@@ -132,6 +134,11 @@ class TokenMethods:
             "person": results.safe(draft.person or ""),
         }
         await self.gate.journal.append("token", record)
+
+
+def _unknown(ref: str) -> results.Json:
+    words = f"There is no token {ref}, so nothing was revoked; `sayso token list` names them."
+    return results.change(words, done=False)
 
 
 def _shown(token: Token) -> dict[str, object]:

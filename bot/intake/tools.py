@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from bot.intake import results
+from bot.intake import outcomes, results
 from bot.intake.caller import Caller
 from bot.intake.frames import Name, SessionParams
 from bot.intake.methods import AnyMethod, Method
@@ -88,7 +88,7 @@ def _told(answer: ToolAnswer, caller: Caller) -> results.Json:
             "id": answer.run_id,
         }
     texts = {
-        name: results.output(text, caller)
+        name: outcomes.output(text, caller)
         for name in _TEXTS
         if isinstance(text := answer.result.get(name), str)
     }

@@ -9,10 +9,10 @@ from core.approvals.approvals_document import ignored_because
 from core.approvals.approvals_schema import (
     EVERY_AGENT,
     LEGACY_AGENT,
-    LONGEST_PATTERN,
     VERSION,
     Raw,
 )
+from core.approvals.approvals_words import LONGEST_PATTERN
 from core.errors import BadRequest
 from core.model.approval import AllowlistEntry
 from core.model.identity import DEFAULT_AGENT, AgentId

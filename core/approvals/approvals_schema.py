@@ -18,6 +18,7 @@ from core.approvals.approvals_document import (
     Knobs,
     ignored_because,
 )
+from core.approvals.approvals_words import LONGEST_PATTERN, wrong
 from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry
 from core.model.identity import DEFAULT_AGENT, AgentId
@@ -34,7 +35,6 @@ VERSION = 1
 LEGACY_AGENT = "default"
 """S1: "Legacy agents.default entries are migrated to agents.main on load"."""
 EVERY_AGENT = "*"
-LONGEST_PATTERN = 4096
 _MISSPELT = 0.8
 _KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
 
@@ -147,9 +147,9 @@ def _validated(data: bytes, name: str) -> _Document:
     try:
         return _Document.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "line 1"
-        raise _unusable(name, place, first["msg"]) from None
+        raise _unusable(name, place, wrong(first)) from None
 
 
 def _migrate(agents: Raw) -> None:

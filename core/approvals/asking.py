@@ -9,10 +9,12 @@ from core.approvals.ids import new_id
 from core.approvals.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
+from core.model.crowding import DEFAULT_LIMITS, Crowded, PendingLimits
 from core.model.decision import Decision, Evaluation, Tier
 from core.model.identity import API_CHANNEL, NETWORK, Target
 from core.model.policy import AskFallback, ExecPolicy
 from core.store import Store, approvals, origins
+from core.store.approvals import TooMany
 from core.store.clock import wall_ms
 from core.store.drafts import ApprovalDraft, CodeTaken, PromptDraft
 
@@ -42,7 +44,7 @@ class Asking:
 
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
     people, as the holders of tokens, see what is pending without being sent anything. ``tiers``
-    says what heavier questions need. ``now`` tells epoch ms.
+    says what heavier questions need, ``limits`` how many may wait. ``now`` tells epoch ms.
     """
 
     store: Store
@@ -52,12 +54,15 @@ class Asking:
     reachable: Callable[[Target], bool]
     local: str
     tiers: Mapping[Tier, TierTerms] = field(default_factory=dict)
+    limits: PendingLimits = DEFAULT_LIMITS
     now: Callable[[], int] = wall_ms
 
     async def open(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
-    ) -> Approval:
+    ) -> Approval | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
+
+        Where too many wait already, nothing is persisted and nobody is asked: ``Crowded``.
 
         Raises:
             StoreError: nothing was persisted, so nothing will run.
@@ -70,7 +75,8 @@ class Asking:
             draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
             try:
                 if ladder.routes or local:
-                    return (await self.store.write(approvals.create, draft)).approval
+                    made = await self.store.write(approvals.create, draft, self.limits)
+                    return made.approval
                 state, note = _fallback(policy, evaluation)
                 words = f"{note}: {ladder.quiet}" if ladder.quiet else note
                 return await self.store.write(
@@ -78,6 +84,8 @@ class Asking:
                 )
             except CodeTaken:
                 continue
+            except TooMany as many:
+                return many.crowded
         raise CodeTaken
 
     def _unprompted(self, request: ExecRequest) -> bool:

@@ -15,6 +15,7 @@ from core.approvals.answering import Answer, Answered, Answering
 from core.approvals.asking import Asking
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
+from core.model.crowding import Crowded
 from core.model.decision import Evaluation
 from core.model.identity import ApprovalId
 from core.model.policy import ExecPolicy
@@ -33,8 +34,10 @@ class Broker:
 
     async def open(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
-    ) -> Approval:
+    ) -> Approval | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
+
+        Where too many wait already, nothing is persisted and nobody is asked: ``Crowded``.
 
         Raises:
             StoreError: nothing was persisted, so nothing will run.

@@ -5,8 +5,10 @@ know is unassigned, and unassigned is odd. The rules are those of ``research/byp
 (invariant 23), CVE-2021-42574 (bidi) and CVE-2021-42694 (look-alikes).
 """
 
+import sys
 import unicodedata
-from functools import lru_cache
+from collections.abc import Iterator
+from enum import Enum, auto
 
 _BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159"
@@ -39,13 +41,36 @@ _ODD_BLOCKS = (
     (0xFE20, 0xFE2F),  # combining half marks
     (0xE0000, 0xE0FFF),  # tags and supplementary variation selectors
 )
-_MIXABLE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
-_MARKS_IN_A_ROW = 2
+_MARKS_ON_A_LETTER = 3
+
+_KNOWN, _ODD, _MARK, _LETTER, _FOREIGN, _TWIN = (1 << bit for bit in range(6))
+_SCRIPT_SHIFT = 6  # above the bits: the number of a letter's script; 0 where it is no letter
+_LATIN = 1
+_scripts: dict[str, int] = {"LATIN": _LATIN, "CJK": 2, "HIRAGANA": 3, "KATAKANA": 4, "HANGUL": 5}
+_LAST_MIXABLE = 5
+# Zero pages until they are written, so that no number of characters makes it grow beyond 2.2 MB.
+_found = memoryview(bytearray(2 * (sys.maxunicode + 1))).cast("H")
 
 
-@lru_cache(maxsize=4096)
-def odd(character: str) -> bool:
-    """Say whether a character outside ASCII must be escaped in any company."""
+def _facts(characters: str) -> set[int]:
+    return {_found[code] or _look_up(code) for code in map(ord, set(characters))}
+
+
+def _look_up(code: int) -> int:
+    character = chr(code)
+    facts = _KNOWN
+    facts |= _ODD * (not character.isascii() and _is_odd(character))
+    facts |= _MARK * unicodedata.category(character).startswith("M")
+    facts |= _FOREIGN * (not character.isascii())
+    facts |= _TWIN * (character in _LOOKALIKES)
+    if character.isalpha():
+        script = unicodedata.name(character, "?").partition(" ")[0]
+        facts |= _LETTER | _scripts.setdefault(script, len(_scripts) + 1) << _SCRIPT_SHIFT
+    _found[code] = facts
+    return facts
+
+
+def _is_odd(character: str) -> bool:
     code = ord(character)
     return (
         character in _BLANK
@@ -57,29 +82,65 @@ def odd(character: str) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
-def _script(letter: str) -> str:
-    return unicodedata.name(letter, "?").partition(" ")[0]
+class Look(Enum):
+    """What is to be escaped in a word: nothing, all outside ASCII, what is odd, marks as well."""
+
+    CLEAR = auto()
+    DECEPTIVE = auto()
+    ODD = auto()
+    MARKED = auto()
 
 
-def deceptive(word: str) -> bool:
-    """Say whether a word passes for another: scripts that do not mix, or look-alikes only."""
-    letters = [character for character in word if character.isalpha()]
-    foreign = [letter for letter in letters if not letter.isascii()]
-    scripts = {_script(letter) for letter in letters}
-    if len(scripts) > 1 and not scripts - {"LATIN"} <= _MIXABLE:
-        return True
-    return bool(foreign) and all(letter in _LOOKALIKES for letter in foreign)
+def look(word: str) -> Look:
+    """Say what a reader must be shown of a word: what passes for something else."""
+    facts = _facts(word)
+    if _deceptive(facts):
+        return Look.DECEPTIVE
+    if any(each & (_MARK | _ODD) == _MARK for each in facts):
+        return Look.MARKED
+    return Look.ODD if any(each & _ODD for each in facts) else Look.CLEAR
 
 
-def stray_mark(character: str, before: str) -> bool:
-    """Say whether a combining mark has no letter of its own to sit on.
+def innocent(text: str) -> bool:
+    """Say whether a text is of characters that deceive in no company, wherever they stand.
 
-    ``before`` is what was shown in front of it. A mark on an ASCII letter has a composed form, or
-    it strikes the letter out.
+    Of these no word can be deceptive, since their scripts mix with one another and with Latin.
     """
-    if not unicodedata.category(character).startswith("M"):
-        return False
-    tail = before[-_MARKS_IN_A_ROW - 1 :]
-    bases = [other for other in tail if not unicodedata.category(other).startswith("M")]
-    return not bases or bases[-1].isascii() or not bases[-1].isalpha()
+    return not any(
+        each & (_ODD | _MARK | _TWIN) or each >> _SCRIPT_SHIFT > _LAST_MIXABLE
+        for each in _facts(text)
+    )
+
+
+def odd(code: int) -> bool:
+    """Say whether a character must be escaped in any company."""
+    return bool((_found[code] or _look_up(code)) & _ODD)
+
+
+def stray(word: str) -> Iterator[tuple[str, bool]]:
+    """Yield each character, and whether it is odd or a mark without a letter of its own to sit on.
+
+    A mark on an ASCII letter has a composed form, or it strikes the letter out.
+    """
+    room = 0
+    for character in word:
+        facts = _found[ord(character)] or _look_up(ord(character))
+        if facts & _ODD or (facts & _MARK and not room):
+            room = 0
+            yield character, True
+            continue
+        if facts & _MARK:
+            room -= 1
+        else:
+            room = _MARKS_ON_A_LETTER if facts & _LETTER and facts & _FOREIGN else 0
+        yield character, False
+
+
+def _deceptive(facts: set[int]) -> bool:
+    """Say whether a word passes for another: scripts that do not mix, or look-alikes only."""
+    letters = [each for each in facts if each & _LETTER]
+    scripts = {each >> _SCRIPT_SHIFT for each in letters}
+    if len(scripts) > 1 and max(scripts) > _LAST_MIXABLE:
+        return True
+    foreign = [each for each in letters if each & _FOREIGN]
+    return bool(foreign) and all(each & _TWIN for each in foreign)

@@ -4,7 +4,7 @@ import re
 from itertools import zip_longest
 
 from core.approvals.escapes import LINE_MARK, Redacted, broken, counted, redact, shown
-from core.approvals.secrets import Piece, argument_pieces
+from core.approvals.secrets import Piece, vector_pieces
 from core.approvals.standard_input import input_text
 from core.model.command import ExecPlan, PlannedCommand, Reading, Unreadable
 from core.policy import shell
@@ -56,10 +56,9 @@ def phrase(words: str, *values: Redacted) -> Redacted:
 
 def show_argv(argv: tuple[str, ...]) -> Redacted:
     """Quote a vector as a shell would read it back, bounds of each element visible."""
-    befores = ("", *argv)
     words = (
-        _quoted(argument, before, program=position == 0)
-        for position, (argument, before) in enumerate(zip(argv, befores, strict=False))
+        _quoted(argument, parts, program=position == 0)
+        for position, (argument, parts) in enumerate(zip(argv, vector_pieces(argv), strict=True))
     )
     return Redacted(counted(broken(" ".join(words))))
 
@@ -137,8 +136,7 @@ def _numbered(number: int, connector: str, argv: str) -> str:
     return head + argv.replace("\n", f"\n{CONTINUATION}")
 
 
-def _quoted(argument: str, before: str, *, program: bool) -> str:
-    parts = argument_pieces(argument, before)
+def _quoted(argument: str, parts: tuple[Piece, ...], *, program: bool) -> str:
     bare = _BARE_PROGRAM if program else _BARE_ARGUMENT
     if bare.fullmatch(argument) and not (program and argument in _RESERVED):
         return "".join(shown(part) for part in parts)

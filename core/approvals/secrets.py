@@ -7,68 +7,33 @@ passphrase visible too.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
-_CHARACTER = r"(?:[^\s'\"`$;|&<>(){}\[\]*?\\]|\$(?![({'\"`]))"
-_VALUE = rf"(?!\$){_CHARACTER}{{3,}}"
-_USER = r"[^\s'\"`$;|&<>(){}\[\]*?\\/:@]"
-_WORD = (
-    r"(?:password|passwd|passphrase|token|secret|api[_-]?key|access[_-]?key|secret[_-]?key"
-    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|credentials?"
-    r"|(?<![a-z])(?:pass|pwd(?!=[/.~])|auth))"
-)
-_BLANKS = r"(?:\s|\\[nr])+"
+from core.approvals.secret_shapes import DOLLAR, PLAIN, WORD, matches, suspects
+
+# Possessive where what follows begins with no blank: a failure then costs no second look.
+_BLANKS = r"(?:\s++|\\[nr])+"
 _KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
-
-_SHAPES: tuple[tuple[str, str], ...] = (
-    ("AWS key", r"(?<![A-Za-z0-9])(?P<{}>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}})(?![A-Za-z0-9])"),
-    ("Sayso token", r"(?<![A-Za-z0-9])(?P<{}>sayso_[A-Za-z0-9]{{16,}})"),
-    ("GitHub token", r"(?<![A-Za-z0-9])(?P<{}>gh[opusr]_[A-Za-z0-9]{{16,}})"),
-    ("GitHub token", r"(?<![A-Za-z0-9])(?P<{}>github_pat_[A-Za-z0-9_]{{16,}})"),
-    ("GitLab token", r"(?<![A-Za-z0-9])(?P<{}>gl(?:pat|ptt|rt|cbt)-[A-Za-z0-9_-]{{16,}})"),
-    ("Slack token", r"(?<![A-Za-z0-9])(?P<{}>(?:xox[a-z]|xapp)-[A-Za-z0-9-]{{8,}})"),
-    ("Slack webhook", r"hooks\.slack\.com/(?:services|workflows)/(?P<{}>[A-Za-z0-9/]{{16,}})"),
-    ("Discord webhook", r"discord(?:app)?\.com/api/webhooks/\d+/(?P<{}>[A-Za-z0-9_-]{{16,}})"),
-    ("Discord token", r"(?<![\w-])(?P<{}>[MNO][\w-]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,}})"),
-    ("Telegram token", r"(?<!\d)(?P<{}>\d{{6,12}}:[A-Za-z0-9_-]{{30,}})"),
-    ("API key", r"(?<![A-Za-z0-9])(?P<{}>sk-[A-Za-z0-9_-]{{16,}})"),
-    ("Stripe key", r"(?<![A-Za-z0-9])(?P<{}>(?:[sr]k|whsec)_(?:live_|test_)?[A-Za-z0-9]{{16,}})"),
-    ("Google key", r"(?<![A-Za-z0-9])(?P<{}>AIza[A-Za-z0-9_-]{{30,}}|ya29\.[\w-]{{16,}})"),
-    ("npm token", r"(?<![A-Za-z0-9])(?P<{}>npm_[A-Za-z0-9]{{30,}})"),
-    ("PyPI token", r"(?<![A-Za-z0-9])(?P<{}>pypi-[A-Za-z0-9_-]{{40,}})"),
-    ("API key", r"(?<![A-Za-z0-9])(?P<{}>hf_[A-Za-z0-9]{{30,}}|do[opr]_v1_[a-f0-9]{{40,}})"),
-    ("SendGrid key", r"(?<![A-Za-z0-9])(?P<{}>SG\.[\w-]{{16,}}\.[\w-]{{16,}})"),
-    ("JWT", r"(?<![\w-])(?P<{}>eyJ[\w-]{{5,}}\.[\w-]{{5,}}\.[\w-]*)"),
-    ("credentials", r"(?i:\bauthorization\s*[:=]\s*(?:[a-z]+\s+)?)(?P<{}>" + "{value})"),
-    ("bearer token", r"(?i:\bbearer\s+)(?P<{}>[A-Za-z0-9._~+/=-]{{8,}})"),
-    ("URL credentials", r"://(?P<{}>{user}{{0,200}}:(?:{user}|[:@]){{1,200}})(?=@)"),
-    ("URL credentials", r"://(?P<{}>{user}{{16,200}})(?=@)"),
-    ("password", r"(?<=\s)(?:-u|--user)[ =]?[\w.@-]+:(?P<{}>(?!\d+(?:\s|$)){value})"),
-    ("secret", r"(?i:{word}[\"']?\s*[=:]\s*[\"']?)(?P<{}>{value})"),
-    ("secret", r"(?i:(?<!-)--(?!-)[\w-]{{0,40}}?{word}\s+[\"']?)(?P<{}>(?!-){value})"),
-)
-"""Kind in words, and a pattern whose named group is the span to mask."""
-
-_ALL = re.compile(
-    "|".join(
-        pattern.format(f"s{number}", value=_VALUE, user=_USER, word=_WORD)
-        for number, (_, pattern) in enumerate(_SHAPES)
-    )
-)
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]+)*"
     rf"(?:{_BLANKS}{_KEY_LINE})+)"
 )
+_PEM_HEAD = re.compile("-----BEGIN ")
 _PEM_LINE = re.compile(rf"(?:(?<=\s)|(?<=\\[nr])){_KEY_LINE}")
 _CALL = re.compile(
-    r"(?<!\w)(?:do|eval|evalbytes|exec|kill|load|open|readpipe|rename|require|rmdir|symlink|syscall"
-    r"|system|truncate|unlink)[+~!]|%x[^\w\s]"
+    r"(?:d(?<!\wd)o|e(?<!\we)(?:val|valbytes|xec)|k(?<!\wk)ill|l(?<!\wl)oad|o(?<!\wo)pen"
+    r"|r(?<!\wr)(?:eadpipe|ename|equire|mdir)|s(?<!\ws)(?:ymlink|yscall|ystem)"
+    r"|t(?<!\wt)runcate|u(?<!\wu)nlink)[+~!]|%x[^\w\s]"
 )
 """A call of Perl or Ruby, which needs none of the characters that a span may not hold."""
-_SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)
-_WHOLE_VALUE = re.compile(rf"(?!-){_CHARACTER}+")
+_OPTION = re.compile(r"-[\w-]*")
+_ENDS_AS_SECRET = re.compile(rf"(?i:{WORD})\Z")
+_LONGEST_WORD = len("private_key")
+_WHOLE_VALUE = re.compile(rf"(?!-)(?:{PLAIN}++|{DOLLAR})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +68,32 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
 
     Elements know their own bounds, so the value of ``--password VALUE`` is found without quotes.
     """
-    if _SECRET_OPTION.fullmatch(before) and _WHOLE_VALUE.fullmatch(argument):
+    if _takes_secret(before) and _WHOLE_VALUE.fullmatch(argument):
         return (Piece(argument, "secret"),)
     return tuple(pieces(argument))
+
+
+def vector_pieces(argv: tuple[str, ...]) -> Iterator[tuple[Piece, ...]]:
+    """Cut each element of a vector as ``argument_pieces`` does, with one look at all of them.
+
+    Between two line feeds an element matches what it matches alone, so only those in which the
+    whole has a suspect need a look of their own.
+    """
+    suspected = _suspected(argv)
+    for number, (argument, before) in enumerate(zip(argv, ("", *argv), strict=False)):
+        if number in suspected or before.startswith("-"):
+            yield argument_pieces(argument, before)
+        else:
+            yield (Piece(argument),) if argument else ()
+
+
+def _suspected(argv: tuple[str, ...]) -> set[int]:
+    whole = "\n".join(argv)
+    starts = list(accumulate((len(argument) + 1 for argument in argv), initial=0))
+    found: set[int] = set()
+    for start, stop in (*suspects(whole), *(block.span() for block in _PEM_HEAD.finditer(whole))):
+        found.update(range(bisect_right(starts, start) - 1, bisect_right(starts, stop)))
+    return found
 
 
 def mask(text: str) -> str:
@@ -113,19 +101,16 @@ def mask(text: str) -> str:
     return "".join(mark(piece.kind) if piece.kind else piece.text for piece in pieces(text))
 
 
+def _takes_secret(option: str) -> bool:
+    """Say whether an argument is an option such as ``--db-password``."""
+    if not _OPTION.fullmatch(option):
+        return False
+    return _ENDS_AS_SECRET.search(option, max(1, len(option) - _LONGEST_WORD)) is not None
+
+
 def _spans(text: str) -> list[tuple[int, int, str]]:
-    spans = [
-        (*match.span(group), _SHAPES[int(group[1:])][0])
-        for match, group in _matches(text)
-        if not _CALL.search(match[group])
-    ]
+    spans = [(*match.span(1), kind) for match, kind in matches(text) if not _CALL.search(match[1])]
     for block in _PEM.finditer(text):
         lines = _PEM_LINE.finditer(text, *block.span("body"))
         spans.extend((*line.span(), "private key") for line in lines)
     return sorted(spans)
-
-
-def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    for match in _ALL.finditer(text):
-        if match.lastgroup is not None:
-            yield match, match.lastgroup

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
 from core.model.identity import API_CHANNEL, Actor, AgentId
+from core.model.result import Finished
 
 _MINUTE_MS = 60_000
 _DONE = {
@@ -37,6 +38,27 @@ def limits(terms: GrantTerms) -> str:
     if terms.session_only:
         parts.append("in this session")
     return ", ".join(parts)
+
+
+def ran(result: Finished) -> str:
+    """Word how a run ended, in the same words wherever that is told."""
+    after = f"after {result.duration_ms / 1000:.1f} s"
+    if result.timed_out:
+        return f"stopped at its time limit {after}"
+    if result.cancelled:
+        return f"cancelled {after}"
+    if result.signal is not None:
+        return f"ended by signal {result.signal} {after}"
+    if result.exit_code is None:
+        return f"ended {after}, nobody saw how"
+    return f"finished {after}, code {result.exit_code}"
+
+
+def past(state: str, end: Finished | None, reason: DenialReason | None) -> str:
+    """Word where something of the history stands: how it ran, or why it did not."""
+    if end is not None:
+        return ran(end)
+    return state if reason is None or reason == state else f"{state} ({reason})"
 
 
 def accepted(approval: Approval, reply: ApprovalReply) -> str:

@@ -66,6 +66,7 @@ def finished(result: Finished) -> dict[str, object]:
         "exit_code": result.exit_code,
         "signal": result.signal,
         "timed_out": result.timed_out,
+        "cancelled": result.cancelled,
         "duration_ms": result.duration_ms,
         "output_bytes": result.output.total_bytes,
     }

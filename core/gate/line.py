@@ -4,7 +4,7 @@
 
     submit ─▶ locked down? ─▶ Denied
            ─▶ policy ─▶ plan ─▶ evaluate ─┬─ DENY  ─▶ recorded ─▶ Denied
-                                          ├─ ASK   ─▶ granted? ─▶ broker.open ─▶ Pending … queued
+                                          ├─ ASK   ─▶ granted? room? ─▶ broker ─▶ Pending … queued
                                           └─ ALLOW ─▶ execution ─▶ Finished
     run_approved ─▶ what people allowed, here or before a restart, runs once
 
@@ -31,6 +31,7 @@ from core.gate.sessions import SessionLayers
 from core.gate.waiters import Waiters
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
+from core.model.crowding import Crowded
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.model.policy import ExecPolicy
@@ -104,9 +105,6 @@ class Gate:
             case Decision.ALLOW:
                 return await self._allow(request, plan, evaluation, begun)
             case Decision.ASK:
-                missing = self.execution.missing(plan)
-                if missing is not None:
-                    return await refuse(self.store, self.journal, request, missing, policy)
                 return await self._ask(request, plan, evaluation, policy)
             case Decision.DENY:
                 return await self._deny(request, plan, evaluation)
@@ -139,7 +137,10 @@ class Gate:
     async def _ask(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
     ) -> Submission:
-        approval = await self.broker.open(request, plan, evaluation, policy)
+        missing = self.execution.missing(plan)
+        approval = missing or await self.broker.open(request, plan, evaluation, policy)
+        if isinstance(approval, Refusal | Crowded):
+            return await refuse(self.store, self.journal, request, approval, policy)
         await self.journal.append(
             "ask", announce.decided(approval.id, request.requester, plan, evaluation)
         )

@@ -1,10 +1,12 @@
-"""Refuse a request that was never judged: no plan can be made of it, or all is locked down."""
+"""Refuse a request that nobody is asked about: no plan, locked down, too much waits already."""
 
 import shlex
 
 from core.approvals.ids import new_id
 from core.gate import announce
 from core.model.command import ExecRequest
+from core.model.crowding import Crowded
+from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Denied
 from core.ports import Journal
@@ -17,7 +19,7 @@ async def refuse(
     store: Store,
     journal: Journal,
     request: ExecRequest,
-    refusal: Refusal,
+    refused: Refusal | Crowded,
     policy: ExecPolicy | None = None,
 ) -> Denied:
     """Write a refusal to the journal, tell the session, and return it.
@@ -27,13 +29,13 @@ async def refuse(
     Raises:
         SaysoError: it could not be recorded; nothing runs all the same.
     """
-    run_id = new_id()
+    run_id, refusal = new_id(), _refusal(refused)
     record = announce.refused(run_id, request, refusal.reason, refusal.why)
     await journal.append("refuse", record)
     wish = request.overrides
     node, host = (wish.node, wish.host) if policy is None else (policy.node, policy.host)
     place = node or host or ExecHost.GATEWAY
-    refused = RefusedRequest(
+    row = RefusedRequest(
         id=run_id,
         agent=request.agent,
         session=request.session,
@@ -42,5 +44,11 @@ async def refuse(
         reason=refusal.reason,
         why=refusal.why,
     )
-    await store.write(record_refused, refused)
+    await store.write(record_refused, row)
     return Denied(run_id, refusal.reason, refusal.why)
+
+
+def _refusal(refused: Refusal | Crowded) -> Refusal:
+    if isinstance(refused, Crowded):
+        return Refusal(DenialReason.TOO_MANY_PENDING, refused.sentence)
+    return refused

@@ -6,4 +6,5 @@
     jsonrpc   one connection: requests side by side, deadlines, cancellation
     frames    one line: bytes to request, result to bytes; everything odd is refused
     peer      who is at the other end, as the kernel says
+    users     the names of this machine's users
 """

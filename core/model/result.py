@@ -81,6 +81,7 @@ class Finished:
     """A command ran: exit code of its last part, or the signal that ended it. Times in ms.
 
     ``streams`` is there where the plan's capture was ``SEPARATE``; it is never stored.
+    ``cancelled``: somebody ended it before it came to an end of its own.
     """
 
     run_id: ApprovalId
@@ -90,6 +91,7 @@ class Finished:
     duration_ms: int
     timed_out: bool = False
     streams: Streams | None = None
+    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

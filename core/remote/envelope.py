@@ -60,8 +60,10 @@ class Order(_Strict):
     @field_validator("stdin_b64")
     @classmethod
     def _is_base64(cls, text: str | None) -> str | None:
-        if text is not None:
-            base64.b64decode(text, validate=True)
+        try:
+            base64.b64decode(text or "", validate=True)
+        except ValueError:
+            raise ValueError("must be base64") from None
         return text
 
     @property

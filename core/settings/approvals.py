@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from core.model.identity import Target
 from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
+from core.settings.pending import PendingSection
 from core.settings.quiet_hours import QuietHoursSection, Zone
 from core.settings.session_filter import session_filter
 
@@ -173,6 +174,9 @@ class ApprovalsExecSection(Section):
     )
     tiers: TiersSection = Field(
         default_factory=TiersSection, description="questions that weigh more than others"
+    )
+    pending: PendingSection = Field(
+        default_factory=PendingSection, description="how much may wait for people at a time"
     )
     quiet_hours: QuietHoursSection | None = Field(
         default=None, description="when only steps with wake are asked; null: at no time"

@@ -6,6 +6,7 @@ Every function takes a SQLAlchemy connection first and is run by ``Store.write``
 
 from core.store.answering import answer, cancel, find_for, mark_remembered
 from core.store.asking import create, settle_unrouted
+from core.store.crowding import TooMany
 from core.store.deadlines import expire_due, next_wake, remind_due
 from core.store.drafts import Answer, ApprovalDraft, CodeTaken, Created, HistoryRow, PromptDraft
 from core.store.followers import ended_with
@@ -19,6 +20,7 @@ __all__ = [
     "Created",
     "HistoryRow",
     "PromptDraft",
+    "TooMany",
     "answer",
     "cancel",
     "create",

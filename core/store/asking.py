@@ -8,11 +8,13 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
+from core.model.crowding import PendingLimits
 from core.model.decision import DenialReason
 from core.model.identity import CODE_LENGTH, ApprovalId
 from core.store.clock import now_ms
 from core.store.codec import dump, plain
 from core.store.context import require_space
+from core.store.crowding import input_bytes, require_room
 from core.store.delivery import Clock, clock_of
 from core.store.drafts import ApprovalDraft, CodeTaken, Created
 from core.store.ending import Ending, conclude
@@ -52,14 +54,16 @@ def by_request_key(conn: Connection, key: str) -> ApprovalId | None:
     return None if found is None else ApprovalId(found)
 
 
-def create(conn: Connection, draft: ApprovalDraft) -> Created:
+def create(conn: Connection, draft: ApprovalDraft, limits: PendingLimits | None = None) -> Created:
     """Record a question and enqueue its prompts.
 
     A request key that is known returns its approval, and nothing is recorded. A question that is
     identical to a pending one waits ``behind`` it, and nothing is sent for it (``followers``).
+    ``limits`` bound what waits; ``None`` does not.
 
     Raises:
         CodeTaken: another approval has this code; draw a new id.
+        TooMany: it would be over a limit.
         StoreError: the request key belongs to a run that needed no approval.
         StoreFull: the disk is full; nothing can be asked.
     """
@@ -67,6 +71,8 @@ def create(conn: Connection, draft: ApprovalDraft) -> Created:
     known = _known(conn, draft)
     if known is not None:
         return Created(known, fresh=False)
+    if limits is not None:
+        require_room(conn, draft, limits)
     now = now_ms(conn)
     leader = leader_of(conn, draft, now)
     _insert(conn, draft, now, ApprovalState.PENDING, leader)
@@ -157,6 +163,7 @@ def _insert(
         "quorum": draft.quorum,
         "digest": plan.digest,
         "behind": leader.id if leader else None,
+        "input_bytes": input_bytes(draft),
     }
     if conn.execute(_INSERT, row).first() is None:
         raise CodeTaken(f"The code {row['code']} is taken. Draw a new id.")

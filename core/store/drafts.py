@@ -7,6 +7,7 @@ from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey, Target
+from core.model.result import Finished
 from core.store.states import DecisionSource, OutboxKind, RowState
 
 
@@ -131,7 +132,10 @@ class OutboxItem:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One line of the history; ``state`` is the run's where one exists, else the approval's."""
+    """One line of the history; ``state`` is the run's where one exists, else the approval's.
+
+    ``end`` is how the run ended, where it did; what it printed is left out.
+    """
 
     id: ApprovalId
     code: str
@@ -145,4 +149,4 @@ class HistoryRow:
     reply: ApprovalReply | None
     reason: DenialReason | None
     state: RowState | ApprovalState
-    exit_code: int | None
+    end: Finished | None

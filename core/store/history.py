@@ -1,15 +1,37 @@
 """List what was asked, allowed and refused, the newest first."""
 
-from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, null, select
+from sqlalchemy import (
+    JSON,
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    literal,
+    null,
+    select,
+)
 
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey
+from core.model.result import Finished, Output
 from core.store.drafts import HistoryRow
 from core.store.lookup import actor_of
 from core.store.states import DecisionSource, RowState
 from core.store.tables import approvals, decisions, runs
 
+# Only these parts of the result are read: what a run printed may be long, and a list is of many.
+_RESULT = cast(runs.c.result, JSON().with_variant(Text(), "sqlite"))
+_ENDED = (
+    runs.c.exit_code,
+    _RESULT["signal"].as_integer().label("signal"),
+    _RESULT["duration_ms"].as_integer().label("duration_ms"),
+    _RESULT["timed_out"].as_boolean().label("timed_out"),
+    _RESULT["cancelled"].as_boolean().label("cancelled"),
+)
 _ASKED: Select[tuple[object, ...]] = (
     select(
         approvals.c.id,
@@ -27,7 +49,7 @@ _ASKED: Select[tuple[object, ...]] = (
         decisions.c.name,
         runs.c.state.label("run_state"),
         runs.c.reason.label("run_reason"),
-        runs.c.exit_code,
+        *_ENDED,
     )
     .select_from(
         approvals.outerjoin(decisions, decisions.c.approval_id == approvals.c.id).outerjoin(
@@ -52,7 +74,7 @@ _UNASKED: Select[tuple[object, ...]] = (
         null().label("account"),
         runs.c.state.label("run_state"),
         runs.c.reason.label("run_reason"),
-        runs.c.exit_code,
+        *_ENDED,
     )
     .where(runs.c.asked == 0)
     .order_by(runs.c.created_ms.desc(), runs.c.id)
@@ -104,5 +126,19 @@ def _history_row(row: RowMapping) -> HistoryRow:
         reply=ApprovalReply(row["reply"]) if row["reply"] else None,
         reason=DenialReason(reason) if reason else None,
         state=RowState(run_state) if run_state else ApprovalState(row["state"]),
+        end=_end(row),
+    )
+
+
+def _end(row: RowMapping) -> Finished | None:
+    if row["run_state"] != RowState.DONE.value:
+        return None
+    return Finished(
+        run_id=ApprovalId(row["id"]),
         exit_code=row["exit_code"],
+        signal=row["signal"],
+        output=Output(),
+        duration_ms=row["duration_ms"],
+        timed_out=row["timed_out"],
+        cancelled=bool(row["cancelled"]),  # what an older Sayso wrote says nothing of it
     )

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0004"
+SCHEMA_VERSION: Final = "0005"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -53,6 +53,7 @@ approvals = Table(
     Column("quorum", Integer, nullable=False),
     Column("digest", Text, nullable=False),
     Column("behind", Text),  # the identical question that is asked first
+    Column("input_bytes", Integer, nullable=False, server_default=text("0")),
 )
 
 # Apart from ``approvals``: an engine writes a whole row anew for each change of state, and these
@@ -202,6 +203,7 @@ _partial("approvals_due", "state = 'pending'", approvals.c.deadline_ms)
 _partial("approvals_reminds", "state = 'pending'", approvals.c.remind_at_ms)
 _partial("approvals_alike", "state = 'pending'", approvals.c.digest)
 _partial("approvals_behind", "behind IS NOT NULL", approvals.c.behind)
+_partial("approvals_waiting", "state = 'pending'", approvals.c.agent, approvals.c.input_bytes)
 _partial("decisions_owed", "owed = 1", decisions.c.at_ms)
 _partial("runs_open", "state IN ('queued', 'started')", runs.c.created_ms)
 _partial("runs_agent", "asked = 0", runs.c.agent, runs.c.created_ms)

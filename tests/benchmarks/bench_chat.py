@@ -203,7 +203,7 @@ def _violations(calls: dict[str, list[list[object]]]) -> int:
 def _load(platforms: dict[str, Program], folder: Path) -> tuple[set[str], float]:
     """Ask all prompts; return those that are shown, and the seconds from the first to the last."""
     home = folder / "home"
-    configure(home, platforms, mode="session", timeout=600)
+    configure(home, platforms, mode="session", timeout=600, pending={"perAgent": PROMPTS})
     columns = [
         [f"{name}:{place}" for place in platform.hello["places"][-CHATS:]]
         for name, platform in platforms.items()

@@ -1,6 +1,7 @@
 """What people may do in a chat besides answering: choose, run, watch, stop, set, pair, look."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ async def test_run_goes_through_the_same_policy(tmp_path: Path) -> None:
         own = await say(inbox, f"/approve {code} allow-once")
         stranger = await say(inbox, "/run uname", BOB)
 
-    assert "finished with code 0" in allowed
+    assert re.search(r"finished after [\d.]+ s, code 0", allowed)
     assert "Linux" in allowed
     assert "waits for an answer" in asked
     assert "requester never approves" in own
@@ -143,13 +144,15 @@ async def test_a_running_command_is_watched_and_stopped(tmp_path: Path) -> None:
                 tail = await say(inbox, f"/tail {code}")
         strange = await say(inbox, f"/stop {code}", BOB)
         stopped = await say(inbox, f"/stop {code}")
-        await until(lambda: any("ended by signal" in words for words in notices(channel)))
+        await until(lambda: any("cancelled after" in words for words in notices(channel)))
         late = await say(inbox, f"/stop {code}")
+        past = await say(inbox, "/history")
 
     assert "printed 8 bytes so far" in tail
     assert "not in approvers and senders" in strange
     assert f"{code} is being stopped." == stopped
-    assert "was ended by signal 15" in late
+    assert re.search(rf"{code}: cancelled after [\d.]+ s\.", late)
+    assert re.search(rf"{code} cancelled after [\d.]+ s: sh", past)
 
 
 @pytest.mark.parametrize("command", ["/tail 7K3F9Q", "/stop 7K3F9Q"])
@@ -179,7 +182,7 @@ async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path) -> None:
     assert "security=deny" in set_
     assert "by Ana (memory): security=deny" in after
     assert "did not run (security_deny)" in denied
-    assert "finished with code 0" in elsewhere
+    assert re.search(r"finished after [\d.]+ s, code 0", elsewhere)
     assert "not in channels.memory.senders" in stranger
 
 
@@ -194,7 +197,7 @@ async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path) -> None:
         asked = await say(inbox, f"/run touch {tmp_path}/made")
         stranger = await say(inbox, "/elevated on", BOB)
 
-    assert "finished with code 0" in elevated
+    assert re.search(r"finished after [\d.]+ s, code 0", elevated)
     assert "Cleared" in off
     assert "waits for an answer" in asked
     assert "not in channels.memory.senders" in stranger
@@ -214,7 +217,7 @@ async def test_lists_are_for_those_who_are_known(tmp_path: Path) -> None:
     assert "Nothing is waiting." == empty
     assert asked.code in waiting
     assert "touch secret-plan" in waiting
-    assert f"{asked.code} denied by Ana (approver_denied): touch secret-plan" in past
+    assert f"{asked.code} denied (approver_denied); decided by Ana: touch secret-plan" in past
     assert all("secret-plan" not in words and "bob" in words for words in strange)
 
 

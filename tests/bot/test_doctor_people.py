@@ -1,5 +1,6 @@
 """`sayso doctor` finds approvers that cannot suffice."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 from bot.doctor import Verdict, examine
+from core.store import open_store
+from core.store import people as directory
 
 
 def found(home: Path, config: dict[str, Any]) -> dict[str, str]:
@@ -79,6 +82,45 @@ def test_too_few_people_are_told(
 def test_enough_people_are_no_warning(tmp_path: Path, config: dict[str, Any]) -> None:
     """Named people count, and a group may hold as many as are needed."""
     assert not [subject for subject in found(tmp_path, config) if "quorum" in subject]
+
+
+async def test_named_approvers_are_looked_up(tmp_path: Path) -> None:
+    """A name that the directory lacks, or has revoked, is told in whatever list it stands."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    for name in ("ana", "bob"):
+        await store.write(directory.add, name)
+    await store.write(directory.revoke, "bob")
+    await store.close()
+    config = people("person:cyd", "uid:1", everywhere=("person:ana", "person:bob"))
+    config["agents"] = {"list": [{"id": "coder", "approvers": ["person:dan"]}]}
+    told = await asyncio.to_thread(found, tmp_path, config)
+
+    named = {subject: words for subject, words in told.items() if "person:" in subject}
+    assert {f"approver person:{who}" for who in ("bob", "cyd", "dan")} == set(named)
+    assert "is revoked" in named["approver person:bob"]
+    assert "`sayso people add cyd`" in named["approver person:cyd"]
+
+
+def test_named_approvers_without_a_store_are_told(tmp_path: Path) -> None:
+    """Before the first start nobody can be looked up."""
+    told = found(tmp_path, people("uid:1", everywhere=("person:ana",)))
+
+    assert "ana, who cannot be looked up: There is no store" in told["approvers"]
+
+
+def test_the_memory_channel_is_no_place_to_answer(tmp_path: Path) -> None:
+    """It is there in demos and tests only."""
+    everywhere = people("uid:1", everywhere=("person:ana",))
+    only = {"channels": {"memory": {"approvers": ["ana"]}}}
+    found(tmp_path, everywhere)
+    (line,) = [
+        one.detail
+        for one in examine({"SAYSO_HOME": str(tmp_path)})
+        if (one.subject, one.verdict) == ("approvers", Verdict.OK)
+    ]
+
+    assert line == "may answer in terminal"
+    assert "nobody can allow" in found(tmp_path, only)["approvers"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Who is at the other end of a Unix socket."""
 
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -51,3 +52,13 @@ def test_identity_comes_from_the_connection() -> None:
     assert "uid:1000" == asked.account == answers.account
     assert peers.kernel_session(os.getpid()) == asked.process
     assert "terminal" == answers.channel
+
+
+def test_a_person_here_is_named_by_the_machine() -> None:
+    """By the login name; a uid that nobody has stays without one."""
+    names = {user.pw_uid: user.pw_name for user in reversed(pwd.getpwall())}
+    nobody = max(names) + 1 if max(names) < 2**31 else 2**31 - 7
+    named, unnamed = (peers.actor(Peer(os.getpid(), uid, 0)) for uid in (0, nobody))
+
+    assert (names[0], "uid:0") == (named.name, named.account)
+    assert ("", f"uid:{nobody}") == (unnamed.name, unnamed.account)

@@ -7,7 +7,8 @@ import pytest
 
 from bot.intake.caller import Caller
 from bot.intake.frames import RunParams, read
-from bot.intake.results import listed, reads_output
+from bot.intake.outcomes import reads_output
+from bot.intake.results import listed
 from core.approvals.rendering import show_command
 from core.errors import BadRequest
 from core.ipc.frames import MAX_FRAME, result_frame

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -451,6 +452,27 @@ async def test_the_approvals_file_is_read_and_replaced(api: Api, tmp_path: Path)
     assert {"b": {"allowlist": []}} == part(after, "agents")
     assert "approvals file" in journal
     assert "token" not in json.dumps([own, whole, after])
+
+
+@pytest.mark.parametrize(
+    ("method", "wish"),
+    [
+        ("token.revoke", {"token": "nosuch"}),
+        ("grants.revoke", {"id": "ZZZZZZ"}),
+        ("people.revoke", {"who": "nosuch"}),
+    ],
+)
+async def test_what_is_not_there_is_not_revoked(
+    api: Api, tmp_path: Path, method: str, wish: dict[str, object]
+) -> None:
+    """It is refused with a sentence, and the journal tells of no revocation."""
+    admin = await api.caller("admin", RULE)
+    answer = await api.call(admin, method, **wish)
+    journal = tmp_path / "audit.jsonl"
+
+    assert answer["done"] is False
+    assert re.match("(There is no|No such)", str(answer["sentence"]))
+    assert "revoke" not in (journal.read_text() if journal.exists() else "")
 
 
 def part(answer: dict[str, object], key: str) -> dict[str, object]:

@@ -97,6 +97,18 @@ def test_beyond_the_longest_only_a_denial_is_offered(extra: int, whole: bool) ->
             "Allowed always by Ana (telegram 42) at 10:02 UTC",
         ),
         (resolved(by=Actor("terminal", "uid:0")), "Allowed once by terminal uid:0 at 10:02 UTC"),
+        (
+            resolved(by=Actor("terminal", "uid:0", "uid:0")),
+            "Allowed once by terminal uid:0 at 10:02 UTC",
+        ),
+        (
+            resolved(by=Actor("terminal", "uid:0", "root")),
+            "Allowed once by root (terminal) at 10:02 UTC",
+        ),
+        (
+            resolved(by=Actor("terminal", "uid:7", "a\u202eb (telegram 42)")),
+            "Allowed once by a\\u{202E}b (telegram 42) (terminal) at 10:02 UTC",
+        ),
         (resolved(by=None), "Allowed once by Sayso at 10:02 UTC"),
         (
             resolved(by=Actor("telegram", "42", "Ana\u202e by Bob")),
@@ -118,6 +130,8 @@ def test_the_headline_says_who_and_when(resolution: object, words: str) -> None:
         (Finished(ID, 0, None, Output(), 1_240), "Finished after 1.2 s, code 0"),
         (Finished(ID, None, 9, Output(), 1_000), "Ended by signal 9 after 1.0 s"),
         (Finished(ID, None, 9, Output(), 1_000, timed_out=True), "Stopped at its time limit"),
+        (Finished(ID, 0, None, Output(), 1_000, cancelled=True), "Cancelled after 1.0 s"),
+        (Finished(ID, None, None, Output(), 1_000), "Ended after 1.0 s, nobody saw how"),
         (Denied(ID, DenialReason.PLAN_DRIFT, "rm changed"), "Nothing ran (plan_drift): rm changed"),
         (Unknown(ID), "The gateway died while it ran"),
         (None, ""),

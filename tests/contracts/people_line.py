@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from channels.memory import MemoryChannel
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
-from core.model.identity import Actor, ApprovalId, SessionKey, Target
+from core.model.identity import LOCAL_CHANNEL, Actor, ApprovalId, SessionKey, Target
 from core.model.result import Denied, Finished, Pending, Submission
 from core.store import approvals, pairing, people
 from core.store.states import OutboxKind, OutboxState
@@ -185,7 +185,9 @@ def _headline(end: Approval, words: str) -> str:
     if final.by is None:
         return f"{words} {at}"
     account = f"{final.by.channel} {final.by.account}"
-    return f"{words} by {f'{final.by.name} ({account})' if final.by.name else account} {at}"
+    # The machine itself names whoever sits at it, so the name says all.
+    place = final.by.channel if final.by.channel == LOCAL_CHANNEL else account
+    return f"{words} by {f'{final.by.name} ({place})' if final.by.name else account} {at}"
 
 
 async def end(task: asyncio.Task[None]) -> None:

@@ -1,13 +1,14 @@
 """What every engine must do with approvals."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
-from core.model.result import Denied
+from core.model.result import Denied, Finished, Output
 from core.store import approvals, events, outbox, runs
 from tests.core.store.bench import Bench
 from tests.core.store.making import (
@@ -20,6 +21,7 @@ from tests.core.store.making import (
     SESSION,
     draft,
     new_id,
+    run_draft,
 )
 
 
@@ -180,6 +182,25 @@ async def test_history_lists_the_newest_first(bench: Bench) -> None:
     older = await bench.store.read(approvals.history, 10, rows[0].at_ms)
     assert [row.id for row in older] == [asked]
     assert await bench.store.read(approvals.history, 10, None, "nobody") == ()
+
+
+async def test_history_knows_how_runs_ended(bench: Bench) -> None:
+    """Code, signal, time limit, cancellation and time; the output is left out."""
+    said = Output("x", "x", 1)
+    ends = [
+        Finished(new_id(), 3, None, said, 5),
+        Finished(new_id(), None, 9, said, 6),
+        Finished(new_id(), None, 15, said, 7, timed_out=True),
+        Finished(new_id(), 0, None, said, 8, cancelled=True),
+    ]
+    for end in ends:
+        await bench.store.write(runs.begin, run_draft(end.run_id))
+        await bench.store.write(runs.finish, end.run_id, end)
+    going = run_draft()
+    await bench.store.write(runs.begin, going)
+    rows = {row.id: row.end for row in await bench.store.read(approvals.history, 10)}
+    quiet = {end.run_id: replace(end, output=Output()) for end in ends}
+    assert rows == {**quiet, going.id: None}
 
 
 def _reply(words: str) -> ApprovalReply:

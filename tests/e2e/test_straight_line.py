@@ -1,6 +1,7 @@
 """Walk the main job end to end: real gateway, real python-telegram-bot, real children."""
 
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,7 @@ def test_terminal_answers_too(gateway: GatewayProcess, tmp_path: Path) -> None:
     assert 0 == other.returncode
     until("the file", (tmp_path / "made").exists)
     late = gateway.cli("approve", code, "deny", own_session=True)
-    assert f"allowed by uid:{os.getuid()}" in late.stdout
+    assert f"allowed by {pwd.getpwuid(os.getuid()).pw_name} (terminal)" in late.stdout
 
 
 def test_the_terminal_takes_a_limit_as_chats_do(gateway: GatewayProcess, tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_a_token_is_made_shown_once_and_revoked(quiet: GatewayProcess) -> None:
     changes = [(one["what"], one["name"]) for one in journal if one["kind"] == "token"]
     assert ("create", "ci") in changes
     assert ("revoke", "ci") in changes
+    assert ("revoke", "nobody") not in changes
 
 
 @pytest.mark.parametrize(

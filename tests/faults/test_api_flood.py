@@ -108,7 +108,7 @@ def test_a_flood_breaks_nothing_tells_nothing_and_stays(flooded: Flooded, tmp_pa
     assert leaks(flooded.process.home, flooded.tokens) == []
     assert memory[-1] - memory[ROUNDS // 2 - 1] < MOST_GROWTH_KIB, memory
     health = httpx.get(f"{flooded.url}/health", timeout=30)
-    assert health.json() == {"ok": True}
+    assert health.json() == {"ok": True, "status": "up"}
 
 
 def _makers(flooded: Flooded, folder: Path, number: int) -> dict[Path, "subprocess.Popen[str]"]:

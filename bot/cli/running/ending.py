@@ -72,7 +72,9 @@ def _finish(answer: "Answer", outlets: Outlets) -> None:
         if lost > 0:
             outlets.say(f"{total:,} bytes were printed; {lost:,} of them were not kept")
     if answer["timedOut"]:
-        outlets.say("ended after its wall clock; raise --timeout")
+        outlets.say(f"{answer['how']}; raise --timeout")
+    elif answer["cancelled"]:
+        outlets.say(answer["how"])
     elif answer["exitCode"] is None and answer["signal"]:
         outlets.say(f"the command was ended by {_name(answer['signal'])}")
 

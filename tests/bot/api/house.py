@@ -88,15 +88,19 @@ class House:
         self.do(self.gateway.store.write(tokens.revoke, who))
 
 
-def configure(home: Path, *, tooled: bool = False, **http: Any) -> None:
+def configure(
+    home: Path, *, tooled: bool = False, pending: dict[str, int] | None = None, **http: Any
+) -> None:
     """Write the settings of a gateway with an API and what may run without asking.
 
-    ``tooled``: the agent main is granted the tool Exec.
+    ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
         "tools": {"exec": {"host": "gateway", "security": "allowlist", "ask": "on-miss"}},
-        "approvals": {"exec": {"timeout": 60, "approvers": ["person:ana"]}},
+        "approvals": {
+            "exec": {"timeout": 60, "approvers": ["person:ana"], "pending": pending or {}}
+        },
         "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
         "http": {"enabled": True, "listen": "127.0.0.1:0", **http},
     }
@@ -111,9 +115,11 @@ def configure(home: Path, *, tooled: bool = False, **http: Any) -> None:
 
 
 @contextmanager
-def house(home: Path, *, tooled: bool = False, **http: Any) -> Iterator[House]:
+def house(
+    home: Path, *, tooled: bool = False, pending: dict[str, int] | None = None, **http: Any
+) -> Iterator[House]:
     """Run a gateway with an API for as long as the block lasts."""
-    configure(home, tooled=tooled, **http)
+    configure(home, tooled=tooled, pending=pending, **http)
     ready: Future[House] = Future()
     thread = threading.Thread(target=asyncio.run, args=(_live(home, ready),))
     thread.start()

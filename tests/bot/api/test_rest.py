@@ -47,10 +47,14 @@ def test_a_long_run_is_answered_before_its_end(home: House) -> None:
     path = f"/v1/runs/{asked['id']}"
     assert client.get(f"{path}/tail").json()["running"] is True
     assert client.get(path, params={"wait": 0.1}).json()["status"] == "running"
-    assert client.post(f"{path}/stop").json() == {"cancelled": True}
+    code = asked["id"][:6].upper()
+    words = f"{code} is being ended."
+    stopped = {"cancelled": True, "id": asked["id"], "sentence": words}
+    assert client.post(f"{path}/stop").json() == stopped
     ended = client.get(path, params={"wait": 10}).json()
 
-    assert (ended["status"], ended["signal"]) == ("finished", 15)
+    assert (ended["status"], ended["signal"], ended["cancelled"]) == ("finished", 15, True)
+    assert ended["how"].startswith("cancelled after ")
     assert error_of(client.post(f"{path}/stop")) == "conflict"
 
 
@@ -129,7 +133,9 @@ def test_an_agent_withdraws_its_question(home: House) -> None:
     asked = home.ask("touch withdrawn")
     client = home.client("agent")
 
-    assert client.delete(f"/v1/requests/{asked['id']}").json() == {"cancelled": True}
+    words = f"The question {asked['code']} is withdrawn: nothing runs."
+    withdrawn = {"cancelled": True, "id": asked["id"], "sentence": words}
+    assert client.delete(f"/v1/requests/{asked['id']}").json() == withdrawn
     assert error_of(client.delete(f"/v1/requests/{asked['id']}")) == "conflict"
     assert error_of(client.delete(f"/v1/requests/{SAMPLE}")) == "not_found"
     pending = home.client("reader").get("/v1/approvals").json()["pending"]
@@ -173,6 +179,9 @@ def test_policy_is_explained_and_nothing_runs(home: House) -> None:
     before = home.client("reader").get("/v1/history").json()
     wish = {"argv": ["touch", str(home.home / "never")], "cwd": "/"}
     verdict = home.client("agent").post("/v1/policy/explain", json=wish).json()
+    inside = {**wish, "host": "sandbox"}
+    moved = home.client("agent").post("/v1/policy/explain", json=inside).json()
+    assert moved["policy"]["host"] == {"value": "sandbox", "source": "call"}
 
     assert (verdict["decision"], verdict["reason"]) == ("ask", "not_listed")
     assert not (home.home / "never").exists()

@@ -9,9 +9,11 @@ from starlette.types import Receive, Scope, Send
 from bot.api.faults import FaultCode, of_error
 from bot.api.status import HealthPage
 from core.errors import StoreError
+from core.gate.lockdown import Lockdown
 from core.store import open_store
 from core.store.counting import pending
 from tests.bot.api.house import House, house
+from tests.e2e.processes import until
 
 SECRET = "ghp_" + "Zz9" * 12
 
@@ -47,7 +49,7 @@ def test_what_happened_is_counted_once(tmp_path: Path) -> None:
 
     created = {"method": "POST", "route": "/v1/requests", "status": "201"}
     assert more("sayso_http_requests_total", **created) == 5
-    assert more("sayso_http_requests_total", route="none", status="404") == 1
+    assert more("sayso_http_requests_total", route="unmatched", status="404") == 1
     assert more("sayso_decisions_total", decision="allow") == 1
     assert more("sayso_decisions_total", decision="ask") == 2
     assert more("sayso_decisions_total", decision="deny") == 1
@@ -95,18 +97,29 @@ def test_health_tells_everybody_little_and_readers_all(home: House) -> None:
     asker = home.client("asker").get("/health")
     full = home.client("reader").get("/health")
 
-    assert (bare.status_code, bare.json()) == (200, {"ok": True})
-    assert asker.json() == {"ok": True}
+    assert (bare.status_code, bare.json()) == (200, {"ok": True, "status": "up"})
+    assert asker.json() == bare.json()
+    assert full.json()["status"] == "up"
     assert {"store", "disk", "clock"} <= full.json()["parts"].keys()
     assert any("gate proof" in part for part in full.json()["parts"])
     bad = {"Authorization": "Bearer nonsense"}
     assert home.client(None, headers=bad).get("/health").status_code == 401
 
 
+def test_a_lockdown_is_told_to_everybody_and_restarts_nothing(tmp_path: Path) -> None:
+    """Without a token still 200, so that no supervisor restarts it in vain; a reader gets 503."""
+    with house(tmp_path / "home") as home:
+        home.gateway.gate.execution.guard.lockdown.engage("a test", by="uid:0")
+        bare, full = (home.client(who).get("/health") for who in (None, "reader"))
+
+    assert (bare.status_code, bare.json()) == (200, {"ok": True, "status": "locked"})
+    assert (full.status_code, full.json()["status"], full.json()["ok"]) == (503, "locked", False)
+
+
 async def test_a_lost_store_is_told(tmp_path: Path) -> None:
     """Not ready and 503, in the shape that every failure has."""
     store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
-    page = HealthPage(_no_report, store)
+    page = HealthPage(_no_report, store, Lockdown())
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
         scope["state"] = {"caller": None}
@@ -121,8 +134,8 @@ async def test_a_lost_store_is_told(tmp_path: Path) -> None:
         await store.read(pending)
     fault = of_error(lost.value)
 
-    assert (before.status_code, before.json()) == (200, {"ok": True})
-    assert (after.status_code, after.json()) == (503, {"ok": False})
+    assert (before.status_code, before.json()) == (200, {"ok": True, "status": "up"})
+    assert (after.status_code, after.json()) == (503, {"ok": False, "status": "down"})
     assert (fault.status, fault.code) == (503, FaultCode.UNAVAILABLE)
 
 
@@ -138,10 +151,20 @@ def test_the_access_log_names_routes_and_nothing_else(
         home.ask(f"echo {SECRET}", wait=5)
         home.client("reader").get(f"/v1/requests/{SECRET}?token={home.tokens['reader']}")
         httpx.get(f"{home.url}/{SECRET}", headers={"Authorization": SECRET})
+        httpx.get(f"{home.url}/v1/requests/{SECRET}", headers={"Authorization": SECRET})
+        httpx.delete(f"{home.url}/v1/approvals/{SECRET}/resolve")
+        httpx.get(f"{home.url}/v1/history", headers={"Host": "elsewhere.example"})
+        httpx.get(f"{home.url}/metrics", headers=home.headers("asker"))
+        # An answer may be here before its line.
+        until("the log's last line", lambda: "GET /metrics 403" in caplog.text)
     text = "\n".join(record.getMessage() for record in caplog.records)
 
     assert "POST /v1/requests 201" in text
     assert "GET /v1/requests/{id} 400" in text
-    assert "GET none 401" in text
+    assert "GET unmatched 401" in text
+    assert "GET /v1/requests/{id} 401" in text
+    assert "DELETE /v1/approvals/{id}/resolve 401" in text
+    assert "GET /v1/history 403" in text
+    assert "GET /metrics 403" in text
     assert SECRET not in text
     assert home.tokens["reader"] not in text

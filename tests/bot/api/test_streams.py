@@ -73,6 +73,38 @@ def test_a_run_is_watched_to_its_end(home: House) -> None:
     assert (rest[-1]["event"], rest[-1]["data"]["exitCode"]) == ("end", 0)
 
 
+def test_a_run_that_has_ended_is_still_read(home: House) -> None:
+    """Its stored output and then its end come on the stream; the tail has both in one answer."""
+    secret = "ghp_" + "Zz9" * 12
+    asked = home.ask(f"echo {secret}", session="late", wait=5)
+    path = f"/v1/runs/{asked['id']}"
+    found = {}
+    for who in ("agent", "reader"):
+        with stream(home, who, f"{path}/output") as events:
+            told, end = list(events)
+        tail = home.client(who).get(f"{path}/tail").json()
+        found[who] = (told["event"], told["data"]["text"].strip(), end["event"], tail)
+
+    assert found["agent"][:3] == ("output", secret, "end")
+    assert found["reader"][1] == found["reader"][3]["text"]
+    assert secret not in str(found["reader"])
+    tail = found["agent"][3]
+    assert (tail["running"], tail["text"], tail["totalBytes"]) == (False, f"{secret}\n", 41)
+    assert tail["how"] == asked["how"]
+
+
+def test_the_tail_of_what_did_not_run_says_so(home: House) -> None:
+    """Denied, not answered yet, and unknown are three answers."""
+    client = home.client("agent")
+    denied, asked = home.ask("true", security="deny"), home.ask("uname -s", session="t")
+    tails = [client.get(f"/v1/runs/{one['id']}/tail").json() for one in (denied, asked)]
+
+    nothing = {"running": False, "text": "", "totalBytes": 0}
+    assert tails[0] == {**nothing, "how": "denied (security_deny)"}
+    assert tails[1] == {**nothing, "how": None}
+    assert home.client("reader").get("/v1/runs/zzzz/tail").status_code == 404
+
+
 def test_a_question_is_watched_to_its_end(home: House) -> None:
     """Who watches what people are being asked about sees it run, or not."""
     asked = home.ask("uname -s", session="watch")

@@ -203,6 +203,19 @@ def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
     assert "security set to allowlist" in text
 
 
+def test_another_host_is_explained_as_the_call_that_names_it(tmp_path: Path) -> None:
+    """The gateway's rules hold there, a call to the sandbox is judged as one, other words fail."""
+    there = explain(tmp_path, "--host", "gateway", "-c", "ls").stdout.decode()
+    back = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__ASK": "always"}
+    found = explain(tmp_path, "--host", "sandbox", "--json", "-c", "ls", **back)
+    wrong = explain(tmp_path, "--host", "moon", "-c", "ls")
+
+    assert there.startswith("DENY  ")
+    assert "host          gateway  (call)" in there
+    assert json.loads(found.stdout)["policy"]["host"] == {"value": "sandbox", "source": "call"}
+    assert wrong.returncode == 2
+
+
 def test_json_holds_the_same_facts(tmp_path: Path) -> None:
     """``--json`` gives verdict, reason in words, promise and knobs with sources."""
     done = explain(tmp_path, "--json", "--", "cat", "a b", **ALLOWLIST)

@@ -61,7 +61,9 @@ async def _open(
 ) -> Approval:
     request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x", origin=origin)
     policy = ExecPolicy(ask_fallback=fallback)
-    return await asking.open(request, plan(), evaluation(), policy)
+    asked = await asking.open(request, plan(), evaluation(), policy)
+    assert isinstance(asked, Approval)
+    return asked
 
 
 async def _places(store: Store) -> list[Target]:

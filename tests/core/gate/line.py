@@ -22,6 +22,7 @@ from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.model.approval import ApprovalReply
 from core.model.command import ExecOverrides, ExecRequest
+from core.model.crowding import DEFAULT_LIMITS, PendingLimits
 from core.model.identity import Actor, Intake, Requester, SessionKey, Target
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.runner.plan import Planner
@@ -90,6 +91,7 @@ async def gate_at(
     people: Approvers | None = None,
     forwarding: Forwarding | None = None,
     guard: Guard | None = None,
+    limits: PendingLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[Gate]:
     """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
     home.chmod(0o700)
@@ -107,6 +109,7 @@ async def gate_at(
             Timing(timeout_ms, remind_ms),
             reachable=lambda _: reachable,
             local="terminal",
+            limits=limits,
         )
         broker = Broker(store, asking, Answering(store, people))
         gate = Gate(

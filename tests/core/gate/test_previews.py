@@ -14,6 +14,7 @@ from core.gate import Gate
 from core.gate.previews import Previews, words_of
 from core.ipc.unix import Peer
 from core.model.approval import HALF_HOUR, ApprovalReply
+from core.model.crowding import PendingLimits
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Pending
 from core.policy.preview import Preview
@@ -68,7 +69,7 @@ async def test_knobs_change_no_preview(tmp_path: Path) -> None:
 
 async def test_a_preview_of_five_hundred_comes_in_time(tmp_path: Path) -> None:
     """Far within the 3 s that a platform gives a press; only 500 are looked at."""
-    async with gate_at(tmp_path) as gate:
+    async with gate_at(tmp_path, limits=PendingLimits(per_agent=1_000)) as gate:
         for number in range(510):
             await gate.submit(request(f"uname -{'s' * (number + 1)}", cwd=tmp_path))
         asked = await gate.submit(request("uname", cwd=tmp_path))

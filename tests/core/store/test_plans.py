@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from core.model.crowding import DEFAULT_LIMITS
 from core.store import (
     approvals,
     grants,
@@ -50,7 +51,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "session knobs": (session_overrides.get, (_QUESTION.plan.session,)),
     "queued": (runs.queued, (10,)),
     "recover": (runs.recover, ("boot",)),
-    "create": (approvals.create, (_AGAIN,)),
+    "create": (approvals.create, (_AGAIN, DEFAULT_LIMITS)),
     "ended_with": (approvals.ended_with, (_QUESTION.id,)),
     "cancel": (approvals.cancel, (_QUESTION.id, "")),
     "claim": (outbox.claim, (10, 1_000, ("telegram",), (GROUP,))),

@@ -10,11 +10,12 @@ from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedIndex
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from core.errors import StoreError
-from core.store import open_store, runs
+from core.model.crowding import PendingLimits
+from core.store import approvals, open_store, runs
 from core.store.directory import ALL_TABLES
 from core.store.schema import prepare, upgrade
 from core.store.tables import SCHEMA_VERSION
-from tests.core.store.making import run_draft
+from tests.core.store.making import draft, run_draft
 from tests.postgres import PostgresServer
 
 
@@ -60,6 +61,27 @@ def test_migrated_and_created_sqlite_are_alike(tmp_path: Path) -> None:
         engine.dispose()
     assert shapes[0] == shapes[1]
     assert set(shapes[0]) == set(ALL_TABLES.tables) - {"schema_version"}
+
+
+async def test_questions_from_before_keep_waiting(tmp_path: Path) -> None:
+    """What waited when the weight of questions was added waits on, and takes a place."""
+    path, asked = tmp_path / "state.db", draft()
+    store = await open_store(f"sqlite:///{path}")
+    await store.write(approvals.create, asked)
+    await store.close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as conn:
+        conn.execute(text("DROP INDEX approvals_waiting"))
+        conn.execute(text("ALTER TABLE approvals DROP COLUMN input_bytes"))
+        conn.execute(text("UPDATE schema_version SET version_num = '0004'"))
+    engine.dispose()
+    store = await open_store(f"sqlite:///{path}")
+    found = await store.read(approvals.get, asked.id)
+    with pytest.raises(approvals.TooMany):
+        await store.write(approvals.create, draft(), PendingLimits(per_agent=1))
+    await store.close()
+    assert found is not None
+    assert found.resolution is None
 
 
 async def test_migrated_and_created_postgres_are_alike(postgres_server: PostgresServer) -> None:

@@ -1,0 +1,62 @@
+"""Say how many questions may wait for people at a time, and which bound a further one is over."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+_MEBIBYTE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PendingLimits:
+    """How many questions may wait at a time, and how many bytes of standard input with them."""
+
+    per_agent: int = 200
+    total: int = 1_000
+    input_bytes_per_agent: int = 16 * _MEBIBYTE
+    input_bytes: int = 64 * _MEBIBYTE
+
+
+DEFAULT_LIMITS: Final = PendingLimits()
+
+
+class PendingBound(StrEnum):
+    """One of the limits, as the key that sets it."""
+
+    PER_AGENT = "approvals.exec.pending.perAgent"
+    TOTAL = "approvals.exec.pending.total"
+    INPUT_PER_AGENT = "approvals.exec.pending.inputBytesPerAgent"
+    INPUT = "approvals.exec.pending.inputBytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """A question that is not asked, for it would be over ``bound``.
+
+    ``found`` is what waits already, ``brings`` what the question would add: questions or bytes.
+    """
+
+    bound: PendingBound
+    limit: int
+    found: int
+    brings: int
+
+    @property
+    def sentence(self) -> str:
+        """Tell the agent what happened, the limit, and what to do next."""
+        return _WORDS[self.bound].format(self) + (
+            " Nobody was asked about this one. Wait for answers or withdraw questions "
+            f"(`sayso pending` lists them), then ask again; the owner sets {self.bound}."
+        )
+
+
+_WORDS: Final = {
+    PendingBound.PER_AGENT: "{0.found:,} questions of this agent wait for people, and {0.limit:,} "
+    "is the most that may.",
+    PendingBound.TOTAL: "{0.found:,} questions of all agents wait for people, and {0.limit:,} is "
+    "the most that may.",
+    PendingBound.INPUT_PER_AGENT: "This agent's questions that wait for people hold {0.found:,} "
+    "bytes of standard input, this one brings {0.brings:,}, and {0.limit:,} is the most.",
+    PendingBound.INPUT: "The questions of all agents that wait for people hold {0.found:,} bytes "
+    "of standard input, this one brings {0.brings:,}, and {0.limit:,} is the most.",
+}
