@@ -13,7 +13,7 @@ from posixpath import join, normpath
 
 from core.model.command import ExecPlan, PinnedFile, PlannedCommand
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import effects
+from core.policy.carriers import bounded, effects
 from core.policy.rule_matching import surroundings
 from core.policy.templates import Surroundings, below
 from core.policy.wrappers import names_of, wrapper_kind
@@ -21,9 +21,12 @@ from core.policy.wrappers import names_of, wrapper_kind
 TOOL = "Exec"
 """The tool that S3 calls by this name, for it takes vectors only."""
 
-_ADDRESS = re.compile(r"(?!(?i:file):)(?!\S*\.\.)[A-Za-z][A-Za-z0-9+.-]*://[^/\s][^\s,;]*")
-"""A URL of another machine: no file, though it holds slashes."""
-_JOINT = re.compile(r"[^\w.~/+-]|\A\+|\A-{1,2}[A-Za-z0-9]+(?=[/~.])")
+_ADDRESS = re.compile(
+    r"(?<![A-Za-z0-9+.-])(?![A-Za-z0-9+.-]*(?i:file|unix):)(?!\S*\.\.)[A-Za-z][A-Za-z0-9+.-]*"
+    r"://[^/\s](?:(?!:/)[^\s,;])*"
+)
+"""A URL of another machine: no file, though it holds slashes; `a://b:/x` may be a list of paths."""
+_JOINT = re.compile(r"[^\w.~/+-]|\A\+|\A-{1,2}[\w-]*(?=[/~.])")
 """After these a word may go on with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
 _CLIMBS = re.compile(r"/\.\.(?:/|\Z)")
 _HARMLESS = frozenset((Effect.READS,))
@@ -87,8 +90,9 @@ class Capabilities:
 def _may_write(command: PlannedCommand, file: PinnedFile) -> bool:
     """Tell whether a command may do more than read, as far as its names tell; unknown is yes."""
     for path in dict.fromkeys((file.path, file.realpath)):
-        can = effects((path, *command.argv[1:]))
-        if can is None or not can <= _HARMLESS | {Effect.NETWORK}:
+        argv = (path, *command.argv[1:])
+        can = effects(argv)
+        if can is None or not bounded(argv) or not can <= _HARMLESS | {Effect.NETWORK}:
             return True
     return False
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.policy.profiles import Profile, profile_of
+from core.policy.profile_tables import profile_of
+from core.policy.profiles import Profile
 from core.policy.tables import Table, section, words
 
 
@@ -58,7 +59,7 @@ class CarrierProfile:
         return self.options.problem(arguments)
 
     def effects(self, arguments: Sequence[str]) -> frozenset[Effect] | None:
-        """Return what these arguments can do at most, ``None`` where that is not known."""
+        """Return what these arguments can do, ``None`` where that is not known."""
         if self.problem(arguments) is None:
             return self.reading
         if not self.acts:
@@ -66,6 +67,18 @@ class CarrierProfile:
         count, problem = self._leading(arguments)
         spelled = _spellings(arguments[count:])
         return None if problem else next((self.acts[s] for s in spelled if s in self.acts), None)
+
+    def bounds(self, arguments: Sequence[str]) -> bool:
+        """Tell whether ``effects`` are all that these arguments can do.
+
+        ``acts`` speak of the subcommand, and an option that no profile lists may add to it
+        (`git ls-remote --upload-pack=x`, `kubectl get --kubeconfig=x`, `systemctl enable --now`).
+        """
+        if not self.acts or self.problem(arguments) is None:
+            return True
+        count, problem = self._leading(arguments)
+        known = self.options if self.inherit and self.options is not None else _OPTIONLESS
+        return problem is None and known.strange_option(arguments[count:]) is None
 
     def _leading(self, arguments: Sequence[str]) -> tuple[int, str | None]:
         if self.options is None or not arguments or arguments[0][:1] != "-":
@@ -84,6 +97,9 @@ class CarrierProfile:
                 found = profile.problem((*arguments[:count], *after) if self.inherit else after)
                 return f"{spelled}: {found}" if found else None
         return f"the subcommand {''.join(rest[:1])!r} is not known to be harmless"
+
+
+_OPTIONLESS = Profile(frozenset(), {}, {}, 0, "any")
 
 
 def _spellings(rest: Sequence[str]) -> tuple[str, ...]:

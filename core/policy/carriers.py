@@ -61,8 +61,9 @@ def _plain() -> frozenset[str]:
 
 @cache
 def _effects() -> dict[str, frozenset[Effect]]:
-    known = section(table("carriers"), "effects")
-    return {name: effects_of(words(known, name)) for name in known}
+    known, more = section(table("carriers"), "effects"), section(table("carriers"), "unprofiled")
+    found = {name: effects_of((effect,)) for effect in more for name in words(more, effect)}
+    return found | {name: effects_of(words(known, name)) for name in known}
 
 
 @cache
@@ -120,9 +121,10 @@ def is_carrier(path: str) -> bool:
 
 
 def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
-    """Return what a command can do at most, ``None`` where that is not known.
+    """Return what a command can do, ``None`` where that is not known.
 
-    ``runs`` stands for whatever another program may do. Wrappers are not looked through.
+    That is all of it only where it is ``bounded``. ``runs`` stands for whatever another program may
+    do. Wrappers are not looked through.
     """
     if is_plain(argv[0]):
         return frozenset((Effect.READS,))
@@ -130,6 +132,12 @@ def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
     if profile is not None:
         return profile.effects(argv[1:])
     return None if name is None else _effects()[name]
+
+
+def bounded(argv: Sequence[str]) -> bool:
+    """Tell whether a command can do nothing beyond its known ``effects``."""
+    profile = _known(argv[0])[1]
+    return profile is None or profile.bounds(argv[1:])
 
 
 @lru_cache(maxsize=16_384)

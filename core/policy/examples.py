@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from core.policy.carriers import carrier_profile, profiled
-from core.policy.profiles import profile_of
+from core.policy.profile_tables import profile_of
 from core.policy.safe_bins import profiled as safe_bins
 from core.policy.tables import Table, section, table, words
 

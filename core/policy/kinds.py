@@ -32,7 +32,7 @@ _PATTERNS: Final = {
     # gh -R OWNER/NAME: a third part would be another host.
     "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+"),
     # kubectl: kinds and names of resources, never secrets, never an address or a file.
-    "resource": re.compile(r"(?![A-Za-z0-9._/,-]*secret)[a-z0-9][A-Za-z0-9._/,-]{0,200}"),
+    "resource": re.compile(r"(?![A-Za-z0-9._/,-]*(?i:secret))[a-z0-9][A-Za-z0-9._/,-]{0,200}"),
     # kubectl -o: printers that read no template file.
     "printer": re.compile(r"json|yaml|wide|name|(?:jsonpath|custom-columns|go-template)=[^\0]*"),
     # tar -f: HOST:FILE starts a remote shell.
@@ -54,8 +54,9 @@ _PATTERNS: Final = {
     # find: a signed number with a unit, or permission bits.
     "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
 }
+# `.env` is a field of the input; `..env` and `1.env` are none.
 _JQ_WORDS = re.compile(
-    r"\b(?:env|ENV|input_filename|include|import|modulemeta|get_search_list|__prog_args)\b"
+    r"(?<!\A\.)(?<![^.0-9]\.)\b(?:env|ENV|input_filename|include|import|modulemeta|get_search_list|__prog_args)\b"
 )
 
 

@@ -8,10 +8,8 @@ guessed; ``--`` ends options; the number of operands depends on the options seen
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.policy.kinds import check_kind, fits
-from core.policy.tables import Table, section, words
+from core.policy.kinds import fits
 
-_UNLIMITED = 1 << 30
 _PAIR_LENGTH = 2
 _OPEN_KINDS = frozenset({"any", "pretty"})
 """Kinds that do not say how a value begins: another version of the program might take none."""
@@ -27,7 +25,8 @@ class Profile:
     be there. ``number`` allows the old ``-5`` spelling; ``single`` programs write whole words
     after one dash (``find -name``); ``bundle`` ones take a first word without one (``tar tf``);
     ``ordered`` ones read no option after the first operand (xxd); ``counts_dash`` ones write
-    to their second operand, so that ``-`` is one of the budget (``uniq - out``);
+    to their second operand, so that ``-`` is one of the budget (``uniq - out``); ``apart`` ones
+    glue no value to its option and read on (``tree -Po PATTERN OUT``), as do bundles (``tar tfI``);
     ``first`` is the kind of the first operand where it differs (a sed script).
     """
 
@@ -45,10 +44,16 @@ class Profile:
     bundle: bool = False
     ordered: bool = False
     counts_dash: bool = False
+    apart: bool = False
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Return what the profile does not know about the arguments, ``None`` if all is known."""
-        return _Scan(self).run(arguments)
+        scan = _Scan(self)
+        return scan.options(arguments) or scan.check_needs() or scan.check_operands()
+
+    def strange_option(self, arguments: Sequence[str]) -> str | None:
+        """Return what the profile does not know about the options alone."""
+        return _Scan(self).options(arguments)
 
     def leading(self, arguments: Sequence[str]) -> tuple[int, str | None]:
         """Return how many words the options before the first operand take, and the problem."""
@@ -80,10 +85,12 @@ class _Scan:
         self.seen: set[str] = set()
         self.skipped = 0
 
-    def run(self, arguments: Sequence[str]) -> str | None:
+    def options(self, arguments: Sequence[str]) -> str | None:
         rest = list(reversed(arguments))
         if self.profile.bundle and rest and rest[-1][:1] not in {"-", ""}:
-            rest.append(f"-{rest.pop()}")
+            problem = self._cluster(f"-{rest.pop()}", rest, apart=True)
+            if problem:
+                return problem
         while rest:
             word = rest.pop()
             if word == "--" and not self.profile.single:  # find reads on: `find -- . -delete`
@@ -92,7 +99,7 @@ class _Scan:
             problem = self._word(word, rest)
             if problem:
                 return problem
-        return self._check_needs() or self._check_operands()
+        return None
 
     def lead(self, arguments: Sequence[str]) -> tuple[int, str | None]:
         rest = list(reversed(arguments))
@@ -112,7 +119,7 @@ class _Scan:
             return None
         if word.startswith("--") or self.profile.single:
             return self._long(word, rest)
-        return self._cluster(word, rest)
+        return self._cluster(word, rest, apart=self.profile.apart)
 
     def _long(self, word: str, rest: list[str]) -> str | None:
         name, equals, value = word.partition("=")
@@ -129,14 +136,15 @@ class _Scan:
             return self._next(name, rest)
         return f"unknown option {name}"
 
-    def _cluster(self, word: str, rest: list[str]) -> str | None:
+    def _cluster(self, word: str, rest: list[str], *, apart: bool) -> str | None:
         for index in range(1, len(word)):
             name = f"-{word[index]}"
             glued = word[index + 1 :]
             if name in self.profile.values:
-                if not glued:
-                    return self._next(name, rest)
-                return self._value(name, self.profile.values[name], glued)
+                if glued and apart:
+                    return f"behind {name} in {word} the program reads further options"
+                kind = self.profile.values[name]
+                return self._value(name, kind, glued) if glued else self._next(name, rest)
             if name in self.profile.optional:
                 if glued:
                     return self._value(name, self.profile.optional[name], glued)
@@ -166,13 +174,13 @@ class _Scan:
         if name in self.profile.consuming:
             self.budget = self.profile.operands_then
 
-    def _check_needs(self) -> str | None:
+    def check_needs(self) -> str | None:
         if not self.profile.needs:
             return None
         lacking = next((one for one in self.profile.needs if not one & self.seen), None)
         return None if lacking is None else f"it may do more than read without {min(lacking)}"
 
-    def _check_operands(self) -> str | None:
+    def check_operands(self) -> str | None:
         if not self.operands and self.profile.first is None:
             return None
         counted = self.profile.counts_dash
@@ -189,55 +197,3 @@ class _Scan:
         others = named if first is None else [one for one in self.operands[1:] if one != "-"]
         bad = next((word for word in others if not fits(kind, word)), None)
         return None if bad is None else f"operand {bad!r} is outside the profile"
-
-
-def _options(holder: Table, key: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for kind in section(holder, key):
-        found |= dict.fromkeys(words(section(holder, key), kind), kind)
-    return found
-
-
-def _integer(holder: Table, key: str, default: int) -> int:
-    found = holder.get(key, default)
-    if not isinstance(found, int):
-        msg = f"policy data: {key} must be a number"
-        raise TypeError(msg)
-    return _UNLIMITED if found < 0 else found
-
-
-def profile_of(holder: Table) -> Profile:
-    """Build a profile from its table; ``operands = -1`` sets no limit.
-
-    Raises:
-        TypeError: a key holds something of another type.
-        KeyError: a value kind is unknown.
-        ValueError: an option is said to need a value and to take none.
-    """
-    values, optional = _options(holder, "values"), _options(holder, "optional")
-    flags = frozenset(words(holder, "flags"))
-    torn = values.keys() & (flags | optional.keys())
-    if torn:
-        msg = f"policy data: {', '.join(sorted(torn))} cannot both need a value and take none"
-        raise ValueError(msg)
-    kind = " ".join(words(holder, "operand")) or "any"
-    first = " ".join(words(holder, "first")) or None
-    for used in {kind, first or kind, *values.values(), *optional.values()}:
-        check_kind(used)
-    needs = words(holder, "needs")
-    return Profile(
-        flags=flags,
-        values=values,
-        optional=optional,
-        operands=_integer(holder, "operands", 0),
-        operand_kind=kind,
-        consuming=frozenset(words(holder, "consuming")),
-        operands_then=_integer(holder, "operands_then", 0),
-        needs=tuple(frozenset(one.split("|")) for one in needs),
-        first=first,
-        number=holder.get("number") is True,
-        single=holder.get("single") is True,
-        bundle=holder.get("bundle") is True,
-        ordered=holder.get("ordered") is True,
-        counts_dash=holder.get("counts_dash") is True,
-    )

@@ -11,7 +11,7 @@ from functools import lru_cache
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import effects, in_system_directory
+from core.policy.carriers import bounded, effects, in_system_directory
 from core.policy.path_index import PathIndex
 from core.policy.templates import ArgvTemplate, Surroundings
 from core.policy.wrappers import names_of
@@ -106,14 +106,15 @@ class EffectMatch:
 
 @lru_cache(maxsize=16_384)
 def _reach(arguments: tuple[str, ...], program: Called) -> tuple[bool, frozenset[Effect]]:
-    """Return what a command can do under both its names, and whether that is all.
+    """Return what a command can do under both its names, and whether that is surely all.
 
     The tables speak of the system's programs; another one of the same name may do anything.
     """
     paths = dict.fromkeys((program.path, program.realpath))
     found = [effects((path, *arguments)) for path in paths]
     can = frozenset().union(*(one for one in found if one is not None))
-    return None not in found and all(map(in_system_directory, paths)), can
+    surely = None not in found and all(bounded((path, *arguments)) for path in paths)
+    return surely and all(map(in_system_directory, paths)), can
 
 
 def surroundings(command: PlannedCommand, folder: str) -> Surroundings:

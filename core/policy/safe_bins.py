@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from core.errors import ConfigError
-from core.policy.profiles import Profile, profile_of
+from core.policy.profile_tables import profile_of
+from core.policy.profiles import Profile
 from core.policy.tables import section, table, words
 
 

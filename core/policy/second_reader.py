@@ -18,6 +18,7 @@ from core.model.command import (
     Unreadable,
     Word,
 )
+from core.policy.second_refusals import inside_refusal, outside_refusal
 from core.policy.second_words import word_of
 
 _NAMED = "A-Za-z0-9_"
@@ -28,8 +29,10 @@ _WORD = (
     rf"(?!=)(?:[{_NAMED}./:@%+,=^-]++"
     r"|'[^']*+'"
     # Inside double quotes a backslash may stand before printable ASCII; "!" is never accepted.
-    rf'|"(?:[^"\\$`!]|\\[ "-~]|{_NAME_OF_VALUE})*"'
+    # A dollar sign that no name, digit or bracket can follow stands for itself (XCU 2.6).
+    rf'|"(?:[^"\\$`!]|\\[ "-~]|\$(?=[|)/"])|{_NAME_OF_VALUE})*"'
     r"|\\[!-~]"
+    rf"|(?<=[{_NAMED}./:@%+,^-])\\ (?=[{_NAMED}./:@%+,^-])"
     rf"|(?<=[{_NAMED}^~}}])~"
     rf"|(?<=[{_NAMED}./:@%+,=^~}}-])\#"
     # git's stash@{0} and HEAD^{tree}: without a comma or ".." no shell expands a brace.
@@ -47,6 +50,8 @@ _TOKEN = re.compile(
 )
 _LEADING_TILDE = re.compile(r"~(?<![^ \t\n;|&]~)")
 _LONE_TILDE = re.compile(_LEADING_TILDE.pattern + _WORD_ENDS)
+# Alone between blanks it is a word, as in `find . ! -name x`; in front of a command it negates.
+_LONE_BANG = re.compile(r"(?<=[ \t])!(?=[ \t])")
 _BARE_LINE = re.compile(rf"(?:[{_NAMED}./:@%+,^ \t;|-]++|&&)*")
 _CONNECTOR = re.compile(r"(\|\|?|&&|;)")
 _CONNECTORS = {
@@ -57,33 +62,8 @@ _CONNECTORS = {
 }
 _LONE_WORDS = frozenset(f"{ascii_letters}{digits}_./:@%+,^-*?")
 
-_OUTSIDE = {
-    "$": ("R4", "a $ expansion"),
-    "`": ("R4", "a backquote substitution"),
-    "<": ("R4", "a redirection"),
-    ">": ("R4", "a redirection"),
-    "&": ("R4", "a command in the background"),
-    "(": ("R4", "a parenthesis"),
-    ")": ("R4", "a parenthesis"),
-    "!": ("R4", "an exclamation mark outside single quotes"),
-    "#": ("R5", "a comment in a word, or one that ends in a backslash"),
-    "[": ("R5", "a bracket that is no plain set"),
-    "]": ("R5", "a bracket that is no plain set"),
-    "{": ("R5", "a brace"),
-    "}": ("R5", "a brace"),
-    "~": ("R5", "a tilde that a shell may expand"),
-    "=": ("R5", "a word that begins with ="),
-    "\\": ("R3", "a backslash before a blank, a line break or nothing"),
-    "'": ("R2", "a single quote that is not closed"),
-}
 _EMPTY = Unreadable("R2", "an empty line")
 _NOTHING_TO_JOIN = Unreadable("R2", "a connector with nothing to join")
-_INSIDE = {
-    "$": ("R7", "a $ expansion inside double quotes"),
-    "`": ("R7", "a backquote substitution inside double quotes"),
-    "!": ("R7", "an exclamation mark inside double quotes"),
-    "\\": ("R7", "a backslash before a line break or a special character inside double quotes"),
-}
 
 
 class _Line:
@@ -168,13 +148,17 @@ def _marked(text: str) -> Reading | Unreadable:
 
 
 def _tokens(text: str) -> list[str]:
-    """Cut the line; a tilde that is a word of its own is told from one that is out of place."""
-    if not _LEADING_TILDE.search(text):
+    """Cut the line; a lone tilde or bang is quoted, to tell it from one that is out of place."""
+    if not _LEADING_TILDE.search(text) and "!" not in text:
         return _TOKEN.findall(text)
-    return [
-        "~''" if found[1] == "~" and _LONE_TILDE.match(text, found.start(1)) else found[1]
-        for found in _TOKEN.finditer(text)
-    ]
+    return [_cut(text, found) for found in _TOKEN.finditer(text)]
+
+
+def _cut(text: str, found: re.Match[str]) -> str:
+    mark, at = found[1], found.start(1)
+    if mark == "~" and _LONE_TILDE.match(text, at):
+        return "~''"
+    return "'!'" if mark == "!" and _LONE_BANG.match(text, at) else mark
 
 
 def _is_word(token: str) -> bool:
@@ -230,21 +214,9 @@ def _refusal(text: str) -> Unreadable:
     for found in _TOKEN.finditer(text):
         mark, at = found[1], found.start(1)
         known = len(mark) != 1 or _is_word(mark) or mark in _CONNECTORS or mark == "\n"
-        if known or _LONE_TILDE.match(text, at):
+        if known or _LONE_TILDE.match(text, at) or _LONE_BANG.match(text, at):
             continue
         if mark == '"':
-            return _inside_refusal(text, at + 1)
-        return Unreadable(*_OUTSIDE.get(mark, ("R5", "a non-ASCII character outside quotes")))
+            return inside_refusal(text, at + 1)
+        return outside_refusal(mark)
     return Unreadable("R4", "a redirection before the program's name")
-
-
-def _inside_refusal(text: str, at: int) -> Unreadable:
-    """Say why the double-quoted text that begins at ``at`` does not reach its end."""
-    while at < len(text):
-        if text[at] == "\\" and " " <= text[at + 1 : at + 2] <= "~" and text[at + 1] != "!":
-            at += 2
-        elif text[at] in _INSIDE:
-            return Unreadable(*_INSIDE[text[at]])
-        else:
-            at += 1
-    return Unreadable("R2", "a double quote that is not closed")

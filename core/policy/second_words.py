@@ -60,8 +60,8 @@ def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
 def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
     """Do as ``_outside`` within double quotes, where globs and tildes are plain text."""
     mark = token[at]
-    if mark == "$":
-        name = "HOME" if token.startswith("HOME", at + 1) else "PWD"
+    name = "HOME" if token.startswith("HOME", at + 1) else "PWD"
+    if mark == "$" and token.startswith(name, at + 1):
         return PartKind.QUOTED_VALUE, name, at + 1 + len(name)
     if mark == "\\" and token[at + 1] in '$`"\\':
         at += 1

@@ -198,7 +198,7 @@ def _words(nodes: list[Node], line: str, at: int, whole_end: int) -> tuple[Word,
             _check_blanks(gap)
         at = end
         word = line[start:end]
-        words.append(word if _PLAIN.fullmatch(word) else _word(word))
+        words.append(word if _PLAIN.fullmatch(word) or word == "!" else _word(word))
     if at != whole_end:
         _check_blanks(line[at:whole_end])
     return tuple(words)

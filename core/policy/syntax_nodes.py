@@ -6,7 +6,8 @@ from tree_sitter import Node
 
 LITERALS = frozenset({"word", "number", "raw_string"})
 _KIND = attrgetter("type")
-_STRING_PARTS = frozenset({'"', "string_content"})
+# A lone "$" names nothing; whether it is one is for the word's text to say.
+_STRING_PARTS = frozenset({'"', "string_content", "$"})
 _VARIABLES = frozenset((b"$HOME", b"$PWD"))
 _SHAPES = {
     "herestring_redirect": "a redirection",

@@ -6,15 +6,20 @@ from core.model.command import OpenWord, PartKind, Word, WordPart
 
 # No name may go on after it; a byte beyond ASCII is a letter to some locales.
 _VARIABLE = r"\$(?:HOME|PWD)(?![A-Za-z0-9_\x80-\xff])"
-_QUOTED_BODY = rf"(?:[^\"$`!\\]|\\[\x20\x22-\x7e]|{_VARIABLE})*"
+# Before these no variable's name begins, so the sign stands for itself: `"\.py$"`, `"s/ *$//"`.
+_LONE_DOLLAR = r'\$(?=["/|)])'
+_QUOTED_BODY = rf"(?:[^\"$`!\\]|\\[\x20\x22-\x7e]|{_LONE_DOLLAR}|{_VARIABLE})*"
+# Only inside a word: at its beginning the grammar takes the pair for a gap between words.
+_ESCAPED_BLANK = r"(?<=[A-Za-z0-9_./:@%+,^-])\\\x20(?=[A-Za-z0-9_./:@%+,^-])"
 _LITERAL = re.compile(
     r"(?!=)(?:[A-Za-z0-9_./:@%+,=^-]++"
     r"|(?<=[A-Za-z0-9_^~}])~"
     r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
     r"|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
     r"|\\[\x21-\x7e]"
+    rf"|{_ESCAPED_BLANK}"
     r"|'[^']*+'"
-    r'|"(?:[^"$`!\\]++|\\[\x20\x22-\x7e])*")+'
+    rf'|"(?:[^"$`!\\]++|\\[\x20\x22-\x7e]|{_LONE_DOLLAR})*")+'
 )
 # Alternatives that begin differently and repeat singly: no text makes this backtrack.
 _OPEN = re.compile(
@@ -24,6 +29,7 @@ _OPEN = re.compile(
     r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
     r"|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
     r"|\\[\x21-\x7e]"
+    rf"|{_ESCAPED_BLANK}"
     r"|'[^']*'"
     rf'|"{_QUOTED_BODY}"'
     rf"|{_VARIABLE}"
@@ -43,7 +49,7 @@ _PIECE = re.compile(
     r"|(?P<bare>[^'\"\\$*?\[]+)",
     re.DOTALL,
 )
-_INNER = re.compile(r"\$(?P<quoted>HOME|PWD)|\\(?P<escaped>[$`\"\\])|(?P<bare>\\|[^\\$]+)")
+_INNER = re.compile(r"\$(?P<quoted>HOME|PWD)|\\(?P<escaped>[$`\"\\])|(?P<bare>\\|\$|[^\\$]+)")
 _KINDS = {
     "tilde": PartKind.TILDE,
     "value": PartKind.VALUE,

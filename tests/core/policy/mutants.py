@@ -344,6 +344,20 @@ PROFILES = (
         "policy/test_profiles.py::test_each_shape_of_arguments",
     ),
     Mutant(
+        "a bundle glues values to its options",
+        "policy/profiles.py",
+        "if glued and apart:",
+        "if glued and not name:",
+        "policy/test_profiles.py::test_each_shape_of_arguments",
+    ),
+    Mutant(
+        "an unknown option adds nothing to an effect",
+        "policy/rule_matching.py",
+        "surely = None not in found and all(bounded((path, *arguments)) for path in paths)",
+        "surely = None not in found",
+        "policy/test_rules.py::test_an_effect_is_allowed_only_where_nothing_can_be_added_to_it",
+    ),
+    Mutant(
         "an unknown subcommand is harmless",
         "policy/carrier_profiles.py",
         """return f"the subcommand {''.join(rest[:1])!r} is not known to be harmless\"""",

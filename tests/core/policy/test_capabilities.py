@@ -87,6 +87,12 @@ def test_paths_below_granted_folders_pass(words: list[str]) -> None:
         "host:/etc/passwd",
         "file:///etc/passwd",
         "FILE:///etc/passwd",
+        "file://localhost/etc/passwd",
+        "git+file://localhost/etc",
+        "unix://run/x",
+        "--path=a://b:/etc/x",
+        "-/etc/x",
+        "-include-x/etc/x",
         "a://../../../etc/passwd",
         "a,/etc/passwd",
         "~/x",
@@ -111,7 +117,13 @@ def test_program_and_folder_lie_below_granted_folders() -> None:
         assert "working directory /home" in str(problem(moved))
 
 
-@pytest.mark.parametrize("argv", [("cp", "a", "b"), ("make",), ("zyzzyva", "x"), ("tee", "x")])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(("cp", "a", "b"), ("make",), ("zyzzyva", "x"), ("tee", "x")),
+        ("kubectl", "top", "pods", "--kubeconfig=f"),
+    ],
+)
 def test_what_may_write_stays_below_folders_for_writing(argv: tuple[str, ...]) -> None:
     """Writers, runners of others and unknown programs need a folder granted for writing."""
     assert "granted for writing" in str(problem(command(*argv)))

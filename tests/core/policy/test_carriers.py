@@ -185,3 +185,33 @@ def test_what_passes_only_reads() -> None:
 def test_every_profiled_program_is_known() -> None:
     """A wildcard covers profiled programs, and their profile then decides."""
     assert [name for name in profiled() if not is_known(f"/usr/bin/{name}")] == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *("editor", "mg", "gold", "wdiff", "gpgv", "msgfmt", "xsltproc", "uudecode", "hardlink"),
+        *("fuser", "add-apt-repository", "delv", "kdig", "sntp", "ldapmodify", "rcp", "jmap"),
+        *("uclampset", "coresched", "timelimit", "tini", "heaptrack", "mpirun", "apptainer"),
+        *("swipl", "ocamlfind", "mitmproxy", "firefox", "zfs", "iptables-nft", "udevadm"),
+    ],
+)
+def test_programs_beyond_the_documented_ones_ask_under_strict_trust(program: str) -> None:
+    """Wrappers, editors, file changers and clients of a Debian are known without a profile."""
+    assert is_asked(f"/usr/bin/{program}", ["x"])
+
+
+def test_a_table_says_one_thing_about_a_program() -> None:
+    """No name stands in both tables of carriers without a profile, nor beside a profile."""
+    known = table("carriers")
+    more = section(known, "unprofiled")
+    listed = [name for effect in more for name in words(more, effect)]
+    assert len(listed) == len(set(listed)) > 1000
+    others = {*section(known, "effects"), *words(known, "plain"), *profiled()}
+    assert others.isdisjoint(listed)
+    assert [name for name in listed if name != name.lower()] == []
+
+
+def test_a_program_is_plain_under_its_name_of_the_toolchain_too() -> None:
+    """On Debian strings is a link to x86_64-linux-gnu-strings."""
+    assert not is_asked("/usr/bin/x86_64-linux-gnu-strings", ["f"])

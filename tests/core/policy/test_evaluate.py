@@ -189,7 +189,7 @@ def test_a_link_is_what_it_is_called_and_what_it_leads_to(trust: Trust) -> None:
     policy, entries = replace(LISTED, trust=trust), listed("/opt/*", "/usr/bin/*")
     hidden = command("sudo", "ls", realpath="/opt/tool")
     assert evaluate(plan_of(hidden), policy, entries).reason is Reason.WRAPPER
-    editor = command("vim", "x", realpath="/opt/editor")
+    editor = command("vim", "x", realpath="/opt/tool")
     wanted = Reason.CARRIER if trust is Trust.STRICT else Reason.ALLOWLISTED
     assert evaluate(plan_of(editor), policy, entries).reason is wanted
 

@@ -1,6 +1,6 @@
 import pytest
 
-from core.policy.profiles import profile_of
+from core.policy.profile_tables import profile_of
 
 SMALL = profile_of(
     {
@@ -71,7 +71,16 @@ def test_an_option_that_is_both_stops_the_load() -> None:
         ({"flags": "-a -b -c", "needs": "-a|-b -c"}, [["-bc"]], [["-ab"], ["-c"]]),
         ({"flags": "-name -ls", "single": True}, [["-name"], ["-ls"]], [["-nl"], ["--", "-name"]]),
         ({"flags": "-ls", "single": True, "operands": -1}, [["x", "-ls"]], [["--", "x", "-rm"]]),
-        ({"flags": "-t", "values": {"any": "-f"}, "bundle": True}, [["tf", "a"]], [["ft", "a"]]),
+        (
+            {"flags": "-t", "values": {"any": "-f"}, "operands": -1, "bundle": True},
+            [["tf", "a"], ["-tfI", "a", "b"]],
+            [["ft", "a"], ["tfI", "a", "b"]],
+        ),
+        (
+            {"flags": "-a", "values": {"any": "-P"}, "operands": 1, "apart": True},
+            [["-aP", "x", "f"]],
+            [["-Pa", "x", "f"], ["-Po"]],
+        ),
         ({"flags": "-a", "operands": -1, "ordered": True}, [["-a", "x"]], [["x", "-a"]]),
         ({"operands": 1, "counts_dash": True}, [["-"], ["x"]], [["-", "x"], ["-", "-"]]),
         ({"operands": 2, "first": "integer"}, [["5", "x"], ["5"]], [["x"], [], ["-", "x"]]),

@@ -194,6 +194,9 @@ def test_a_template_cannot_be_dodged_in_a_rule_that_forbids() -> None:
         ("make", "allow", "writes", Decision.ASK),
         ("zyzzyva", "allow", "writes", Decision.ASK),
         ("cat a", "ask", "writes", Decision.ALLOW),
+        ("docker push x", "allow", "network", Decision.ALLOW),
+        ("systemctl enable x", "allow", "writes", Decision.ALLOW),
+        ("kubectl get pods --kubeconfig=f", "deny", "network", Decision.DENY),
     ],
 )
 def test_effects_are_allowed_when_known_and_forbidden_when_known(
@@ -204,6 +207,31 @@ def test_effects_are_allowed_when_known_and_forbidden_when_known(
     patterns = () if decide == "allow" else EVERYTHING
     found = judged(line, rule(decide, effect=effect), policy=classical, patterns=patterns)
     assert found.decision is wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "effect"),
+    [
+        ("git ls-remote --upload-pack=id .", "network"),
+        ("git tag -a v1", "writes"),
+        ("git branch --edit-description", "writes"),
+        ("git stash", "writes"),
+        ("kubectl get pods --kubeconfig=f", "network"),
+        ("kubectl top pods -x", "network"),
+        ("npm view x --git=f", "network"),
+        ("systemctl enable --now x", "writes"),
+        ("systemctl disable x -H h", "writes"),
+        ("openssl s_time -engine x", "network"),
+        ("curl --engine x", "network"),
+    ],
+)
+def test_an_effect_is_allowed_only_where_nothing_can_be_added_to_it(line: str, effect: str) -> None:
+    """A subcommand's effect says little about an option that no profile lists."""
+    classical = replace(LISTED, trust=Trust.CLASSICAL)
+    allowed = judged(line, rule("allow", effect=effect), policy=classical)
+    assert allowed.decision is Decision.ASK
+    everything = judged(line, rule("deny", effect="runs"), policy=classical, patterns=EVERYTHING)
+    assert everything.decision is not Decision.ALLOW
 
 
 def test_the_tables_do_not_speak_for_a_namesake() -> None:

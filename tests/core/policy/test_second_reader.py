@@ -29,6 +29,9 @@ ROOT = Path(__file__).parents[3]
         ("a 'x;y'|b", [["a", "x;y"], ["b"]]),
         ("a x@{0}^{b}~1", [["a", "x@{0}^{b}~1"]]),
         ("a b~c#d", [["a", "b~c#d"]]),
+        (r"a b\ c\ d\ -e", [["a", "b c d -e"]]),
+        ('a "b$" "$" "c$|d$/$)"', [["a", "b$", "$", "c$|d$/$)"]]),
+        ("a ! -b !\t'!'", [["a", "!", "-b", "!", "!"]]),
         ("a;", [["a"]]),
     ],
 )
@@ -55,6 +58,20 @@ def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
             "a ~b",
             "a 'b'~",
             "a b~~c[",
+            "a !b",
+            "a b!",
+            "a b !",
+            "a !;b",
+            r"a \ b",
+            "a b\\ ",
+            "a b\\  c",
+            r"a b\ >c",
+            r"a b\ $HOME",
+            'a "$b"',
+            'a "$(b)$"',
+            'a "$ b"',
+            'a "$1$"',
+            'a "$"$',
             "a 'b'#c",
             "a b#c#\\\n'd'#",
             "a # b\\\nc",
@@ -106,15 +123,17 @@ def test_two_readers_never_give_two_readings(line: str) -> None:
 def test_the_readers_share_no_code() -> None:
     """Neither reader imports the other, nor any module that both could be wrong through."""
     imported = {}
-    for name in ("second_reader", "second_words", "syntax", "syntax_nodes", "syntax_words"):
+    ours = ("second_reader", "second_refusals", "second_words")
+    for name in (*ours, "syntax", "syntax_nodes", "syntax_words"):
         tree = ast.parse((ROOT / "core" / "policy" / f"{name}.py").read_text())
         imported[name] = {
             node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
         }
-    second = imported["second_reader"] | imported["second_words"]
+    second = set().union(*(imported[name] for name in ours))
     first = imported["syntax"] | imported["syntax_nodes"] | imported["syntax_words"]
     assert {name for name in second if name.startswith("core")} == {
         "core.model.command",
+        "core.policy.second_refusals",
         "core.policy.second_words",
     }
     assert {name for name in second & first if name.startswith("core")} == {"core.model.command"}

@@ -1,0 +1,60 @@
+"""Build the profiles of arguments from the tables that hold them."""
+
+from core.policy.kinds import check_kind
+from core.policy.profiles import Profile
+from core.policy.tables import Table, section, words
+
+_UNLIMITED = 1 << 30
+
+
+def _options(holder: Table, key: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for kind in section(holder, key):
+        found |= dict.fromkeys(words(section(holder, key), kind), kind)
+    return found
+
+
+def _integer(holder: Table, key: str, default: int) -> int:
+    found = holder.get(key, default)
+    if not isinstance(found, int):
+        msg = f"policy data: {key} must be a number"
+        raise TypeError(msg)
+    return _UNLIMITED if found < 0 else found
+
+
+def profile_of(holder: Table) -> Profile:
+    """Build a profile from its table; ``operands = -1`` sets no limit.
+
+    Raises:
+        TypeError: a key holds something of another type.
+        KeyError: a value kind is unknown.
+        ValueError: an option is said to need a value and to take none.
+    """
+    values, optional = _options(holder, "values"), _options(holder, "optional")
+    flags = frozenset(words(holder, "flags"))
+    torn = values.keys() & (flags | optional.keys())
+    if torn:
+        msg = f"policy data: {', '.join(sorted(torn))} cannot both need a value and take none"
+        raise ValueError(msg)
+    kind = " ".join(words(holder, "operand")) or "any"
+    first = " ".join(words(holder, "first")) or None
+    for used in {kind, first or kind, *values.values(), *optional.values()}:
+        check_kind(used)
+    needs = words(holder, "needs")
+    return Profile(
+        flags=flags,
+        values=values,
+        optional=optional,
+        operands=_integer(holder, "operands", 0),
+        operand_kind=kind,
+        consuming=frozenset(words(holder, "consuming")),
+        operands_then=_integer(holder, "operands_then", 0),
+        needs=tuple(frozenset(one.split("|")) for one in needs),
+        first=first,
+        number=holder.get("number") is True,
+        single=holder.get("single") is True,
+        bundle=holder.get("bundle") is True,
+        ordered=holder.get("ordered") is True,
+        counts_dash=holder.get("counts_dash") is True,
+        apart=holder.get("apart") is True,
+    )
