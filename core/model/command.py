@@ -165,6 +165,7 @@ class PlannedCommand:
     ``cwd`` is where ``cd`` led before it, ``None`` the plan's own.
 
     ``exposed`` is a folder, above a file that goes by its name, that other users may write to.
+    ``absent`` are paths at which it would read code, if there were any: none may come about.
     ``steered`` tells which setting of a file around it makes it start more than the vector says.
     """
 
@@ -178,6 +179,7 @@ class PlannedCommand:
     routing: Routing = UNROUTED
     exposed: str = ""
     steered: str = ""
+    absent: tuple[str, ...] = ()
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -81,6 +81,8 @@ def _command(command: PlannedCommand) -> dict[str, object]:
         bound["exposed"] = command.exposed
     if command.steered:
         bound["steered"] = command.steered
+    if command.absent:
+        bound["absent"] = command.absent
     if command.routing != UNROUTED:
         routing = command.routing
         bound["routing"] = (routing.null_input, routing.null_output, routing.error)

@@ -19,16 +19,20 @@ def plan_command(
     executable = search.find(argv[0], cwd)
     if isinstance(executable, Unpinned):
         return PlannedCommand(argv, None, executable.why)
-    operands = code_operands(argv, executable, cwd, search)
-    if isinstance(operands, Unpinned):
-        return PlannedCommand(argv, None, operands.why)
+    code = code_operands(argv, executable, cwd, search)
+    if isinstance(code, Unpinned):
+        return PlannedCommand(argv, None, code.why)
     if depth < DEEPEST_NESTING and program_of(argv[0], executable).laden is not None:
         found = unwrap(argv, executable)
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
-            return _wrapping(argv, executable, operands, found, inner)
+            return _wrapping(argv, executable, code.files, found, inner)
     command = PlannedCommand(
-        argv, executable, operands=operands, exposed=_exposed(executable, operands)
+        argv,
+        executable,
+        operands=code.files,
+        exposed=_exposed(executable, code.files),
+        absent=code.absent,
     )
     steered = steering(command, cwd)
     return replace(command, steered=steered) if steered else command

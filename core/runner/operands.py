@@ -7,81 +7,75 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 
 from core.model.command import PinnedFile
+from core.policy.carriers import in_system_directory
+from core.runner.code_words import code_words, named_in
 from core.runner.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.runner.resolve import SearchPath
 
+_SHEBANG = re.compile(rb"#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)")
+_CODE_SUFFIX = re.compile(
+    r".*\.(?:sh|bash|zsh|py|pyz|js|mjs|cjs|ts|rb|pl|pm|php|lua|tcl|awk|sed|mk|sql|R|jl|ps1)",
+    re.DOTALL,
+)
+_WITHIN = ("", "/__main__.py", "/index.js", "/package.json", ".js", ".mjs", ".cjs", ".ts")
+"""What an interpreter reads for a word that is a folder, or a module without its suffix."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Family:
-    """Interpreters with one style of options.
+class Code:
+    """What a command runs besides its program; at ``absent`` paths it would, were there any."""
 
-    ``alone`` matches options that take no word after them, ``inline`` options whose next word is
-    the code itself. What neither matches may or may not take the next word.
-    """
-
-    names: re.Pattern[str]
-    alone: re.Pattern[str]
-    inline: re.Pattern[str]
-
-
-def _family(names: str, alone: str, inline: str) -> _Family:
-    return _Family(re.compile(names), re.compile(alone), re.compile(inline))
-
-
-_FAMILIES = (
-    _family(r"(?:python|pypy)[0-9.]*", r"-[BbdEiIOPqsSuvx]+", r"-[BbdEiIOPqsSuvx]*[cm]"),
-    _family(
-        r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh",
-        r"-[abefhiklmnpuvxBCEHPT]+|--(?:login|norc|noprofile|posix|verbose)",
-        r"-[abefhiklmnpuvxBCEHPT]*c",
-    ),
-    _family(r"(?:perl|ruby)[0-9.]*", r"-[acnpwlWtTX]+", r"-[aclnpwWtTX]*[eE]"),
-    _family(r"node|nodejs|bun|deno|tsx|ts-node", r"--[a-z-]+=.*", r"-p?e|-p|--eval|--print"),
-    _family(
-        r"(?:php|luajit|lua|tclsh|wish|expect|Rscript|julia|scala|guile|racket|pwsh)[0-9.]*",
-        r"--[a-z-]+=.*",
-        r"-[rev]",
-    ),
-)
-_PROGRAM_FILE = re.compile(r"(?:[gmn]?awk|g?sed|g?make)")
-"""Their plain operands are data or targets; only the word after ``-f`` is code."""
-
-_WRAPPERS = re.compile(
-    r"env|nice|ionice|chrt|timeout|nohup|setsid|stdbuf|time|sudo|doas|xargs|flock|busybox|unbuffer"
-    r"|strace|ltrace"
-)
-
-
-_SHEBANG = re.compile(rb"#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)")
+    files: tuple[PinnedFile, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 def code_operands(
     argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath
-) -> tuple[PinnedFile, ...] | Unpinned:
+) -> Code | Unpinned:
     """Pin what a command runs besides its executable.
 
     That is the interpreter that a ``#!`` line names (through ``env`` the one behind it), and the
     script files that an interpreter, wrapped or not, is told to read.
     """
     pinned: list[PinnedFile] = []
-    for found in (
-        *_interpreters(FINGERPRINTS.script_head(executable.sha256), cwd, search),
-        *(_pin_script(path, cwd) for path in _code_paths(argv, executable)),
-    ):
+    absent: list[str] = []
+    for found in _interpreters(FINGERPRINTS.script_head(executable.sha256), cwd, search):
         if isinstance(found, Unpinned):
             return found
-        if found is not None:
-            pinned.append(found)
-    return tuple(pinned)
+        pinned.append(found)
+    for word in code_words(argv, executable.realpath):
+        at = os.path.join(cwd, word.path)
+        paths = [at + within for within in _WITHIN if os.path.isfile(at + within)]
+        if not paths and word.sure and word.path and not os.path.lexists(at):
+            absent.append(at)
+        for path in paths:
+            script = _pin_script(path)
+            if isinstance(script, Unpinned):
+                return script
+            pinned.append(script)
+    return Code(tuple(dict.fromkeys(pinned)), tuple(absent))
 
 
-def _interpreters(
-    head: bytes, cwd: str, search: SearchPath
-) -> Iterator[PinnedFile | Unpinned | None]:
+def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
+    """Pin the files that look like code among those that an unread text may name.
+
+    A shell decides what it does with them; a script that is swapped behind the answer is noticed.
+    """
+    paths = (os.path.join(cwd, word.path) for word in named_in(text))
+    pins = (_pin_script(path) for path in paths if _looks_like_code(path))
+    return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
+
+
+def _looks_like_code(path: str) -> bool:
+    if not os.path.isfile(path) or in_system_directory(os.path.realpath(path)):
+        return False
+    return _CODE_SUFFIX.fullmatch(path) is not None or os.access(path, os.X_OK)
+
+
+def _interpreters(head: bytes, cwd: str, search: SearchPath) -> Iterator[PinnedFile | Unpinned]:
     """Resolve a ``#!`` line as the kernel will, and ``env`` as it will in turn."""
     line = _SHEBANG.match(head)
     if line is None:
@@ -93,61 +87,7 @@ def _interpreters(
         yield from (search.find(name, cwd) for name in islice(names, 1))
 
 
-def _pin_script(path: str, cwd: str) -> PinnedFile | Unpinned | None:
-    at = os.path.join(cwd, path)
-    if not os.path.isfile(at):
-        return None
-    at = real_parent(at)
+def _pin_script(path: str) -> PinnedFile | Unpinned:
+    at = real_parent(path)
     found = pin_file(at)
     return Unpinned(f"its script `{at}` {found.why}") if isinstance(found, Unpinned) else found
-
-
-def _code_paths(argv: tuple[str, ...], executable: PinnedFile) -> list[str]:
-    """Return the words that may name code."""
-    reader = _reader(argv[0]) or _reader(executable.realpath)
-    if reader is None:
-        return []
-    if reader is not _WRAPPERS:
-        return _read_by(reader, argv[1:])
-    for index, word in enumerate(argv[1:], 2):
-        inner = _reader(word)
-        if inner is not None and inner is not _WRAPPERS:
-            return _read_by(inner, argv[index:])
-    return []
-
-
-@lru_cache(maxsize=1024)
-def _reader(path: str) -> _Family | re.Pattern[str] | None:
-    """Return how a program of this name takes its code, if it takes any."""
-    name = path.rpartition("/")[2]
-    for family in _FAMILIES:
-        if family.names.fullmatch(name):
-            return family
-    return next((kind for kind in (_PROGRAM_FILE, _WRAPPERS) if kind.fullmatch(name)), None)
-
-
-def _read_by(reader: _Family | re.Pattern[str], words: tuple[str, ...]) -> list[str]:
-    """Return the words that a program of this kind may read as code."""
-    if isinstance(reader, _Family):
-        return _scripts(reader, words)
-    return [word for flag, word in pairwise(words) if flag == "-f"]
-
-
-def _scripts(family: _Family, words: tuple[str, ...]) -> list[str]:
-    """Return the first plain word, and before it each word that an option may have taken.
-
-    One word too many makes a changed data file deny the run; one too few runs changed code.
-    """
-    found: list[str] = []
-    taken = False
-    for word in words:
-        if family.inline.fullmatch(word):
-            break
-        if word.startswith("-") and len(word) > 1:
-            taken = word != "--" and family.alone.fullmatch(word) is None
-            continue
-        found.append(word)
-        if not taken:
-            break
-        taken = False
-    return found

@@ -31,6 +31,7 @@ from core.runner.expand import (
     NoFolder,
     expand,
 )
+from core.runner.operands import code_named
 from core.runner.pins import Unpinned, pin_directory
 from core.runner.requests import request_fault, terminal_fault
 from core.runner.resolve import DEFAULT_SEARCH_PATH, SearchPath
@@ -138,7 +139,7 @@ class Planner:
         argv = (SHELL, "-c", *guard, text)
         found = self._search.find(SHELL, cwd.path)
         if isinstance(found, PinnedFile):
-            return PlannedCommand(argv, found)
+            return PlannedCommand(argv, found, operands=code_named(text, cwd.path))
         return PlannedCommand(argv, None, found.why)
 
     def _bound(

@@ -41,7 +41,8 @@ class OpenedPlan:
 def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
     """Open executables, script operands and working folders, and compare each with its pin.
 
-    What the repository around a command would make git do is looked at once more as well.
+    What the repository around a command would make git do is looked at once more as well, and that
+    no code has come about where there was none.
 
     Raises:
         PlanDrift: something is gone or changed, or the plan does not match its own digest.
@@ -61,7 +62,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
                 fds.append(_open_directory(folder))
                 folders[folder] = fds[-1]
         for command in plan.commands:
-            _see_same_steering(command, (command.cwd or plan.cwd).path)
+            _see_same_surroundings(command, (command.cwd or plan.cwd).path)
         yield OpenedPlan(plan, fds[0], files, folders)
     finally:
         for fd in fds:
@@ -92,8 +93,13 @@ def _pins(plan: ExecPlan) -> Iterator[PinnedFile]:
         yield from command.operands
 
 
-def _see_same_steering(command: PlannedCommand, cwd: str) -> None:
+def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
     for one in command.effective:
+        for path in one.absent:
+            if os.path.lexists(path):
+                raise PlanDrift(
+                    f"`{path}` was not there when this was asked, so nothing ran. Ask again."
+                )
         now = steering(one, cwd)
         if now != one.steered:
             changed = now or f"it does without {one.steered}"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import PlanDrift
 from core.model.command import Connector, ExecRequest, PinnedFile, PlannedCommand
 from core.model.decision import DenialReason
 from core.model.identity import AgentId, SessionKey
@@ -12,6 +13,7 @@ from core.runner.binding import digest_of
 from core.runner.pins import LARGEST_PIN
 from core.runner.plan import Planner
 from core.runner.requests import LARGEST_COMMAND
+from core.runner.verify import verify
 from tests.core.runner.runs import POLICY, copy_of, planned, refused, request, script
 
 
@@ -140,6 +142,20 @@ def test_an_unreadable_text_is_never_an_option_of_the_shell() -> None:
         (("env", "-i", "python3", "x.py"), ["x.py"]),
         (("sed", "-n", "5p", "data"), []),
         (("awk", "-f", "x.py", "data"), ["x.py"]),
+        (("awk", "-fx.py", "data"), ["x.py"]),
+        (("sed", "-nf", "x.py", "data"), ["x.py"]),
+        (("sed", "--file=x.py", "data"), ["x.py"]),
+        (("sed", "--file", "x.py", "data"), ["x.py"]),
+        (("make", "-fx.py", "data"), ["x.py"]),
+        (("make", "--makefile", "x.py", "data"), ["x.py"]),
+        (("psql", "-f", "x.py", "data"), ["x.py"]),
+        (("gdb", "-batch", "-x", "x.py", "data"), ["x.py"]),
+        (("node", "--import=x.py", "x.sh", "data"), ["x.py", "x.sh"]),
+        (("node", "-r", "x.py", "x.sh", "data"), ["x.py", "x.sh"]),
+        (("node", "module", "data"), ["module.js"]),
+        (("deno", "run", "x.py", "data"), ["x.py"]),
+        (("python3", "folder", "data"), ["__main__.py"]),
+        (("find", ".", "-exec", "bash", "x.sh", "{}", ";"), ["x.sh"]),
         (("cat", "x.py"), []),
         (("python3", "absent.py"), []),
     ],
@@ -148,14 +164,72 @@ def test_script_operands_are_pinned(
     tmp_path: Path, argv: tuple[str, ...], pinned_names: list[str]
 ) -> None:
     """What an interpreter will read as code is bound, what is only data is not."""
-    for name in ("x.py", "x.sh", "data"):
+    (tmp_path / "folder").mkdir()
+    for name in ("x.py", "x.sh", "data", "module.js", "folder/__main__.py"):
         (tmp_path / name).write_text("pass\n")
-    for name in ("python3", "bash", "sh", "perl", "env", "sed", "awk", "cat"):
+    for name in {argv[0], "python3", "bash"}:
         copy_of("true", tmp_path / name)
 
     plan = planned(request(argv=argv, cwd=tmp_path), Planner((str(tmp_path),)))
 
     assert [Path(o.path).name for o in plan.commands[0].operands] == pinned_names
+
+
+@pytest.mark.parametrize(
+    ("argv", "absent"),
+    [
+        (("python3", "new.py"), ["new.py"]),
+        (("python3", "-W", "new.py"), []),
+        (("python3", "-"), []),
+        (("bash", "-e", "new.sh", "data"), ["new.sh"]),
+        (("sed", "-f", "new.sed"), ["new.sed"]),
+        (("timeout", "5", "bash", "new.sh"), ["new.sh"]),
+        (("bash", "/dev/stdin"), []),
+        (("cat", "new.py"), []),
+    ],
+)
+def test_code_that_is_not_there_is_bound_as_well(
+    tmp_path: Path, argv: tuple[str, ...], absent: list[str]
+) -> None:
+    """What comes about between the question and the run was not approved."""
+    plan = planned(request(argv=argv, cwd=tmp_path))
+    (leaf,) = plan.commands[0].effective
+    with verify(plan):
+        pass
+    for path in leaf.absent:
+        Path(path).write_text("touch evil\n")
+
+    assert [Path(path).name for path in leaf.absent] == absent
+    if absent:
+        with pytest.raises(PlanDrift, match="was not there when this was asked"), verify(plan):
+            pass
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bash x.sh > log",
+        "./run > log",
+        "python3 x.py $HOME/x",
+        ". ./x.sh",
+        "bash < x.sh",
+        '"./x.sh" &',
+    ],
+)
+def test_code_that_an_unread_line_names_is_bound(tmp_path: Path, line: str) -> None:
+    """A swapped script is noticed, whatever the shell makes of the line; data may change."""
+    for name in ("x.sh", "x.py", "run", "data.csv"):
+        script(tmp_path / name, "#!/bin/sh\n")
+    (tmp_path / "data.csv").chmod(0o644)
+    plan = planned(request(f"{line} data.csv", cwd=tmp_path))
+    (tmp_path / "data.csv").write_text("1,2\n")
+    with verify(plan):
+        pass
+    for name in ("x.sh", "x.py", "run"):
+        script(tmp_path / name, "#!/bin/sh\ntouch evil\n")
+
+    with pytest.raises(PlanDrift, match="is not the file that was approved"), verify(plan):
+        pass
 
 
 def test_the_interpreter_of_a_script_is_pinned(tmp_path: Path) -> None:
