@@ -127,7 +127,7 @@ def test_every_mistake_is_told_in_one_line_of_its_own(home: Path) -> None:
         (
             "config.json5:5: approvals.exec.wibble: unknown key; known here: enabled, mode,"
             " agentFilter, sessionFilter, targets, approvers, quorum, timeout, remind, ask,"
-            " allowAlwaysIdle, tiers, quietHours, zone, threads"
+            " allowAlwaysIdle, tiers, pending, quietHours, zone, threads"
         ),
         "config.json5:5: approvals.exec.remind: must be true or false, not text",
         "config.json5:6: approvals.exec.targets[0].to: is required; add it",
