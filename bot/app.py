@@ -93,7 +93,7 @@ async def gateway(
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await stack.enter_async_context(
-            remote_exec(settings, machines.runner, gate.planner)
+            remote_exec(settings, machines.runner, gate.planner, prover)
         )
         table = method_table(gate, health.report, (RemoteMethods(remote, gate),), prover=prover)
         await _start_socket(stack, settings, table)

@@ -4,10 +4,11 @@ import asyncio
 import importlib.metadata
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from dataclasses import replace
 
 from bot.client import Client
+from bot.doctor_doors import api, remote_exec
+from bot.finding import Finding, Verdict
 from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
 from bot.sandbox import prove_sandbox
@@ -22,7 +23,8 @@ from core.gate.lockdown import NAME, Lockdown
 from core.model.decision import Tier
 from core.model.identity import PersonId
 from core.model.policy import AskFallback, ExecSecurity
-from core.policy.rule_lint import open_paths
+from core.policy.examples import broken_examples
+from core.policy.rule_lint import lint
 from core.settings import ForwardMode
 from core.store import people
 from core.store.aside import read_aside
@@ -31,27 +33,6 @@ _OURS = ("bot", "channels", "core")
 _IN_PROCESS = "memory"
 """The channel of demos and tests, in which no gateway asks anybody."""
 _PERSON = "person:"
-
-
-class Verdict(StrEnum):
-    """How a check ended."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: its subject, how it ended, and what to do where it did not end well."""
-
-    verdict: Verdict
-    subject: str
-    detail: str
-
-    def as_json(self) -> dict[str, str]:
-        """Return the finding as a flat object."""
-        return {key: str(value) for key, value in asdict(self).items()}
 
 
 def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
@@ -70,13 +51,17 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _approvals,
         _rules,
         _skills,
+        api,
+        remote_exec,
         _gateway,
     )
     for check in checks:
         try:
             found.extend(check(settings))
         except SaysoError as failure:
-            found.append(Finding(Verdict.FAIL, check.__name__.strip("_"), str(failure)))
+            found.append(
+                Finding(Verdict.FAIL, check.__name__.strip("_").replace("_", " "), str(failure))
+            )
     return _told_once(found)
 
 
@@ -136,10 +121,9 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
 
 def _people(settings: Settings) -> Iterator[Finding]:
     listed = approvers(settings)
-    places = listed.by_channel.keys() - {_IN_PROCESS}
-    channels = sorted(name for name in places if listed.anybody(name))
+    channels = _answering(settings, listed)
     if not channels and not any(listed.by_agent.values()):
-        why = "are empty in every channel, so nobody can allow anything"
+        why = "are nobody: none is listed by account, nor linked to one: nobody can allow anything"
         yield Finding(Verdict.WARN, "approvers", why)
         return
     where = ", ".join(channels) or "no channel, but for single agents"
@@ -154,6 +138,22 @@ def _people(settings: Settings) -> Iterator[Finding]:
             why = f"has no approver; add channels.{entry.channel}.approvers"
             yield Finding(Verdict.WARN, f"target {entry.channel}", why)
     yield from _quorum(listed, tiers_of(settings.approvals.exec.tiers))
+
+
+def _answering(settings: Settings, listed: Approvers) -> list[str]:
+    """Return where somebody may answer: a named person does where an account of theirs is."""
+    places = listed.by_channel.keys() - {_IN_PROCESS}
+    named = {entry for entry in listed.everywhere if entry.startswith(_PERSON)}
+    plain = replace(listed, everywhere=listed.everywhere - named)
+    try:
+        known = read_aside(settings.store_url, people.listed)
+    except StoreError:
+        return sorted(name for name in places if listed.anybody(name))
+    accounts = (one.accounts for one in known if f"{_PERSON}{one.id}" in named and not one.revoked)
+    theirs = {account.channel for some in accounts for account in some if not account.revoked}
+    if named and settings.http.enabled:
+        theirs.add("the API, with a person's token")
+    return sorted({name for name in places if plain.anybody(name)} | theirs)
 
 
 def _directory(settings: Settings) -> Iterator[Finding]:
@@ -214,8 +214,10 @@ def _approvals(settings: Settings) -> Iterator[Finding]:
 
 
 def _rules(settings: Settings) -> Iterator[Finding]:
-    for line in open_paths(provisions_of(settings)):
+    for line in lint(provisions_of(settings)):
         yield Finding(Verdict.WARN, "rules", line)
+    for line in broken_examples():
+        yield Finding(Verdict.FAIL, "shipped tables", f"{line}; install Sayso anew")
 
 
 def _skills(settings: Settings) -> Iterator[Finding]:

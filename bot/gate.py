@@ -1,5 +1,6 @@
 """Make the gate: the rules it goes by, the broker it asks through, the hosts it runs on."""
 
+import logging
 import os
 from collections.abc import Mapping
 
@@ -16,11 +17,16 @@ from core.approvals.broker import Broker
 from core.approvals.idle import Idle
 from core.approvals.tiers import tiers_of
 from core.approvals.usage import UsageFile
+from core.errors import StateError
 from core.gate import Gate
 from core.gate.execution import Execution
 from core.gate.rulebook import Rulebook
 from core.model.identity import LOCAL_CHANNEL
+from core.policy.examples import broken_examples
+from core.policy.rule_lint import lint
 from core.runner.plan import Planner
+
+_LOG = logging.getLogger(__name__)
 
 
 def gate_of(
@@ -48,7 +54,22 @@ def gate_of(
     return Gate(rulebook, planner, broker, execution, store, journal)
 
 
+def check_tables() -> None:
+    """Check the examples that stand in the shipped tables; about 50 ms.
+
+    Raises:
+        StateError: one does not hold, so no command may be judged by them.
+    """
+    broken = broken_examples()
+    if broken:
+        raise StateError(f"The shipped tables are broken; install Sayso anew. {'; '.join(broken)}")
+
+
 def _rulebook(settings: Settings) -> Rulebook:
+    check_tables()
+    provisions = provisions_of(settings)
+    for line in lint(provisions):
+        _LOG.warning("%s", line)
     usage = UsageFile(settings.home / "exec-approvals.usage.json")
     return Rulebook(
         configured=settings.exec_layers,
@@ -56,6 +77,6 @@ def _rulebook(settings: Settings) -> Rulebook:
         usage=usage,
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
         elevated=settings.tools.elevated.enabled,
-        compiled=provisions_of(settings),
+        compiled=provisions,
         idle=Idle.of(settings.home, usage, settings.approvals.exec.allow_always_idle),
     )

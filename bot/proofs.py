@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from bot.client import Client
-from bot.doctor import Finding, Verdict
+from bot.finding import Finding, Verdict
 from bot.settings import Settings
 from bot.surfaces import approvers, make_channels, senders
 from channels.base import Channel, Provable

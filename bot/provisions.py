@@ -9,7 +9,7 @@ from core.runner.resolve import SearchPath
 
 
 def provisions_of(settings: Settings) -> Compiled:
-    """Return what each agent's commands are held to; the programs of skills are looked up now.
+    """Return what each agent's commands are held to; skills and roots are looked up now.
 
     Raises:
         BadRule: a rule is ill written; ``bot.settings.read`` has found that before.
@@ -20,4 +20,5 @@ def provisions_of(settings: Settings) -> Compiled:
         found = search.find(name, "/")
         return found if isinstance(found, PinnedFile) else found.why
 
-    return compiled(settings, os.path.expanduser("~"), find)  # noqa: PTH111 - patterns are text
+    home = os.path.expanduser("~")  # noqa: PTH111 - patterns are text
+    return compiled(settings, home, find, os.path.realpath)

@@ -6,15 +6,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.gate_proof.prover import Prover
+from bot.gate_proof.remote import ProvingPeer, RemoteWay, watched
 from bot.settings import Settings
 from core.approvals.secrets import argument_pieces, mark
 from core.errors import ConfigError
 from core.model.address import Address
-from core.remote.acl import Acl, ExecTable, load_acl
-from core.remote.admission import Grounds
+from core.remote.acl import Acl, ExecTable
+from core.remote.acl_file import load_acl
+from core.remote.admission import ORDER, SENDER, Grounds
 from core.remote.certificate import server_context
 from core.remote.client import Client
-from core.remote.contacts import ContactsFile
+from core.remote.contacts import Contact, ContactsFile
 from core.remote.counters import Counters
 from core.remote.exec_log import open_exec_log
 from core.remote.identity import Identity
@@ -73,9 +76,11 @@ class RemoteExec:
 
 @asynccontextmanager
 async def remote_exec(
-    settings: Settings, runner: Runner, planner: Planner
+    settings: Settings, runner: Runner, planner: Planner, prover: Prover
 ) -> AsyncIterator[RemoteExec]:
     """Serve other machines for as long as the block lasts, where ``remote.listen`` says so.
+
+    Each door is added to the prover.
 
     Raises:
         ConfigError: the access list is malformed, or the one that was named is missing.
@@ -91,11 +96,17 @@ async def remote_exec(
     log = open_exec_log(_log_path(home, remote.acl), masked)
     try:
         await log.recover()
-        grounds = Grounds(Identity.load(home).machine_id, remote.acl, ContactsFile(home).read)
-        service = Service(grounds, runner, planner, log)
+        identity, peer, marks = Identity.load(home), ProvingPeer(), prover.guard.marks
+        grounds = Grounds(
+            identity.machine_id, peer.listed(remote.acl), peer.known(ContactsFile(home).read)
+        )
+        sender, order = watched(marks, SENDER), watched(marks, ORDER)
+        service = Service(grounds, runner, planner, log, sender=sender, order=order)
         listener = Listener(service.serve)
         try:
-            await _open(listener, settings)
+            fingerprint = await _open(listener, settings)
+            for address in listener.addresses:
+                prover.add(RemoteWay(peer, _here(identity, address, fingerprint)))
             remote.service, remote.listening = service, tuple(listener.addresses)
             yield remote
         finally:
@@ -130,7 +141,19 @@ def _log_path(home: Path, acl: Acl | None) -> Path:
     return Path(table.audit_log_path)
 
 
-async def _open(listener: Listener, settings: Settings) -> None:
+def _here(identity: Identity, address: Address, fingerprint: str) -> Contact:
+    """Return this machine, as others know it at one of its doors."""
+    return Contact(
+        name="here",
+        agent_id=identity.agent_id,
+        machine_id=identity.machine_id,
+        address=str(address),
+        fingerprint=fingerprint,
+    )
+
+
+async def _open(listener: Listener, settings: Settings) -> str:
+    """Open every door and return the fingerprint of the certificate that they show."""
     context, fingerprint = server_context(settings.home)
     for text in settings.remote.listen:
         try:
@@ -140,3 +163,4 @@ async def _open(listener: Listener, settings: Settings) -> None:
         await listener.open(address, context)
     places = ", ".join(str(one) for one in listener.addresses)
     _log.info("remote exec: %s; certificate sha256:%s", places, fingerprint)
+    return fingerprint

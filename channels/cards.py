@@ -46,7 +46,8 @@ class PromptCard:
     empty means that it is not offered. ``shell`` is empty where no shell runs. ``whole`` is false
     where the command is too long to be shown: then nothing may offer to allow it. ``asked`` counts
     the identical requests that wait. ``people`` says how many must agree, where it takes more than
-    one. Times are epoch ms and ms; ``zone`` is where people read the clock.
+    one. ``step_up``: no button allows it, only typed words do. Times are epoch ms and ms; ``zone``
+    is where people read the clock.
     """
 
     id: ApprovalId
@@ -72,6 +73,7 @@ class PromptCard:
     asked: int = 1
     people: Redacted = NOTHING
     zone: tzinfo = UTC
+    step_up: bool = False
 
     @property
     def approvable(self) -> bool:
@@ -139,6 +141,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         asked=approval.asked,
         people=agreement(approval),
         zone=zone,
+        step_up=approval.step_up,
     )
 
 
@@ -176,6 +179,7 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Why you are asked", card.why),
         Fact("Asked", Redacted(f"{card.asked} times" if card.asked > 1 else "")),
         Fact("People", card.people),
+        Fact("To allow", _step_up(card)),
         Fact("Allow always stores", join("\n", card.promise)),
         Fact("May run for", Redacted(duration(card.timeout_ms))),
         Fact("Answer by", Redacted(_deadline(card))),
@@ -183,6 +187,12 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Length and check", Redacted(f"{card.size:,} characters · {card.digest}")),
     )
     return tuple(line for line in lines if line.value.text)
+
+
+def _step_up(card: PromptCard) -> Redacted:
+    if not (card.step_up and card.approvable):
+        return NOTHING
+    return phrase("type /approve {} allow-once; a button is not enough", Redacted(card.code))
 
 
 def _deadline(card: PromptCard) -> str:

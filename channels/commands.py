@@ -3,7 +3,7 @@
 ``channels.grammar`` reads these from what was typed, ``channels.presses`` from buttons.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
@@ -66,12 +66,17 @@ HELP = (
 
 @dataclass(frozen=True, slots=True)
 class Approve:
-    """An answer to the approval whose id, code or unique prefix is ``ref`` (lower-case)."""
+    """An answer to the approval whose id, code or unique prefix is ``ref`` (lower-case).
+
+    ``typed``: the person wrote which approval it is. It tells how it was said, not what: a press
+    means the same answer.
+    """
 
     ref: str
     reply: ApprovalReply
     note: str = ""
     terms: GrantTerms | None = None
+    typed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

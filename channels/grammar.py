@@ -109,7 +109,7 @@ def _answer(rest: list[str]) -> Approve | None:
             continue
         said = _decision(decision, rest[2:], _WORDS)
         if said is not None:
-            return Approve(_ref(ref), said.reply, said.note, said.terms)
+            return Approve(_ref(ref), said.reply, said.note, said.terms, typed=True)
     return None
 
 

@@ -162,6 +162,7 @@ class ApprovalAnswer(Answer):
     terms: str | None
     quorum: int
     votes: list[str]
+    behind: str | None
 
 
 class ApprovalsAnswer(Answer):

@@ -75,6 +75,8 @@ class ExplainAnswer(Answer):
     policy: dict[str, object]
     rules: list[dict[str, object]]
     idle: list[str]
+    asks: dict[str, object] | None
+    unread: str | None = None
 
 
 class ToolResult(Answer):

@@ -68,4 +68,5 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 
 
 def _too_large(most: int) -> Fault:
-    return Fault(FaultCode.TOO_LARGE, f"The body has more than {most} bytes.")
+    words = f"The body has more than {most} bytes, which http.limits.bodyBytes allows."
+    return Fault(FaultCode.TOO_LARGE, words)

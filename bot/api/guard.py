@@ -133,5 +133,9 @@ def _check_head(scope: Scope) -> None:
     size = len(scope["raw_path"]) + len(scope["query_string"])
     size += sum(len(name) + len(value) for name, value in scope["headers"])
     if size > LARGEST_HEAD:
-        words = f"The address and the headers have more than {LARGEST_HEAD} bytes."
+        words = f"Address and headers have more than {LARGEST_HEAD} bytes, which is fixed."
         raise Fault(FaultCode.TOO_LARGE, words)
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+        # A proxy that believed the other one would take a body's rest for a request (RFC 9112 6.1).
+        words = "Content-Length and Transfer-Encoding are both there: give the body one length."
+        raise Fault(FaultCode.BAD_REQUEST, words, {"Connection": "close"})

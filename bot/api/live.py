@@ -62,10 +62,7 @@ class Live:
 
     def _shown(self, stream: StreamName, text: str) -> Iterator[dict[str, str]]:
         if text:
-            # What is redacted loses its last line end, which stands between two pieces here.
-            end = "\n" if text.endswith("\n") else ""
-            shown = outcomes.output(text, self.caller).removesuffix("\n") + end
-            yield {"stream": stream.value, "text": shown}
+            yield {"stream": stream.value, "text": outcomes.output(text, self.caller)}
 
 
 def _cut(held: _Held, text: str) -> str:

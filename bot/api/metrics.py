@@ -78,6 +78,8 @@ class Meters:
     def journalled(self, kind: str, record: Mapping[str, object], seconds: float) -> None:
         """Count what a record of the journal tells."""
         self._journal_s.observe(seconds)
+        if "denial" in record:
+            self._runs.labels(_closed(record["denial"], _REASONS)).inc()
         match kind:
             case "decision":
                 self._decisions.labels(_closed(record.get("decision"), _DECISIONS)).inc()

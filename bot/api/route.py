@@ -37,7 +37,7 @@ class Route:
 
     ``answer`` is the model of what it answers with ``status``. ``fixed`` are params that the route
     itself sets or leaves out. ``finds``: what it names may not be there (404). ``clashes``: it may
-    have ended already (409).
+    have ended already, or its ``requestKey`` be another request's (409).
     """
 
     verb: str

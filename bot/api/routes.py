@@ -18,6 +18,7 @@ _REQUESTS = (
         Style.CREATE,
         201,
         fixed=("wait", "stream"),
+        clashes=True,
     ),
     Route(
         "GET",

@@ -15,6 +15,7 @@ from bot.api.login import PROTOCOL, Login, Recent
 from bot.api.metrics import Meters
 from bot.api.rates import Buckets, Places
 from bot.api.subscriptions import Subscriptions
+from bot.api.token_end import token_end
 from bot.intake.caller import Caller
 from bot.intake.methods import AnyMethod, Table, invoke
 from core.errors import SaysoError, Unauthenticated
@@ -97,7 +98,8 @@ class Conversation:
         self._subscriptions = Subscriptions(home.store, home.table, self.caller, self._notify)
 
     async def hold(self, receive: Receive) -> None:
-        """Read frames until the client leaves; what is in flight is then cancelled."""
+        """Read frames until the client leaves or its token ends; what is in flight is cancelled."""
+        ending = asyncio.ensure_future(self._end())
         try:
             while not self.line.closed:
                 message = await receive()
@@ -108,7 +110,7 @@ class Conversation:
                     break
                 await self._take(message["text"])
         finally:
-            await self._abandon()
+            await self._abandon(ending)
 
     async def caller(self) -> Caller:
         """Return who is at the other end, as the token stands now.
@@ -214,13 +216,16 @@ class Conversation:
             return
         await self.line.write(notification_frame(method, params))
 
+    async def _end(self) -> None:
+        await self._log_out(None, await token_end(self.home.store, self.login))
+
     async def _log_out(self, frame_id: Id | None, error: Unauthenticated) -> None:
         await self.line.write(refusal_frame(frame_id, error))
         await self.line.close(_LOGGED_OUT, "the token has ended")
 
-    async def _abandon(self) -> None:
+    async def _abandon(self, ending: asyncio.Task[None]) -> None:
         self.line.closed = True
-        tasks = [*self._calls.values()]
+        tasks = [ending, *self._calls.values()]
         if self._pump is not None:
             tasks.append(self._pump)
         for task in tasks:

@@ -71,7 +71,10 @@ class Answers:
 
     async def _stored(self, approval: Approval) -> tuple[Redacted, ...]:
         """Word what would be stored, and what it would have let run, if that can be told."""
-        stored = tuple(redact(one.words) for one in approval.evaluation.promise)
+        promise = approval.evaluation.promise
+        stored = tuple(redact(one.words) for one in promise)
+        if any(one.content for one in promise):
+            stored = (*stored, phrase("With a limit of time or session a script may change."))
         preview = await Previews(self.store, self.gate.rulebook).of_question(approval)
         return stored if preview is None else (*stored, phrase("It {}.", words_of(preview)))
 
@@ -89,6 +92,7 @@ def _answer(inbound: Inbound, command: Approve) -> Answer:
         key=inbound.key,
         note=command.note,
         terms=command.terms,
+        typed=command.typed,
     )
 
 

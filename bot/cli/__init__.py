@@ -4,6 +4,8 @@ Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pendin
 run that ran passes its own code through.
 """
 
+import errno
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -34,6 +36,9 @@ COMMANDS = {
     "config": "bot.cli.config",
     "doctor": "bot.cli.doctor",
 }
+
+_NO_PLACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+"""What printing fails with; files that we write have errors of their own."""
 
 _EPILOG = """\
 Start here:
@@ -69,14 +74,48 @@ def build_parser(command: str | None = None) -> "ArgumentParser":
 def main(words: list[str] | None = None) -> int:
     """Run one command and return its exit code; the entry point of the script ``sayso``."""
     words = sys.argv[1:] if words is None else words
+    _fill()
     try:
-        return _run(words)
+        code = _run(words)
+        return _flushed() or code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The reader of our output is gone; nothing is left to say, and to nobody.
+        let_go()
         sys.stderr.close()
         return 1
+
+
+def _fill() -> None:
+    """Print to nowhere where standard output or error is closed: Python has ``None`` there."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.home; open to the end
+
+
+def _flushed() -> int:
+    """Write what was printed; return 1 where it has no place, else 0."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        return _unwritten(problem)
+    return 0
+
+
+def _unwritten(problem: OSError) -> int:
+    let_go()
+    sys.stderr.write(f"sayso: the output cannot be written ({problem.strerror})\n")
+    return 1
+
+
+def let_go() -> None:
+    """Send what is still to be printed to nowhere, so that the end does not fail at it again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def _run(words: list[str]) -> int:
@@ -110,6 +149,8 @@ def _run_parsed(words: list[str]) -> int:
 def _failed(failure: Exception) -> int:
     from core.errors import SaysoError  # noqa: PLC0415 - 4 ms that only a failure needs
 
+    if isinstance(failure, OSError) and failure.errno in _NO_PLACE and failure.filename is None:
+        return _unwritten(failure)
     if not isinstance(failure, SaysoError):
         raise failure
     sys.stderr.write(f"sayso: {failure}\n")

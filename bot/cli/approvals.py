@@ -131,19 +131,27 @@ def put(args: argparse.Namespace) -> int:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a pattern and print its entry; an entry that is there already stays.
+    """Add a pattern and print its entry; one that is there already stays, an idle one begins anew.
 
     With ``--dry-run`` nothing is added; what it would have matched is printed.
     """
     argv = None if args.argv is None else tuple(args.argv)
     if args.dry_run:
         return _try(args, argv)
-    entry = _file().add(args.agent, args.pattern, argv)
+    import os  # noqa: PLC0415 - only here
+
+    from bot.policy_tools.adding import add as add_entry  # noqa: PLC0415 - slow to import
+    from core.policy.entry_lint import counts_in_part  # noqa: PLC0415 - the same
+
+    entry = add_entry(_file(), os.environ, args.agent, args.pattern, argv)
     if args.json:
         limit = {} if argv is None else {"argv": list(argv)}
         _print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
     else:
         sys.stdout.write(f"{plain(entry.words)} may run for agent {plain(args.agent)}\n")
+    part = counts_in_part(args.pattern, argv)
+    if part is not None:
+        sys.stderr.write(f"note: {plain(part)}\n")
     return 0
 
 

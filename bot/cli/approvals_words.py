@@ -36,8 +36,9 @@ def pattern_words(entry: Mapping[str, Any]) -> str:
     """Word what an entry covers, as a promise says it."""
     from core.model.approval import AllowlistEntry  # noqa: PLC0415
 
-    argv = entry.get("argv")
-    return AllowlistEntry(entry["pattern"], argv=None if argv is None else tuple(argv)).words
+    argv, content = entry.get("argv"), tuple(entry.get("content", {}).items())
+    vector = None if argv is None else tuple(argv)
+    return AllowlistEntry(entry["pattern"], argv=vector, content=content).words
 
 
 def _when(epoch_ms: float) -> str:

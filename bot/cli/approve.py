@@ -7,9 +7,12 @@ import time
 
 from bot.cli.home import socket_path
 from bot.cli.layout import Formatter
+from bot.cli.numbers import count
 from bot.client import Client
 
 _REFUSED = 3
+_CODE = 6
+"""Characters of an id that make its code; a test holds it to ``core.model.identity``."""
 _ALIASES = {
     "allow-once": "allow-once",
     "allow": "allow-once",
@@ -48,7 +51,7 @@ def _add(
 
 def _add_pending(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "pending", "list what waits for an answer", "sayso pending --json")
-    parser.add_argument("--limit", type=int, default=100, help="rows at most (default: 100)")
+    parser.add_argument("--limit", type=count, default=100, help="rows at most (default: 100)")
     parser.set_defaults(run=pending)
 
 
@@ -73,7 +76,7 @@ def _add_approve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def _add_history(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "history", "list what was asked", "sayso history --limit 20")
-    parser.add_argument("--limit", type=int, default=50, help="rows at most (default: 50)")
+    parser.add_argument("--limit", type=count, default=50, help="rows at most (default: 50)")
     parser.add_argument("--agent", default=None, metavar="A", help="only this agent's")
     parser.set_defaults(run=history)
 
@@ -86,8 +89,10 @@ def pending(args: argparse.Namespace) -> int:
         return _json(rows)
     for row in rows:
         left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
+        first = (row.get("behind") or "")[:_CODE].upper()
+        waits = f"  asked when {first}, which is identical, has ended" if first else ""
         sys.stdout.write(
-            f"{row['code']}  {row['agent']}  {left}s left\n{_indent(row['command'])}\n"
+            f"{row['code']}  {row['agent']}  {left}s left{waits}\n{_indent(row['command'])}\n"
         )
     if not rows:
         sys.stdout.write("Nothing is waiting.\n")

@@ -55,7 +55,8 @@ def _add(
 def check(args: argparse.Namespace) -> int:
     """Return 0 if the configuration can be used, else 2 with one line for each mistake.
 
-    Rules that allow more than they seem to are warned of; they are no mistakes.
+    Rules that do not do what they seem to are warned of, and so are shipped tables whose examples
+    do not hold; they are no mistakes of the configuration.
 
     Raises:
         StateError: somebody else could rewrite the configuration.
@@ -63,14 +64,16 @@ def check(args: argparse.Namespace) -> int:
     from bot.provisions import provisions_of  # noqa: PLC0415 - slow to import
     from bot.settings import InvalidConfig, home_folder, read  # noqa: PLC0415 - slow to import
     from bot.settings.home import CONFIG_NAME  # noqa: PLC0415 - slow to import
-    from core.policy.rule_lint import open_paths  # noqa: PLC0415 - slow to import
+    from core.policy.examples import broken_examples  # noqa: PLC0415 - slow to import
+    from core.policy.rule_lint import lint  # noqa: PLC0415 - slow to import
 
     home = home_folder(None, os.environ)
     try:
         settings = read(home, os.environ).settings
     except InvalidConfig as error:
         return _tell_problems(error, as_json=args.json)
-    warnings = open_paths(provisions_of(settings))
+    broken = (f"{line}; install Sayso anew" for line in broken_examples())
+    warnings = (*lint(provisions_of(settings)), *broken)
     if args.json:
         told = {"ok": True, "problems": [], "warnings": warnings}
         sys.stdout.write(json.dumps(told) + "\n")

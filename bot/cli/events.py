@@ -6,6 +6,7 @@ import sys
 
 from bot.cli.home import socket_path
 from bot.cli.layout import Formatter
+from bot.cli.numbers import count
 from bot.client import Client
 
 _EXAMPLES = """\
@@ -28,7 +29,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     parser.add_argument("session", metavar="SESSION", help="the session's key")
     parser.add_argument("--ack", type=int, metavar="N", help="acknowledge up to N first")
-    parser.add_argument("--limit", type=int, default=100, help="events at most (default: 100)")
+    parser.add_argument("--limit", type=count, default=100, help="events at most (default: 100)")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.set_defaults(run=drain)
 

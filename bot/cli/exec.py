@@ -6,6 +6,7 @@ import sys
 from bot.cli import exec_contacts, exec_looks
 from bot.cli.home import socket_path
 from bot.cli.layout import Formatter
+from bot.cli.numbers import seconds
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -110,7 +111,7 @@ def _add_run(inner: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     parser = command(inner, AGENT, "run a vector there, or cancel a request", _EXAMPLES)
     add = parser.add_argument
     add("argv", nargs="*", metavar="-- ARGV", help="the vector; the host's access list decides")
-    add("--timeout", type=float, metavar="S", help="wall clock, seconds; the host's cap applies")
+    add("--timeout", type=seconds, metavar="S", help="wall clock, seconds; the host's cap applies")
     add("--stdin-file", metavar="F", help="what the command reads, 1 MiB at most")
     add("--cancel", metavar="ID", help="end the request of this id instead")
     parser.set_defaults(run=run)

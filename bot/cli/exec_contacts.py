@@ -21,6 +21,8 @@ examples:
   sayso exec contacts remove web1
 """
 _ID_LENGTH = 64
+_TAKEN = ("sessions", "identity", "contacts")
+"""Words of `sayso exec` itself: a contact of such a name could not be called by it."""
 
 
 def register(group: argparse.ArgumentParser) -> None:
@@ -107,8 +109,12 @@ def _contact(args: argparse.Namespace) -> "Contact":
     from pydantic import ValidationError  # noqa: PLC0415 - slow to import
 
     from core.errors import BadRequest  # noqa: PLC0415 - slow to import
-    from core.remote.contacts import Contact, told  # noqa: PLC0415 - slow to import
+    from core.remote.complaints import faults  # noqa: PLC0415 - slow to import
+    from core.remote.contacts import Contact  # noqa: PLC0415 - slow to import
 
+    if args.name in _TAKEN:
+        words = f"`sayso exec {args.name}` means something else. Give the contact another name."
+        raise BadRequest(words)
     try:
         return Contact.model_validate(
             {
@@ -121,7 +127,15 @@ def _contact(args: argparse.Namespace) -> "Contact":
             }
         )
     except ValidationError as error:
-        raise BadRequest(told(error)) from None
+        clauses = (f"{_option(at)}{words}" for at, words in faults(error))
+        raise BadRequest("; ".join(clauses) + ".") from None
+
+
+def _option(at: tuple[str | int, ...]) -> str:
+    """Return how a field is called on the command line; what is about several needs no name."""
+    if not at:
+        return ""
+    return "NAME: " if at[0] == "name" else f"--{str(at[0]).replace('_', '-')}: "
 
 
 def show(args: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import os
 import sys
 from base64 import b64decode, b64encode
 
+from bot.cli import let_go
 from bot.cli.home import socket_path
 from bot.client import Client
 
@@ -23,11 +24,25 @@ def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
     """Print how a run ended, its streams apart, and return the exit code."""
     if "answer_trimmed" in answer["warnings"]:
         _complete(client, answer)
-    if as_json:
-        _print_json(answer)
-    else:
-        _print(answer)
+    try:
+        if as_json:
+            _print_json(answer)
+        else:
+            _print(answer)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        return _unwritten(problem, exit_code(answer))
     return exit_code(answer)
+
+
+def _unwritten(problem: OSError, code: int) -> int:
+    """Say that the output has no place: the run is over, and nobody keeps what it printed."""
+    let_go()
+    why = problem.strerror
+    sys.stderr.write(f"sayso: its output cannot be written ({why}); the run ended with {code}\n")
+    return _LOST
 
 
 def _print_json(answer: "Mapping[str, Any]") -> None:
@@ -148,27 +163,33 @@ def diagnostics(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Check an access list.
+    """Check an access list; what no request can match is a warning.
 
     Raises:
         ConfigError: it is missing, unsafe or malformed; the message names the line.
     """
     from pathlib import Path  # noqa: PLC0415 - slow to import
 
-    from core.remote.acl import load_explicit  # noqa: PLC0415 - slow to import
+    from core.errors import ConfigError  # noqa: PLC0415 - slow to import
+    from core.remote.acl_file import load_explicit  # noqa: PLC0415 - slow to import
 
-    acl = load_explicit(Path(args.exec_acl))
-    commands = sum(len(entry.commands) for entry in acl.entries.values())
+    try:
+        acl = load_explicit(Path(args.exec_acl))
+    except ConfigError as failure:
+        if args.json:
+            _print_json({"ok": False, "faults": str(failure).splitlines()})
+            return failure.exit_code
+        raise
     told = {
         "ok": True,
         "enabled": acl.table.enabled,
         "pairs": len(acl.entries),
-        "commands": commands,
+        "commands": acl.vectors,
+        "warnings": acl.warnings,
     }
     if args.json:
         _print_json(told)
-    else:
-        state = "enabled" if acl.table.enabled else "not enabled"
-        words = f"{len(acl.entries)} pairs, {commands} commands, {state}"
-        sys.stdout.write(f"{args.exec_acl}: ok ({words})\n")
+        return 0
+    sys.stdout.write(f"{args.exec_acl}: ok ({acl.summary})\n")
+    sys.stdout.writelines(f"warning: {line}\n" for line in acl.warnings)
     return 0

@@ -35,6 +35,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("--batch", action="store_true", help="read requests as JSON lines from standard input")
     add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
     add("--host", choices=_HOSTS, help="where it would run (default: as configured)")
+    add("--session", default="main", metavar="K", help="whose grants and settings count")
     add("--cwd", metavar="D", help="where it would run (default: here)")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=explain)
@@ -71,7 +72,9 @@ def _explain_one(args: argparse.Namespace) -> int:
 
     cwd = os.path.abspath(args.cwd or os.getcwd())  # noqa: PTH100, PTH109 - text, not a Path
     argv, host = tuple(args.argv) or None, None if args.host is None else ExecHost(args.host)
-    explained = explain_one(args.line, argv, args.agent, cwd, os.environ, host)
+    explained = explain_one(
+        args.line, argv, args.agent, cwd, os.environ, host, session=args.session
+    )
     if args.json:
         sys.stdout.write(json.dumps(to_json(explained), indent=2) + "\n")
     else:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from bot.cli.layout import Formatter
+from bot.cli.numbers import count
 
 _BACKTEST = """\
 examples:
@@ -45,7 +46,13 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     add = parser.add_argument
     add("--since", default="7d", metavar="SPAN", help="how far back, such as 7d (default), 12h")
-    add("--least", type=int, default=3, metavar="N", help="allows that an entry needs (default: 3)")
+    add(
+        "--least",
+        type=count,
+        default=3,
+        metavar="N",
+        help="allows that an entry needs (default: 3)",
+    )
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=suggest)
 

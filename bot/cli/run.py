@@ -7,7 +7,7 @@ from bot.cli.home import socket_path
 from bot.cli.running.ending import conclude, exit_code, print_json
 from bot.cli.running.following import Following, Left
 from bot.cli.running.outlets import Outlets, fill_standard_descriptors, one_file
-from bot.cli.running.signals import Signals, die_of
+from bot.cli.running.signals import Signals, die_of, hangs_up
 from bot.cli.running.wish import Unusable, wish_of
 from bot.cli.running.words import add_arguments, quick
 from bot.client import Client
@@ -15,6 +15,7 @@ from bot.client import Client
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import NoReturn
 
     from bot.cli.running.spinner import Spinner
 
@@ -25,7 +26,9 @@ examples:
   sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4)
   sayso run --stdin -- psql shop < fix.sql       people see what it reads, and decide
 """
-_SIGPIPE = 13
+_SIGHUP, _SIGPIPE = 1, 13
+_EIO = 5
+"""What writing to a terminal that was closed fails with."""
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -70,6 +73,8 @@ def run(args: "argparse.Namespace") -> int:
         except BrokenPipeError:
             code = _unread(line)
         except OSError as problem:
+            if number := line.interrupted or _hung_up(outlets, problem):
+                _withdrawn(line, number)
             code = _unwritten(line, problem)
         finally:
             line.wipe()
@@ -112,10 +117,29 @@ def _unread(line: Following) -> int:
     die_of(_SIGPIPE)
 
 
+def _hung_up(outlets: Outlets, problem: OSError) -> int:
+    """Return the signal of a closed terminal where that is why nothing can be written, else 0.
+
+    The write fails before the shell has passed the signal on.
+    """
+    closed = problem.errno == _EIO and any(one.is_terminal for one in outlets.all)
+    return _SIGHUP if closed and hangs_up() else 0
+
+
+def _withdrawn(line: Following, number: int) -> "NoReturn":
+    """End the run for a signal, where nothing can be said about it."""
+    try:
+        line.cancel()
+    finally:
+        die_of(number)
+
+
 def _unwritten(line: Following, problem: OSError) -> int:
     """Say that the output has no place; the run goes on, for what it does is not lost."""
+    for one in (outlets := Outlets(separate=False)).all:
+        one.forgives = True
     words = f"its output cannot be written ({problem.strerror}); `sayso history` tells how run"
-    os.write(2, f"sayso: {words} {line.run_id or ''} ends\n".encode())
+    outlets.say(f"{words} {line.run_id or ''} ends")
     return 1
 
 

@@ -58,7 +58,8 @@ async def _serve(settings: "Settings") -> None:  # type: ignore[name-defined] # 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with gateway(settings, console=Console.here()) as running:
-        names = ", ".join(running.channels) or "none; approvers answer with `sayso approve`"
+        how = "with `sayso approve`" + (" or over the API" if running.api_url else "")
+        names = ", ".join(running.channels) or f"none; approvers answer {how}"
         sys.stderr.write(f"sayso: listening on {settings.home}/gateway.sock; channels: {names}\n")
         if running.api_url is not None:
             sys.stderr.write(f"sayso: the API is at {running.api_url}\n")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _REFUSED = 3
 _SCOPES = ("request", "approve", "admin", "read")
+_SHORTEST_S, _LONGEST_S = 60, 10 * 366 * 86_400
+"""What the gateway takes (``bot.intake.tokens``)."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _CREATE = """\
 examples:
@@ -56,7 +58,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--expires",
         type=_seconds,
         metavar="TIME",
-        help="how long it lasts, such as 12h or 30d (default: until it is revoked)",
+        help="how long it lasts, such as 12h or 30d; 60s at least (default: until it is revoked)",
     )
     parser.set_defaults(run=create)
     parser = _command(inner, "list", "print the tokens, without their texts", _LIST)
@@ -83,7 +85,10 @@ def _seconds(text: str) -> int:
     found = re.fullmatch(r"([1-9][0-9]{0,8})([smhdw])", text, re.ASCII)
     if found is None:
         raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 30d")
-    return int(found[1]) * _UNITS[found[2]]
+    seconds = int(found[1]) * _UNITS[found[2]]
+    if not _SHORTEST_S <= seconds <= _LONGEST_S:
+        raise argparse.ArgumentTypeError("a token lasts 60s at least and 10 years at most")
+    return seconds
 
 
 def create(args: argparse.Namespace) -> int:

@@ -33,9 +33,9 @@ def _looks(command: PlannedCommand, folder: str, rules: Rules) -> Iterator[Looks
     file = command.executable
     if file is None:
         return
-    at = surroundings(command, folder)
-    looked = rules.looked_at(command.argv, file, at)
-    yield Looks(command.argv, looked, rules.ruling(command.argv, file, at, whole=not command.inner))
+    at, whole = surroundings(command, folder), not command.inner
+    looked = rules.looked_at(command.argv, file, at, whole=whole)
+    yield Looks(command.argv, looked, rules.ruling(command.argv, file, at, whole=whole))
     for one in command.inner:
         yield from _looks(one, at.cwd, rules)
 

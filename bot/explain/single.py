@@ -1,29 +1,33 @@
 """Explain one command under the configuration in effect, as the gateway would judge it."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.explain.asks import Asks, asks_of
 from bot.explain.batch import evaluated
-from bot.explain.entry import REQUESTER, SESSION
+from bot.explain.entry import REQUESTER
+from bot.explain.idle import idle_words
 from bot.explain.rules import Looks, looks_of
 from bot.explain.rules import shown as shown_rules
 from bot.explain.rules import to_json as to_rules
+from bot.explain.standing import MAIN, standing_of
 from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
 from bot.settings import home_folder, read
 from core.approvals.allowlist_file import ApprovalsFile
-from core.approvals.idle import Sorted, told
-from core.model.approval import AllowlistEntry
+from core.approvals.rendering import redact
+from core.gate.granted import lifted, with_grants
 from core.model.command import ExecOverrides, ExecPlan, ExecRequest
 from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
-from core.model.identity import AgentId
+from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecHost, ExecPolicy, PolicyLayer
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
 from core.policy.resolve import CALL, resolve
 from core.runner.plan import Planner, Refusal
+from core.store.grants import Grant
 
 _KNOBS = ("host", "node", "security", "ask", "ask_fallback", "trust", "safe_bins", "timeout_ms")
 
@@ -40,6 +44,9 @@ class Explained:
     agent: AgentId
     looks: tuple[Looks, ...] = ()
     idle: tuple[str, ...] = ()
+    asks: Asks | None = None
+    unread: str = ""
+    plan: ExecPlan | None = None
 
 
 def explain_one(
@@ -49,50 +56,50 @@ def explain_one(
     cwd: str,
     environ: Mapping[str, str],
     host: ExecHost | None = None,
+    session: str = MAIN,
 ) -> Explained:
     """Judge one command as the gateway of this home would; nothing is run or stored.
 
-    ``host`` is what the call would name, ``None``: nothing.
+    ``host`` is what the call would name, ``None``: nothing. ``session`` is whose settings and
+    grants count.
 
     Raises:
         SaysoError: the configuration or the approvals file cannot be used.
     """
-    home = home_folder(None, environ)
+    home, who = home_folder(None, environ), AgentId(agent)
     settings = read(home, environ).settings
-    who = AgentId(agent)
     file = ApprovalsFile(home / "exec-approvals.json")
-    call = PolicyLayer(source=CALL, host=host)
-    policy = resolve((call, *settings.exec_layers(who)), file.layer(who))
+    call, key = PolicyLayer(source=CALL, host=host), SessionKey(session)
+    idle = idle_of(settings, home)
+    standing = standing_of(settings, who, key, idle.after_ms)
+    policy = resolve((call, *standing.layers, *settings.exec_layers(who)), file.layer(who))
     request = ExecRequest(
-        requester=REQUESTER,
-        session=SESSION,
-        cwd=cwd,
-        line=line,
-        argv=argv,
-        agent=who,
-        overrides=ExecOverrides(host),
+        REQUESTER, key, cwd, line=line, argv=argv, agent=who, overrides=ExecOverrides(host)
     )
     plan = Planner(settings.tools.exec.search_path).plan(request, policy)
     if isinstance(plan, Refusal):
-        return Explained(policy, plan, who)
-    entries = idle_of(settings, home).sort(who, file.entries(who))
-    allowlist = Allowlist(entries.counted, str(Path.home()))
-    skilled = file.read().auto_allow_skills(who)
-    provisions = provisions_of(settings).of(who, skilled=skilled)
-    verdict = evaluate(plan, policy, allowlist, provisions=provisions)
-    looks = looks_of(plan, provisions.rules)
-    return Explained(policy, verdict, who, looks, idle_words(plan, entries))
+        return Explained(policy, plan, who, unread=standing.unread)
+    entries, home_of = idle.sort(who, file.entries(who)), str(Path.home())
+    allowlist = Allowlist(entries.counted, home_of)
+    provisions = provisions_of(settings).of(who, skilled=file.read().auto_allow_skills(who))
+
+    def judged(given: Sequence[Grant]) -> Evaluation:
+        listed = with_grants(allowlist, given, home_of) if given else allowlist
+        return evaluate(plan, policy, listed, provisions=provisions)
+
+    verdict = _lifted(judged, standing.grants)
+    looks, idling = looks_of(plan, provisions.rules), idle_words(plan, entries)
+    asks = asks_of(settings, who, key, verdict)
+    return Explained(policy, verdict, who, looks, idling, asks, standing.unread, plan)
 
 
-def idle_words(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
-    """Return the entries that would cover a program of a plan, were they not idle, in words."""
-    files = (one.executable for command in plan.commands for one in (command, *command.effective))
-    paths = {path for file in files if file is not None for path in (file.path, file.realpath)}
-    return tuple(
-        told(entry, at)
-        for entry, at in entries.idle
-        if Allowlist([AllowlistEntry(entry.pattern)], str(Path.home())).match(tuple(paths))
-    )
+def _lifted(
+    judged: Callable[[Sequence[Grant]], Evaluation], grants: tuple[Grant, ...]
+) -> Evaluation:
+    verdict = judged(())
+    if verdict.decision is not Decision.ASK or not grants:
+        return verdict
+    return (lifted(verdict, grants, judged) or (verdict,))[0]
 
 
 def to_json(explained: Explained) -> dict[str, object]:
@@ -115,7 +122,9 @@ def to_json(explained: Explained) -> dict[str, object]:
     who = explained.agent
     idle = list(explained.idle)
     told_too = {"agent": who, "policy": knobs, "rules": looked, "idle": idle}
-    return {**judged, "why": verdict.why, **told_too}
+    asks = None if explained.asks is None else explained.asks.as_json()
+    unread = {"unread": explained.unread} if explained.unread else {}
+    return {**judged, "why": verdict.why, **told_too, "asks": asks, **unread}
 
 
 def shown(explained: Explained) -> str:
@@ -124,7 +133,9 @@ def shown(explained: Explained) -> str:
     if isinstance(verdict, Refusal):
         head = [f"DENY  {verdict.reason.value}: {verdict.why}"]
     else:
-        head = [f"{verdict.decision.name}  {verdict.why}", *_segments(verdict), *_advice(explained)]
+        head = [f"{verdict.decision.name}  {verdict.why}"]
+        head += [] if explained.asks is None else [f"     {explained.asks.words}"]
+        head += [*_segments(verdict), *_advice(explained)]
     sources = _sources(explained.policy)
     width = max(map(len, sources))
     knobs = [
@@ -132,6 +143,7 @@ def shown(explained: Explained) -> str:
         for knob, source in sources.items()
     ]
     head += ["", *(f"idle entry: {line}" for line in explained.idle)] if explained.idle else []
+    head += ["", explained.unread] if explained.unread else []
     head += shown_rules(explained.looks)
     return "\n".join([*head, "", f"policy for agent {explained.agent}:", *knobs]) + "\n"
 
@@ -164,13 +176,20 @@ def _advice(explained: Explained) -> list[str]:
     verdict = explained.verdict
     if isinstance(verdict, Refusal) or verdict.decision is Decision.ALLOW:
         return []
-    adds = [
-        f"  sayso approvals allowlist add --agent {explained.agent} {_typed(promise)}"
-        for promise in verdict.promise
-    ]
+    adds = [line for promise in verdict.promise for line in _adds(explained.agent, promise)]
     if adds:
         return ["", "it would pass after:", *adds]
     return ["", f"what would make it pass: {_ADVICE[verdict.reason]}"]
+
+
+def _adds(agent: AgentId, promise: Promise) -> tuple[str, ...]:
+    typed = f"sayso approvals allowlist add --agent {agent} {_typed(promise)}"
+    if not promise.content:
+        return (f"  {typed}",)
+    return (
+        f"  allow-always in its prompt: {redact(promise.words).text}",
+        f"  or, whatever is in these files by then: {typed}",
+    )
 
 
 def _typed(promise: Promise) -> str:
@@ -187,7 +206,7 @@ _ADVICE = {
     Reason.SAFE_BIN: "nothing is missing",
     Reason.SKILL: "nothing is missing",
     Reason.RULE_ALLOWED: "nothing is missing",
-    Reason.RULE_ASKED: "the rule changed, in the place that the verdict names",
+    Reason.RULE_ASKED: "the rule that the verdict names changed, and what it names besides",
     Reason.RULE_DENIED: "the rule changed, in the place that the verdict names",
     Reason.CAPABILITY: "wider agents.list[].capabilities, or other files",
     Reason.ACL: "nothing is missing",

@@ -8,8 +8,10 @@
 
     ways     what a way in is, and how its answers are read
     socket   gateway.sock, as a client of its own
+    tool     the tool Exec over gateway.sock, as an agent of its own, where an owner granted it
     chat     /run, through the inbox that all channels hand their people's words to
     network  REST and WebSocket, where the API is served
+    remote   the door for other machines, as one of its own, where it is open
     prover   one round: each way side by side, in bounded time; lifting needs a round that held
     wiring   how a gateway has all this
     alarm    tell people, the journal and the log that all is locked down

@@ -5,14 +5,26 @@ from collections.abc import Mapping
 
 from bot.gate_proof.ways import params_of
 from core.errors import SaysoError
-from core.gate.marks import Mark
+from core.gate.marks import SESSION, Mark
+from core.model.identity import AgentId
+from core.policy.capabilities import TOOL
 
 _ID = 1
 
 
 def frame_of(mark: Mark) -> bytes:
     """Return the request for a marked command, without a line's end."""
-    frame = {"jsonrpc": "2.0", "id": _ID, "method": "exec.run", "params": params_of(mark)}
+    return _frame("exec.run", params_of(mark))
+
+
+def tool_frame_of(mark: Mark, agent: AgentId) -> bytes:
+    """Return the call of Exec with a marked vector, without a line's end."""
+    args = {"argv": list(mark.argv)}
+    return _frame("tool.call", {"tool": TOOL, "args": args, "agent": agent, "session": SESSION})
+
+
+def _frame(method: str, params: Mapping[str, object]) -> bytes:
+    frame = {"jsonrpc": "2.0", "id": _ID, "method": method, "params": params}
     return json.dumps(frame).encode()
 
 

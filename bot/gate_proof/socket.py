@@ -20,13 +20,23 @@ class SocketWay:
         self._path = path
 
     async def submit(self, mark: Mark) -> Answer:
-        """Connect, ask, read one line, hang up."""
-        reader, writer = await asyncio.open_unix_connection(self._path, limit=_LARGEST_ANSWER)
-        try:
-            writer.write(frame_of(mark) + b"\n")
-            await writer.drain()
-            return read_answer(result_of(await reader.readline()))
-        finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+        """Ask to run it."""
+        return read_answer(await asked(self._path, frame_of(mark)))
+
+
+async def asked(path: Path, frame: bytes) -> object:
+    """Connect, send a frame, read one line, hang up; return the result in it.
+
+    Raises:
+        SaysoError: it was answered with an error, or with no frame.
+        OSError: nobody can be reached there.
+    """
+    reader, writer = await asyncio.open_unix_connection(path, limit=_LARGEST_ANSWER)
+    try:
+        writer.write(frame + b"\n")
+        await writer.drain()
+        return result_of(await reader.readline())
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()

@@ -1,11 +1,13 @@
 """Make the prover of a gateway, and let it prove at the start and by the clock."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from bot.clock import Clock
 from bot.gate_proof.alarm import Alarm, places_of
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.socket import SocketWay
+from bot.gate_proof.tool import ProvingAgent, ToolWay, is_offered
 from bot.settings import Settings
 from bot.surfaces import forwarding
 from channels.base import Channel
@@ -23,7 +25,7 @@ def guard_of(settings: Settings) -> Guard:
 
 
 def prover_of(settings: Settings, gate: Gate, channels: Mapping[str, Channel]) -> Prover:
-    """Return the prover of a gate, with the way in by its socket."""
+    """Return the prover of a gate, with the ways in by its socket."""
     guard = gate.execution.guard
     places = places_of(forwarding(settings), channels.keys())
     prover = Prover(
@@ -34,8 +36,19 @@ def prover_of(settings: Settings, gate: Gate, channels: Mapping[str, Channel]) -
         search_path=settings.tools.exec.search_path,
         patience_s=settings.proof.patience,
     )
-    prover.add(SocketWay(settings.home / "gateway.sock"))
+    add_socket_ways(prover, gate, settings.home)
     return prover
+
+
+def add_socket_ways(prover: Prover, gate: Gate, home: Path) -> None:
+    """Prove gateway.sock, and the tool Exec over it where an owner granted that to any agent."""
+    socket = home / "gateway.sock"
+    prover.add(SocketWay(socket))
+    rulebook = gate.rulebook
+    if is_offered(rulebook.compiled):
+        agent = ProvingAgent()
+        rulebook.compiled = agent.joined(rulebook.compiled, home)
+        prover.add(ToolWay(socket, agent))
 
 
 def by_the_clock(clock: Clock, prover: Prover, settings: Settings) -> None:

@@ -55,5 +55,6 @@ def caller_of(token: Token, intake: Intake, notify: Notify | None = None) -> Cal
         scopes=effective(token.scopes, token.agent, token.person),
         agents=None if token.agent is None else frozenset({token.agent}),
         token=token.id,
+        until_ms=token.expires_ms,
         notify=notify,
     )

@@ -18,8 +18,9 @@ class Caller:
     ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
     the agents that it may name, ``None``: any. ``peer`` is what the kernel says of the other end of
     the Unix socket, ``None`` over the network. ``token`` is the token's id for logs, empty on the
-    socket. ``notify`` is there where the connection can carry more than the answer. ``begun`` hears
-    the id of what was asked for before the answer comes; it may be told one that is not stored yet.
+    socket; ``until_ms`` is when it expires (epoch ms). ``notify`` is there where the connection can
+    carry more than the answer. ``begun`` hears the id of what was asked for before the answer
+    comes; it may be told one that is not stored yet.
     """
 
     requester: Requester
@@ -28,6 +29,7 @@ class Caller:
     agents: frozenset[AgentId] | None = None
     peer: Peer | None = None
     token: str = ""
+    until_ms: int | None = None
     notify: Notify | None = field(default=None, compare=False, repr=False)
     begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
 

@@ -57,7 +57,15 @@ _PATTERNS: Mapping[str, str] = {
 def complaints(kind: type[BaseModel], wrong: ValidationError) -> str:
     """Return a clause for each wrong field, in the order of the fields."""
     fields = {info.alias or name: info for name, info in kind.model_fields.items()}
-    return "; ".join(_complaint(error, fields) for error in wrong.errors(include_url=False))
+    found = wrong.errors(include_url=False)
+    return "; ".join(_complaint(one, fields) for one in found if not _is_hollow(one, found))
+
+
+def _is_hollow(error: ErrorDetails, found: Iterable[ErrorDetails]) -> bool:
+    """Tell whether a list is called empty only because all that stood in it was refused."""
+    at = error["loc"]
+    deeper = (one["loc"] for one in found if len(one["loc"]) > len(at))
+    return error["type"] == "too_short" and any(place[: len(at)] == at for place in deeper)
 
 
 def _complaint(error: ErrorDetails, fields: Fields) -> str:

@@ -79,7 +79,8 @@ class RunParams(SessionParams):
         default=None, description="wall clock of the command"
     )
     request_key: Name | None = Field(
-        default=None, description="the same key again is the same request"
+        default=None,
+        description="the same key again is the same request; another one under it is refused",
     )
     wait: bool = Field(default=True, description="answer when it ended, else at once")
     stream: bool = Field(default=False, description=_STREAM)

@@ -82,8 +82,10 @@ def cancelled(stands: Submission, *, done: bool) -> Json:
 
 
 def output(text: str, caller: Caller) -> str:
-    """Return what a command printed, as this caller may read it."""
-    return text if reads_output(caller) else printed(text, _MOST_PRINTED).text
+    """Return what a command printed, as this caller may read it, with its last line ends."""
+    if reads_output(caller):
+        return text
+    return printed(text, _MOST_PRINTED).text + text[len(text.rstrip("\n")) :]
 
 
 def reads_output(caller: Caller) -> bool:

@@ -7,8 +7,9 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from bot.explain.entry import REQUESTER, SESSION
+from bot.explain.idle import idle_words
 from bot.explain.rules import looks_of
-from bot.explain.single import Explained, idle_words, to_json
+from bot.explain.single import Explained, to_json
 from bot.intake import results
 from bot.intake.caller import Caller
 from bot.intake.frames import AgentParams, NoParams

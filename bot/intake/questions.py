@@ -100,6 +100,7 @@ class QuestionMethods:
             note=wish.note,
             terms=wish.terms,
             process=_session(caller),
+            typed=True,  # the call names the approval and the decision in words
         )
         answered = await self.gate.answer(answer)
         return {

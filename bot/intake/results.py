@@ -45,6 +45,7 @@ def approval(question: Approval) -> Json:
         "terms": limits(end.terms) if end is not None and end.terms is not None else None,
         "quorum": question.quorum,
         "votes": [vote.by.ref for vote in question.votes],
+        "behind": question.behind,
     }
 
 

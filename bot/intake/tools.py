@@ -52,7 +52,9 @@ class ToolMethods:
 
     async def call(self, wish: ToolParams, caller: Caller) -> object:
         """Call a tool; a refusal is an answer."""
-        self.askers.note(caller.requester)
+        # The gateway's own proofs do not make a requester's of the terminal that it runs in.
+        if self.gate.execution.guard.marks.of_vector(wish.args.get("argv")) is None:
+            self.askers.note(caller.requester)
         call = ToolCall(
             tool=wish.tool,
             args=wish.args,

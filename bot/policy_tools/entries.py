@@ -13,6 +13,8 @@ _CODE = frozenset(("-e", "-c", "-E", "-r", "--eval", "eval", "-eval"))
 
 def suggestible(entry: Promise) -> bool:
     """Tell whether an entry may be suggested: no shell, interpreter, wrapper or open carrier."""
+    if entry.content:  # as it was offered it cannot be typed
+        return False
     names = names_of(entry.pattern)
     if wrapper_kind(names, 0) or wrapper_kind(names, 1) or is_interpreter(names):
         return False

@@ -11,6 +11,7 @@ from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan
 from core.model.decision import Evaluation
 from core.policy.allowlist import Allowlist
+from core.policy.entry_lint import never_counts
 from core.policy.preview import LOOKED_AT, History, Preview, by_lists
 from core.store.aside import read_aside
 from core.store.past import recent
@@ -25,7 +26,7 @@ def would_match(
         BadRequest: the entry could never match, or no single agent is named.
         SaysoError: the configuration, the approvals file or the store cannot be used.
     """
-    why = ignored_because(pattern, argv)
+    why = ignored_because(pattern, argv) or never_counts(pattern, argv)
     if why:
         raise BadRequest(f"{pattern!r} would not be added: {why}.")
     who = known_agent(agent)

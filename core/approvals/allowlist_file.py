@@ -28,6 +28,7 @@ from core.approvals.private_file import (
 )
 from core.errors import ApprovalsFileError, StateError
 from core.model.approval import AllowlistEntry
+from core.model.decision import Content
 from core.model.identity import AgentId
 from core.model.policy import PolicyLayer
 
@@ -104,7 +105,7 @@ class ApprovalsFile:
         Raises:
             ApprovalsFileError: see ``read``.
         """
-        return self.read().warnings
+        return self.read().lint()
 
     def shown(self) -> Raw:
         """Return the file's JSON for display, with its token left out; ``{}`` without a file.
@@ -118,17 +119,17 @@ class ApprovalsFile:
         except FileNotFoundError:
             return {}
 
-    def add(self, agent: str, pattern: str, argv: tuple[str, ...] | None = None) -> AllowlistEntry:
-        """Add an entry for an agent and return it; the existing one if there is one.
-
-        ``argv`` limits it to exactly these arguments, templates allowed; ``None`` to none.
+    def add(
+        self, agent: str, pattern: str, argv: tuple[str, ...] | None = None, content: Content = ()
+    ) -> AllowlistEntry:
+        """Add an entry, limited as ``AllowlistEntry`` says, and return it or the existing one.
 
         Raises:
             BadRequest: the entry could never match, or no single agent is named.
             ApprovalsFileError: the file is corrupt or unsafe; it was left as it is.
             StateError: it could not be written; it was left as it is.
         """
-        return self._change(lambda raw: edit.add_entry(raw, agent, pattern, argv))
+        return self._change(lambda raw: edit.add_entry(raw, agent, pattern, argv, content))
 
     def remove(self, agent: str, pattern_or_id: str) -> bool:
         """Remove an agent's entry by pattern or id; ``False`` if there was none.

@@ -10,9 +10,9 @@ from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.identity import NETWORK, Actor, PersonId
 from core.store import Store, approvals
+from core.store.askers import Meant
 from core.store.drafts import Answer as StoredAnswer
 from core.store.drafts import AnswerRefusal
-from core.store.people import KnownAs
 
 _TRIES = 3
 
@@ -29,6 +29,7 @@ class AnswerOutcome(StrEnum):
     REQUESTER = "requester"
     REVOKED = "revoked"
     NOT_OFFERED = "not_offered"
+    NOT_TYPED = "not_typed"
     OFFERED = "offered"
 
 
@@ -46,7 +47,8 @@ class Answer:
     """What a person said: an id, code or prefix, the reply, and where it came from.
 
     ``key`` makes a redelivered answer the same answer. ``process`` is a local actor's kernel
-    session, as in ``Requester``. ``terms`` limit an allow-always.
+    session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
+    words what to allow; a press of a button did not.
     """
 
     ref: str
@@ -56,6 +58,7 @@ class Answer:
     note: str = ""
     process: tuple[int, int] | None = None
     terms: GrantTerms | None = None
+    typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,35 +111,34 @@ class Answering:
 
     async def _authorised(self, answer: Answer) -> Answered | _Authorised:
         """Find the one approval that is meant, and say why this person may not answer it so."""
-        found, known, askers = await self._store.read(approvals.find_for, answer.ref, answer.actor)
+        meant = await self._store.read(approvals.find_for, answer.ref, answer.actor)
+        found = meant.approvals
         if not found:
             return Answered(AnswerOutcome.UNKNOWN, sentences.unknown(answer.ref))
         if len(found) > 1:
             codes = tuple(approval.code for approval in found)
             return Answered(AnswerOutcome.AMBIGUOUS, sentences.ambiguous(answer.ref, codes))
-        refusal = self._refusal(answer, found[0], known, askers[0])
-        return refusal or _Authorised(found[0], known.person)
+        refusal = self._refusal(answer, found[0], meant)
+        return refusal or _Authorised(found[0], meant.known.person)
 
-    def _refusal(
-        self, answer: Answer, approval: Approval, known: KnownAs, asker: PersonId | None
-    ) -> Answered | None:
-        if known.revoked:
+    def _refusal(self, answer: Answer, approval: Approval, meant: Meant) -> Answered | None:
+        if meant.known.revoked:
             return Answered(AnswerOutcome.REVOKED, sentences.revoked())
         standing = self._approvers.standing(
             answer.actor,
             approval.requester,
             answer.process,
             agent=approval.plan.agent,
-            person=known.person,
-            asker=asker,
+            person=meant.known.person,
+            asker=meant.asker,
+            others=meant.askers,
         )
         if standing is Standing.REQUESTER:
             return Answered(AnswerOutcome.REQUESTER, _own(answer, approval))
         if standing is Standing.NOT_LISTED:
             own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
             return Answered(AnswerOutcome.NOT_LISTED, sentences.not_listed(answer.actor, own))
-        words = "" if approval.resolution is not None else _not_offered(answer.reply, approval)
-        return Answered(AnswerOutcome.NOT_OFFERED, words, approval) if words else None
+        return None if approval.resolution is not None else _not_taken(answer, approval)
 
     async def _resolve(
         self, answer: Answer, approval: Approval, person: PersonId
@@ -150,12 +152,24 @@ class Answering:
             answer.note,
             answer.terms,
             person,
+            answer.process,
         )
         if outcome is None:
             return Answered(AnswerOutcome.UNKNOWN, sentences.unknown(answer.ref))
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
         return _told(answer, outcome)
+
+
+def _not_taken(answer: Answer, approval: Approval) -> Answered | None:
+    """Say why what still waits is not answered so by anybody, or return ``None``."""
+    words = _not_offered(answer.reply, approval)
+    if words:
+        return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
+    if approval.step_up and not answer.typed and answer.reply is not ApprovalReply.DENY:
+        words = sentences.not_typed(approval, answer.reply)
+        return Answered(AnswerOutcome.NOT_TYPED, words, approval)
+    return None
 
 
 def _not_offered(reply: ApprovalReply, approval: Approval) -> str:

@@ -1,13 +1,14 @@
 """Say what exec-approvals.json means: knobs and allowlists for each agent (S1)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.errors import ConfigError
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
 from core.model.policy import AskFallback, ExecAsk, ExecSecurity, PolicyLayer
+from core.policy.entry_lint import never_counts
 from core.policy.templates import ArgvTemplate
 
 _UNLISTED = AgentId("")
@@ -68,6 +69,17 @@ class ApprovalsDocument:
         own = self.agents.get(agent, AgentApprovals()).knobs.auto_allow_skills
         return bool(self.defaults.auto_allow_skills if own is None else own)
 
+    def lint(self) -> tuple[str, ...]:
+        """Return the warnings, and a sentence for each entry that hides what it would run."""
+        return (*self.warnings, *self._never_counting())
+
+    def _never_counting(self) -> Iterator[str]:
+        for agent, part in self.agents.items():
+            for entry in part.allowlist:
+                why = never_counts(entry.pattern, entry.argv)
+                if why is not None:
+                    yield f"agents.{agent}.allowlist {entry.words!r} never counts: {why}"
+
 
 def _source(agent: AgentId, own: Knobs, shared: Knobs) -> str:
     """Name the part of the file that the layer's knobs come from, both parts if both."""
@@ -94,6 +106,8 @@ def ignored_because(pattern: str, argv: Sequence[str] | None = None) -> str:
         return "a name without a path never matches; write the program's full path"
     if not pattern.startswith(("/", "~/")):
         return "a relative path never matches; start it with / or ~/"
+    if pattern.endswith("/"):
+        return "a path that ends with / names a folder and never matches; write * behind it"
     return "a path with .., // or a control character never matches"
 
 

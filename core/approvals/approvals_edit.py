@@ -15,7 +15,9 @@ from core.approvals.approvals_schema import (
 from core.approvals.approvals_words import LONGEST_PATTERN
 from core.errors import BadRequest
 from core.model.approval import AllowlistEntry
+from core.model.decision import Content
 from core.model.identity import DEFAULT_AGENT, AgentId
+from core.policy.entry_lint import never_counts
 
 _TOKEN_BYTES = 24
 
@@ -52,30 +54,46 @@ def known_agent(agent: str) -> AgentId:
 
 
 def add_entry(
-    raw: Raw, agent: str, pattern: str, argv: tuple[str, ...] | None = None
+    raw: Raw,
+    agent: str,
+    pattern: str,
+    argv: tuple[str, ...] | None = None,
+    content: Content = (),
 ) -> tuple[AllowlistEntry, bool]:
-    """Return the agent's entry for a pattern, and whether it had to be added.
+    """Return the agent's entry for a pattern, and whether anything had to be written.
 
-    ``argv`` limits it to exactly these arguments, ``None`` to none.
+    ``argv`` limits it to exactly these arguments, ``None`` to none; ``content`` to files as they
+    are. What is listed for the same files gets their new content.
 
     Raises:
         BadRequest: the entry could never match.
     """
-    _check_entry(pattern, argv)
-    entries = _allowlist(raw, known_agent(agent))
+    _check_entry(pattern, argv, content)
+    entries, files = _allowlist(raw, known_agent(agent)), dict(content)
+    limits = {**({} if argv is None else {"argv": list(argv)}), **_bound(files)}
     for entry in entries:
         # An entry with keys that we do not know is ignored when judging, so it is no duplicate.
-        if _limits(entry) == (pattern, argv) and set(entry) <= _PLAIN:
-            return AllowlistEntry(pattern, _text(entry.get("id")), argv), False
-    added = AllowlistEntry(pattern, str(uuid.uuid4()), argv)
-    limit = {} if argv is None else {"argv": list(argv)}
-    entries.append({"id": added.id, "pattern": pattern, **limit})
+        if _limits(entry) == (pattern, argv, frozenset(files)) and set(entry) <= _PLAIN:
+            found = AllowlistEntry(pattern, _text(entry.get("id")), argv, content)
+            changed = entry.get("content", {}) != files
+            entry.update(_bound(files))
+            return found, changed
+    added = AllowlistEntry(pattern, str(uuid.uuid4()), argv, content)
+    entries.append({"id": added.id, "pattern": pattern, **limits})
     return added, True
 
 
-def _limits(entry: Raw) -> tuple[object, tuple[object, ...] | None]:
-    argv = entry.get("argv")
-    return entry["pattern"], tuple(argv) if isinstance(argv, list) else None
+def _bound(files: dict[str, str]) -> Raw:
+    return {"content": files} if files else {}
+
+
+def _limits(entry: Raw) -> tuple[object, tuple[object, ...] | None, frozenset[object]]:
+    argv, content = entry.get("argv"), entry.get("content")
+    return (
+        entry["pattern"],
+        tuple(argv) if isinstance(argv, list) else None,
+        frozenset(content if isinstance(content, dict) else ()),
+    )
 
 
 _PLAIN = frozenset(
@@ -83,6 +101,7 @@ _PLAIN = frozenset(
         "id",
         "pattern",
         "argv",
+        "content",
         "lastUsedAt",
         "lastUsedCommand",
         "lastResolvedPath",
@@ -115,15 +134,15 @@ def keep_socket(raw: Raw, old: Raw | None, socket_path: str) -> None:
     }
 
 
-def _check_entry(pattern: str, argv: tuple[str, ...] | None) -> None:
+def _check_entry(pattern: str, argv: tuple[str, ...] | None, content: Content) -> None:
     if not 0 < len(pattern) <= LONGEST_PATTERN:
         raise BadRequest(f"A pattern has 1 to {LONGEST_PATTERN} characters; shorten or name it.")
-    why = ignored_because(pattern, argv)
+    why = ignored_because(pattern, argv) or never_counts(pattern, argv)
     if why:
         raise BadRequest(f"{pattern!r} was not added: {why}.")
-    for word in (pattern, *(argv or ())):
+    for word in (pattern, *(argv or ()), *(path for path, _ in content)):
         if len(word) > LONGEST_PATTERN:
-            raise BadRequest(f"An argument of {len(word)} characters is too long to be stored.")
+            raise BadRequest(f"A word of {len(word)} characters is too long to be stored.")
         try:
             word.encode()
         except UnicodeEncodeError:

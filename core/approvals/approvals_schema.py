@@ -30,6 +30,7 @@ from core.model.policy import (
     stricter_fallback,
     stricter_security,
 )
+from core.policy.allowlist import ill_bound
 
 VERSION = 1
 LEGACY_AGENT = "default"
@@ -39,6 +40,8 @@ _MISSPELT = 0.8
 _KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
 
 Raw = dict[str, object]
+_File = Annotated[str, Field(pattern=r"^/[^\x00]*\z", max_length=LONGEST_PATTERN)]
+_Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
 
 class _Edge(BaseModel):
@@ -50,6 +53,7 @@ class _Edge(BaseModel):
 class _Entry(_Edge):
     pattern: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)]
     argv: tuple[Annotated[str, Field(max_length=LONGEST_PATTERN)], ...] | None = None
+    content: Annotated[dict[_File, _Sha256], Field(min_length=1)] = {}
     id: str | None = None
     last_used_at: int | float | None = None
     last_used_command: str | None = None
@@ -112,11 +116,7 @@ def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
 
 def _load(data: bytes, name: str) -> Raw:
     try:
-        value = json.loads(
-            data.decode(),
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-        )
+        value = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise _unusable(name, f"line {error.lineno}, column {error.colno}", error.msg) from None
     except UnicodeDecodeError as error:
@@ -168,8 +168,8 @@ def _migrate(agents: Raw) -> None:
         new.setdefault(key, value)
 
 
-def _covered(entry: Raw) -> tuple[object, object]:
-    return entry["pattern"], entry.get("argv")
+def _covered(entry: Raw) -> tuple[object, ...]:
+    return entry["pattern"], entry.get("argv"), entry.get("content")
 
 
 def _stricter(knob: str, values: list[str]) -> object:
@@ -235,7 +235,8 @@ def _lax(model: _Document) -> Iterator[str]:
 
 def _entries(agent: str, part: _Agent, warnings: list[str]) -> Iterator[AllowlistEntry]:
     for number, entry in enumerate(part.allowlist):
-        why = ignored_because(entry.pattern, entry.argv)
+        found = AllowlistEntry(entry.pattern, entry.id, entry.argv, tuple(entry.content.items()))
+        why = ignored_because(entry.pattern, entry.argv) or ill_bound(found)
         if entry.model_extra:
             # An unknown key may narrow the entry (an argument pattern, an expiry): without
             # understanding it, honouring the rest would allow more than its author meant.
@@ -243,4 +244,4 @@ def _entries(agent: str, part: _Agent, warnings: list[str]) -> Iterator[Allowlis
         if why:
             warnings.append(f"agents.{agent}.allowlist.{number} {entry.pattern!r}: ignored, {why}.")
         else:
-            yield AllowlistEntry(entry.pattern, entry.id, entry.argv)
+            yield found

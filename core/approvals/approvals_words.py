@@ -9,6 +9,7 @@ _MUST = {
     "string_type": "must be text",
     "string_too_short": "must not be empty",
     "string_too_long": f"must have {LONGEST_PATTERN} characters or fewer",
+    "too_short": "must not be empty",
     "int_type": "must be a number",
     "float_type": "must be a number",
     "list_type": "must be a list",

@@ -4,7 +4,7 @@ An empty list means nobody. Ids are the platform's immutable ones, compared exac
 never approves its own request, on any path and on none of its linked accounts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -43,15 +43,18 @@ class Approvers:
         agent: AgentId | None = None,
         person: PersonId | None = None,
         asker: PersonId | None = None,
+        others: Collection[Requester] = (),
     ) -> Standing:
         """Say whether ``actor`` may answer a request of ``requester`` for ``agent``.
 
         ``person`` and ``asker`` are whose accounts those of the actor and of a requester in a chat
         are. ``process`` is the kernel session of an actor who answers over the local socket: a
         command started from the session that asked is the requester, whatever it calls itself, and
-        so is one whose session cannot be told from it (peers: OpenClaw #48149).
+        so is one whose session cannot be told from it (peers: OpenClaw #48149). ``others`` asked
+        an identical question that may end by this answer; each of them counts as the requester.
         """
-        if _same(actor, requester, process) or (person is not None and person == asker):
+        asked = any(_same(actor, one, process) for one in (requester, *others))
+        if asked or (person is not None and person == asker):
             return Standing.REQUESTER
         if not self.listing(agent).admits(actor, person):
             return Standing.NOT_LISTED

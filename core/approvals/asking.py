@@ -17,6 +17,7 @@ from core.store import Store, approvals, origins
 from core.store.approvals import TooMany
 from core.store.clock import wall_ms
 from core.store.drafts import ApprovalDraft, CodeTaken, PromptDraft
+from core.store.request_keys import wish_of
 
 _CODE_TRIES = 8
 
@@ -134,11 +135,13 @@ class Asking:
             timeout_ms=ladder.timeout_ms,
             reminders=ladder.reminders,
             request_key=request.request_key,
+            wish=wish_of(request),
             prompts=tuple(
                 PromptDraft(route.target, "{}", route.step, route.after_ms)
                 for route in ladder.routes
             ),
             quorum=terms.needed(self.approvers.needed(request.agent)),
+            step_up=terms.step_up,
             local=local,
         )
 

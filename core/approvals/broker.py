@@ -16,7 +16,7 @@ from core.approvals.asking import Asking
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
 from core.model.crowding import Crowded
-from core.model.decision import Evaluation
+from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.model.policy import ExecPolicy
 from core.store import Store, approvals, outbox
@@ -63,9 +63,9 @@ class Broker:
         finally:
             unsubscribe()
 
-    async def expire(self, limit: int = 500) -> tuple[ApprovalId, ...]:
-        """Turn pending approvals past their deadline into expired ones; return which."""
-        return await self.store.write(approvals.expire_due, limit)
+    async def expire(self, limit: int = 500) -> dict[ApprovalId, DenialReason]:
+        """Turn pending approvals past their deadline into expired ones; return which, and why."""
+        return await self.store.write(approvals.expire_and_tell, limit)
 
     async def remind(self, limit: int = 100) -> int:
         """Enqueue the reminders that are due; return how many."""

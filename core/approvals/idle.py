@@ -116,10 +116,11 @@ class Idle:
         uses, seen, now = self.usage.read(), self._known().get(agent, {}), self.now_ms()
 
         def last(entry: AllowlistEntry) -> int:
-            used = uses.get((agent, entry.words))
             first = seen.get(_key(entry))
-            times = [] if used is None else [used.at_ms]
-            return max(times if first is None else [*times, first], default=now)
+            if first is None:
+                return now  # the gateway sees it for the first time when it judges next
+            used = uses.get((agent, entry.words))
+            return first if used is None else max(first, used.at_ms)
 
         return last
 

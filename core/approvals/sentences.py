@@ -65,9 +65,16 @@ def accepted(approval: Approval, reply: ApprovalReply) -> str:
     """Word the answer that decided, and whether others had allowed less."""
     end = approval.resolution
     final = reply if end is None or end.reply is None else end.reply
-    done = _DONE[final] if end is None or end.terms is None else f"Allowed {limits(end.terms)}"
+    held = ", while its code stays as it is" if _held(approval, final) else ""
+    full = f"{_DONE[final]}{held}"
+    done = full if end is None or end.terms is None else f"Allowed {limits(end.terms)}"
     narrower = ". Of several answers the narrowest holds" if final is not reply else ""
     return f"{done}: {approval.code}{narrower}."
+
+
+def _held(approval: Approval, reply: ApprovalReply) -> bool:
+    promised = approval.evaluation.promise
+    return reply is ApprovalReply.ALLOW_ALWAYS and any(one.content for one in promised)
 
 
 def counted(approval: Approval) -> str:
@@ -161,6 +168,14 @@ def allow_not_offered(approval: Approval) -> str:
     return (
         f"{approval.code} cannot be allowed: its standard input is too long to be shown, so nobody "
         "has seen what would run. It is still waiting; answer deny, or let it time out."
+    )
+
+
+def not_typed(approval: Approval, reply: ApprovalReply) -> str:
+    """Word an allow by a button where only a typed one counts."""
+    return (
+        f"{approval.code} is not allowed yet: here a button is not enough. Type /approve "
+        f"{approval.code} {reply} (in a Slack thread without the slash), or answer deny."
     )
 
 

@@ -10,10 +10,14 @@ from core.settings.base import milliseconds
 
 @dataclass(frozen=True, slots=True)
 class TierTerms:
-    """What one tier asks for; ``None`` leaves what holds for others. ``timeout_ms`` is in ms."""
+    """What one tier asks for; ``None`` leaves what holds for others. ``timeout_ms`` is in ms.
+
+    ``step_up``: only a typed answer allows it, no button.
+    """
 
     quorum: int | None = None
     timeout_ms: int | None = None
+    step_up: bool = False
 
     def needed(self, others: int) -> int:
         """Return how many people must allow, where ``others`` do for a question without a tier."""
@@ -29,5 +33,5 @@ def tiers_of(section: TiersSection) -> Mapping[Tier, TierTerms]:
 
 
 def _terms(section: TierSection) -> TierTerms:
-    timeout = section.timeout
-    return TierTerms(section.quorum, None if timeout is None else milliseconds(timeout))
+    timeout_ms = None if section.timeout is None else milliseconds(section.timeout)
+    return TierTerms(section.quorum, timeout_ms, section.step_up)

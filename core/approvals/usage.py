@@ -148,5 +148,9 @@ def with_usage(raw: Raw, uses: Mapping[Key, LastUse]) -> Raw:
 
 
 def _words(entry: Raw) -> str:
-    argv, pattern = entry.get("argv"), str(entry["pattern"])
-    return AllowlistEntry(pattern, argv=tuple(argv) if isinstance(argv, list) else None).words
+    argv, content = entry.get("argv"), entry.get("content")
+    return AllowlistEntry(
+        pattern=str(entry["pattern"]),
+        argv=tuple(argv) if isinstance(argv, list) else None,
+        content=tuple(content.items()) if isinstance(content, dict) else (),
+    ).words

@@ -23,7 +23,7 @@ _SETTLE_TRIES = 4
 class Verdict:
     """Whether a journal is whole; ``head`` is the hash of the last good line.
 
-    ``first_bad_line`` counts from 1 and is ``None`` if the journal is whole.
+    ``first_bad_line`` counts from 1 and is ``None`` if the journal is whole, or cannot be read.
     """
 
     ok: bool
@@ -38,12 +38,20 @@ def verify(path: Path, expected: Head | None = None) -> Verdict:
 
     ``expected`` is a head noted elsewhere; by default the one in ``FILE.head``, if it is there.
     """
+    known = expected
     try:
         known = expected or _noted(path)
         with path.open("rb") as file:
             return _walk(file, known)
+    except FileNotFoundError as error:
+        return _missing(known) if known is not None and known.seq else _unread(error)
     except OSError as error:
-        return Verdict(ok=False, records=0, first_bad_line=1, why=str(error), head=GENESIS)
+        return _unread(error)
+
+
+def _unread(error: OSError) -> Verdict:
+    why = f"cannot be read: {error.strerror}"
+    return Verdict(ok=False, records=0, first_bad_line=None, why=why, head=GENESIS)
 
 
 def _noted(path: Path) -> Head | None:
@@ -62,12 +70,21 @@ def _walk(file: BinaryIO, known: Head | None) -> Verdict:
             return _bad(head, "it is not the line that was acknowledged: the file was rewritten")
         head = after
     if known is not None and head.seq < known.seq:
-        return _bad(head, f"{known.seq} lines were acknowledged, {head.seq} are left: cut off")
+        return _bad(head, _left(known, head))
     return Verdict(ok=True, records=head.seq, first_bad_line=None, why="", head=head.hash)
 
 
 def _bad(head: Head, why: str) -> Verdict:
-    return Verdict(False, head.seq, head.seq + 1, f"line {head.seq + 1}: {why}", head.hash)
+    return Verdict(False, head.seq, head.seq + 1, why, head.hash)
+
+
+def _missing(known: Head) -> Verdict:
+    """Judge a journal that is away while its note says what stood in it."""
+    return _bad(Head(), _left(known, Head()))
+
+
+def _left(known: Head, head: Head) -> str:
+    return f"{known.seq} lines were acknowledged, {head.seq} are left: cut off"
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -87,7 +104,7 @@ def _rest(file: BinaryIO) -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the verdict on one journal; exit code 0 if it is whole, 1 if not, 2 on misuse."""
+    """Print the verdict on one journal; exit code 0 if it is whole, 1 if not, 2 if unread."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m core.audit.verify FILE\n")
         return 2
@@ -95,7 +112,11 @@ def main(arguments: list[str]) -> int:
     if verdict.ok:
         sys.stdout.write(f"ok: {verdict.records} records, head {verdict.head}\n")
         return 0
-    sys.stdout.write(f"broken: {verdict.why}; {verdict.records} good records before it\n")
+    if verdict.first_bad_line is None:
+        sys.stderr.write(f"{arguments[0]} {verdict.why}\n")
+        return 2
+    where = f"line {verdict.first_bad_line}"
+    sys.stdout.write(f"broken: {where}: {verdict.why}; {verdict.records} good records before it\n")
     return 1
 
 

@@ -5,9 +5,10 @@ from core.approvals.rendering import redact
 from core.approvals.sentences import limits
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import DenialReason, Evaluation
+from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished
+from core.policy.evaluate import denial_reason
 
 
 def decided(
@@ -15,8 +16,10 @@ def decided(
 ) -> dict[str, object]:
     """Record what policy decided about a plan, before anything runs; ``digest`` binds its input."""
     read = len(plan.stdio.stdin or b"")
+    is_denied = evaluation.decision is Decision.DENY
     return {
         **({"stdin_bytes": read} if read else {}),
+        **({"denial": denial_reason(evaluation)} if is_denied else {}),
         "run": run_id,
         "requester": f"{requester.intake}:{requester.account}",
         "agent": plan.agent,
@@ -44,6 +47,7 @@ def resolved(approval: Approval) -> dict[str, object]:
         "votes": [vote.by.ref for vote in approval.votes],
         "by": f"{by.channel}:{by.account}" if by is not None else None,
         "note": redact(end.note).text if end is not None else "",
+        **({"denial": end.reason} if end is not None and end.reason is not None else {}),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from core.gate import announce
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
-from core.model.identity import ApprovalId, Requester
+from core.model.identity import ApprovalId
 from core.ports import Journal
 from core.store import Store, runs
 
@@ -68,20 +68,3 @@ class QueuedRun:
     async def give_up(self, reason: DenialReason, why: str) -> None:
         """Record that nothing ran."""
         await self.store.write(runs.refuse, self.id, reason, why)
-
-
-def new_run(
-    store: Store,
-    journal: Journal,
-    run_id: ApprovalId,
-    plan: ExecPlan,
-    evaluation: Evaluation,
-    requester: Requester,
-    owner: str,
-    request_key: str | None,
-) -> NewRun:
-    """Return the claim on a run that policy allowed."""
-    draft = runs.RunDraft(
-        id=run_id, plan=plan, requester=requester, owner=owner, request_key=request_key
-    )
-    return NewRun(store=store, journal=journal, draft=draft, evaluation=evaluation)

@@ -5,6 +5,7 @@ import asyncio
 from core.approvals.broker import Broker
 from core.gate import announce
 from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.ports import Journal
 from core.store import Store, approvals
@@ -28,14 +29,17 @@ async def expire(broker: Broker, journal: Journal) -> int:
     Ending comes first and the journal after: ten thousand deadlines of one instant must not wait
     for each other's records.
     """
-    expired: list[ApprovalId] = []
+    expired: dict[ApprovalId, DenialReason] = {}
     while True:
         ended = await broker.expire(_EXPIRY_BATCH)
-        expired += ended
+        expired |= ended
         if len(ended) < _EXPIRY_BATCH:
             break
     for_good = {"state": ApprovalState.EXPIRED.value}
     await asyncio.gather(
-        *(journal.append("resolve", {"run": run_id, **for_good}) for run_id in expired)
+        *(
+            journal.append("resolve", {"run": run_id, **for_good, "denial": why})
+            for run_id, why in expired.items()
+        )
     )
     return len(expired)

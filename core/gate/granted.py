@@ -2,10 +2,11 @@
 
 A grant adds the patterns that its prompt promised to the agent's allowlist, and the plan is judged
 anew. So it lifts exactly what allow-always would have lifted: never a denial, a hidden program, an
-unreadable line or an environment change, and ``ask: always`` keeps asking.
+unreadable line or an environment change, and ``ask: always`` keeps asking. A script may change
+meanwhile: that is what a limit is for (decision 21).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -41,34 +42,53 @@ class Granted:
         active = await self.store.read(grants.active, plan.agent, plan.session, idle_ms)
         if not active:
             return None
-        found = self._judged(plan, policy, active)
-        if found.decision is not Decision.ALLOW:
+        found = lifted(asked, active, lambda given: self._judged(plan, policy, given))
+        if found is None:
             return None
-        needed = self._needed(plan, policy, active)
+        evaluation, needed = found
         try:
             await self.store.write(grants.use, tuple(grant.id for grant in needed), idle_ms)
         except GrantSpent:
             return None
-        return _named(asked, found, needed)
-
-    def _needed(
-        self, plan: ExecPlan, policy: ExecPolicy, active: Sequence[Grant]
-    ) -> tuple[Grant, ...]:
-        """Return a smallest set of grants that allows the plan; counted ones are spared first."""
-        needed = list(active)
-        for grant in reversed(active):
-            fewer = [other for other in needed if other is not grant]
-            if self._judged(plan, policy, fewer).decision is Decision.ALLOW:
-                needed = fewer
-        return tuple(needed)
+        return evaluation
 
     def _judged(self, plan: ExecPlan, policy: ExecPolicy, given: Sequence[Grant]) -> Evaluation:
-        promised = (
-            AllowlistEntry(p.pattern, argv=p.argv) for grant in given for p in grant.promise
-        )
-        granted = Allowlist(promised, self.rulebook.home)
         own = self.rulebook.allowlist(plan.agent)
-        return self.rulebook.judge(plan, policy, Either(own, granted))
+        return self.rulebook.judge(plan, policy, with_grants(own, given, self.rulebook.home))
+
+
+def with_grants(own: Allowlist, given: Sequence[Grant], home: str) -> Allowlist:
+    """Return an agent's own allowlist with what grants promised."""
+    promised = (AllowlistEntry(p.pattern, argv=p.argv) for grant in given for p in grant.promise)
+    return Either(own, Allowlist(promised, home))
+
+
+def lifted(
+    asked: Evaluation,
+    active: Sequence[Grant],
+    judged: Callable[[Sequence[Grant]], Evaluation],
+) -> tuple[Evaluation, tuple[Grant, ...]] | None:
+    """Return the evaluation that allows a plan and the grants that it needs, ``None`` if none.
+
+    ``judged`` judges the plan under some of the grants.
+    """
+    found = judged(active)
+    if found.decision is not Decision.ALLOW:
+        return None
+    needed = _needed(active, judged)
+    return _named(asked, found, needed), needed
+
+
+def _needed(
+    active: Sequence[Grant], judged: Callable[[Sequence[Grant]], Evaluation]
+) -> tuple[Grant, ...]:
+    """Return a smallest set of grants that allows the plan; counted ones are spared first."""
+    needed = list(active)
+    for grant in reversed(active):
+        fewer = [other for other in needed if other is not grant]
+        if judged(fewer).decision is Decision.ALLOW:
+            needed = fewer
+    return tuple(needed)
 
 
 def _named(asked: Evaluation, found: Evaluation, needed: tuple[Grant, ...]) -> Evaluation:

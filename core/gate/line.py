@@ -74,6 +74,7 @@ class Gate:
         ``begun`` hears the id of a run that policy allows, before it ends.
 
         Raises:
+            Conflict: something else was asked before under its key; nothing ran.
             SaysoError: Sayso failed; nothing ran.
         """
         known = await self._known(request)
@@ -120,7 +121,8 @@ class Gate:
         """Return where a request stands that was made before under the same key."""
         if request.request_key is None:
             return None
-        known = await self.store.read(runs.by_request_key, request.request_key)
+        wish = runs.wish_of(request)
+        known = await self.store.read(runs.by_request_key, request.request_key, wish)
         return None if known is None else await self._standing(known) or Running(known)
 
     async def _allow(
@@ -161,13 +163,9 @@ class Gate:
         return Denied(claim.draft.id, reason, evaluation.why)
 
     def _claim(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> NewRun:
-        draft = runs.RunDraft(
-            id=new_id(),
-            plan=plan,
-            requester=request.requester,
-            owner=self.execution.owner,
-            request_key=request.request_key,
-        )
+        key, wish = request.request_key, runs.wish_of(request)
+        who, owner = request.requester, self.execution.owner
+        draft = runs.RunDraft(new_id(), plan, who, owner, request_key=key, wish=wish)
         return NewRun(self.store, self.journal, draft, evaluation)
 
     async def _run(

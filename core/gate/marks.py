@@ -19,6 +19,7 @@ from core.model.decision import Decision, DenialReason, Evaluation, Reason
 from core.model.identity import ApprovalId, SessionKey
 from core.model.policy import ExecAsk
 from core.model.result import Denied
+from core.remote.denials import RemoteDenial
 
 SESSION = SessionKey("gate-proof")
 """What the session of a proof is called; the name means nothing to the gate."""
@@ -39,7 +40,7 @@ class Mark:
     nonce: str
     argv: tuple[str, ...]
     judged: Decision | None = None
-    reason: Reason | None = None
+    reason: Reason | RemoteDenial | None = None
     started: bool = False
 
     @property
@@ -66,6 +67,10 @@ class Mark:
         why = f"a gate proof, held as it must be and withdrawn: {evaluation.why}"
         return Denied(run_id, DenialReason.CANCELLED, why)
 
+    def denied_at_the_door(self, denial: RemoteDenial) -> None:
+        """Note that the door for other machines denied it, and by which condition."""
+        self.judged, self.reason = Decision.DENY, denial
+
 
 @dataclass(slots=True)
 class Marks:
@@ -86,11 +91,19 @@ class Marks:
         """Return the mark of a request, until it was judged; ``None`` for everybody else's."""
         if not self._drawn:
             return None
-        last = request.line or (request.argv[-1] if request.argv else "")
-        mark = self._drawn.get(last[-_NONCE_LENGTH:])
-        if mark is None or mark.judged is not None or not mark.is_asked_by(request):
+        mark = self._standing(request.line or (request.argv[-1] if request.argv else ""))
+        return mark if mark is not None and mark.is_asked_by(request) else None
+
+    def of_vector(self, argv: object) -> Mark | None:
+        """Return the mark that is exactly this vector, until it was judged; it may be anything."""
+        if not self._drawn or not isinstance(argv, list | tuple) or not argv:
             return None
-        return mark
+        mark = self._standing(argv[-1]) if isinstance(argv[-1], str) else None
+        return mark if mark is not None and mark.argv == tuple(argv) else None
+
+    def _standing(self, word: str) -> Mark | None:
+        mark = self._drawn.get(word[-_NONCE_LENGTH:])
+        return None if mark is None or mark.judged is not None else mark
 
     def started_by(self, plan: ExecPlan) -> Mark | None:
         """Return the mark whose number is anywhere in a plan that is about to run."""

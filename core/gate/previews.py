@@ -74,7 +74,7 @@ class Previews:
         promise: Sequence[Promise],
         session: SessionKey | None = None,
     ) -> Preview:
-        entries = [AllowlistEntry(one.pattern, argv=one.argv) for one in promise]
+        entries = [AllowlistEntry(one.pattern, None, one.argv, one.content) for one in promise]
         own, policy = self.rulebook.allowlist(agent), by_lists(self.rulebook.standing(agent))
 
         def judge(plan: ExecPlan, allowlist: Allowlist) -> Evaluation:

@@ -152,7 +152,8 @@ class Rulebook:
             StateError: it could not be written.
             BadRequest: the entry could never match.
         """
-        entry = await asyncio.to_thread(self.file.add, agent, promise.pattern, promise.argv)
+        what = promise.pattern, promise.argv, promise.content
+        entry = await asyncio.to_thread(self.file.add, agent, *what)
         if self.idle is not None:
             self.idle.renew(agent, entry)
             self._indexed.pop(agent, None)

@@ -66,7 +66,7 @@ class SessionLayers:
             knobs = await self.store.read(session_overrides.get, session)
         else:
             knobs = await self._read(session)
-        return None if knobs is None else _layer(knobs.overrides)
+        return None if knobs is None else layer_of(knobs)
 
     async def _read(self, session: SessionKey) -> SessionKnobs | None:
         seen = self._changes
@@ -78,7 +78,9 @@ class SessionLayers:
         return found.sessions.get(session)
 
 
-def _layer(knobs: ExecOverrides) -> PolicyLayer:
+def layer_of(found: SessionKnobs) -> PolicyLayer:
+    """Return what people set for a session as a layer of policy."""
+    knobs = found.overrides
     return PolicyLayer(
         SOURCE, host=knobs.host, security=knobs.security, ask=knobs.ask, node=knobs.node
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.model.command import ExecPlan
-from core.model.decision import DenialReason, Evaluation, Promise
+from core.model.decision import Content, DenialReason, Evaluation, Promise
 from core.model.identity import CODE_LENGTH, Actor, ApprovalId, PersonId, Requester, Target
 
 
@@ -78,7 +78,8 @@ class Approval:
     ``quorum`` people must allow it; ``votes`` are those who did so far. ``delivered_ms`` is when
     the first copy was confirmed (the time to answer starts there), ``None`` before. ``behind`` is
     the identical question that is asked first; this one is asked when that one has ended.
-    ``asked`` counts the pending requests that are identical, this one included.
+    ``asked`` counts the pending requests that are identical, this one included. ``step_up``: only
+    a typed answer allows it, no button.
     """
 
     id: ApprovalId
@@ -94,6 +95,7 @@ class Approval:
     delivered_ms: int | None = None
     behind: ApprovalId | None = None
     asked: int = 1
+    step_up: bool = False
 
     @property
     def code(self) -> str:
@@ -106,16 +108,20 @@ class AllowlistEntry:
     """A pattern that lets a program run for one agent (S1 "Allowlist (per agent)").
 
     ``argv`` narrows it to exactly these arguments, templates allowed (DESIGN §6 "Trust").
+    ``content`` narrows it to code files as they were, as in ``Promise``.
     """
 
     pattern: str
     id: str | None = None
     argv: tuple[str, ...] | None = None
+    content: Content = ()
 
     @property
     def words(self) -> str:
         """Return the entry as a promise says it."""
-        return self.pattern if self.argv is None else Promise(self.pattern, self.argv).words
+        if self.argv is None and not self.content:
+            return self.pattern
+        return Promise(self.pattern, self.argv, self.content).words
 
 
 @dataclass(frozen=True, slots=True)

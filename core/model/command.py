@@ -151,6 +151,10 @@ class PinnedDirectory:
     inode: int
 
 
+UNKNOWN_LEAD = ""
+"""Instead of a real path, where too much would have to be followed; it lies below no folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedCommand:
     """One vector of a plan with the program it starts.
@@ -167,6 +171,9 @@ class PlannedCommand:
     ``exposed`` is a folder, above a file that goes by its name, that other users may write to.
     ``absent`` are paths at which it would read code, if there were any: none may come about.
     ``steered`` tells which setting of a file around it makes it start more than the vector says.
+
+    ``links`` are the paths that its words may name and that lead elsewhere than they read, each
+    with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
     """
 
     argv: tuple[str, ...]
@@ -180,6 +187,7 @@ class PlannedCommand:
     exposed: str = ""
     steered: str = ""
     absent: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def vector(self) -> tuple[str, ...]:

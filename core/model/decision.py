@@ -86,25 +86,43 @@ class Reason(StrEnum):
     STEERED = "steered"
 
 
+Content = tuple[tuple[str, str], ...]
+"""Files of code: the real path and the SHA-256 hex of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Promise:
     """What allow-always stores: a program's path, and for a carrier its exact arguments.
 
     ``argv`` holds what follows the program, ``None`` any arguments. In an entry that a person wrote
-    its elements may be templates (DESIGN §6 "Trust").
+    its elements may be templates (DESIGN §6 "Trust"). It holds only while each file of ``content``
+    is what it was (decision 21).
     """
 
     pattern: str
     argv: tuple[str, ...] | None = None
+    content: Content = ()
 
     @property
     def words(self) -> str:
         """Return it as people read it; quotes show where an argument begins and ends."""
+        return f"{self._vector}{self._condition}"
+
+    @property
+    def _vector(self) -> str:
         if self.argv is None:
             return self.pattern
         if not self.argv:
             return f"{self.pattern} without arguments"
         return f"{self.pattern} {shlex.join(self.argv)} exactly"
+
+    @property
+    def _condition(self) -> str:
+        paths = [path for path, _ in self.content]
+        if len(paths) > 1:
+            return f", while {' and '.join(map(shlex.quote, paths))} stay as they are"
+        names = ("it" if path == self.pattern else shlex.quote(path) for path in paths)
+        return "".join(f", while {name} stays as it is" for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ evaluation; the first three may end it for the line:
       stood there; other shells, wrappers, multiplexers and code on the command line ask,
       whatever the lists hold;
    e. a safe bin whose profile knows all its arguments is allowed;
-   f. a program that no allowlist entry, allowing rule or skill covers asks;
+   f. a program that no allowlist entry, allowing rule or skill covers asks; an entry with content
+      covers it only while its scripts are what they were;
    g. a covered carrier asks under strict trust unless its profile knows the arguments;
    h. an entry or an allowing rule for exactly these arguments lifts f and g;
    i. all else is allowed.

@@ -1,29 +1,41 @@
 """Know what may run for one agent: its allowlist (S1 "Allowlist (per agent)").
 
 An entry covers a program by its path (``path_index``), or, where it has an ``argv``, that program
-with exactly these arguments (DESIGN §6 "Trust"). Patterns without a directory are ignored with a
-warning, for a base name says nothing about which file it is.
+with exactly these arguments (DESIGN §6 "Trust"). One with ``content`` covers it only while files
+are as they were; it is looked up apart (``core.policy.content``). Patterns without a directory are
+ignored with a warning, for a base name says nothing about which file it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import ConfigError
 from core.model.approval import AllowlistEntry
-from core.policy.path_index import PathIndex, at_home, complaint, covers_everything
-from core.policy.templates import ArgvTemplate, Surroundings
+from core.policy.path_index import PathIndex, at_home, complaint, covers_everything, is_glob
+from core.policy.templates import ArgvTemplate, Surroundings, looks_typed
 
 _Paths = PathIndex[AllowlistEntry]
+_Bound = PathIndex[list[AllowlistEntry]]
+_LOOSE = "`content` goes with one whole path and, where it has `argv`, with literal words"
+
+
+def ill_bound(entry: AllowlistEntry) -> str:
+    """Say why an entry with content can never match, or return an empty string."""
+    if not entry.content:
+        return ""
+    loose = any(map(looks_typed, entry.argv or ()))
+    return _LOOSE if loose or is_glob(entry.pattern) else ""
 
 
 class Allowlist:
     """An agent's entries, indexed: a look-up costs microseconds at 100,000 of them."""
 
-    __slots__ = ("_lint", "_literal", "_paths", "_typed")
+    __slots__ = ("_bound", "_lint", "_literal", "_paths", "_typed")
 
     def __init__(self, entries: Iterable[AllowlistEntry], home: str) -> None:
         self._paths: _Paths = PathIndex()
         self._literal: dict[tuple[str, ...], _Paths] = {}
         self._typed: dict[int, list[tuple[ArgvTemplate, _Paths]]] = {}
+        self._bound: dict[tuple[tuple[str, ...] | None, str], _Bound] = {}
         self._lint: list[str] = []
         for entry in entries:
             self._add(entry, home)
@@ -59,12 +71,34 @@ class Allowlist:
                     return found
         return None
 
+    @property
+    def binds(self) -> bool:
+        """Tell whether any entry has content."""
+        return bool(self._bound)
+
+    def bound(
+        self, paths: Sequence[str], arguments: tuple[str, ...] | None, files: Iterable[str]
+    ) -> Iterator[AllowlistEntry]:
+        """Yield the entries with content for one of the paths and exactly these arguments.
+
+        ``files`` are the real paths of what a plan pins; whether each has that content is not
+        looked at. ``None`` stands for any arguments.
+        """
+        for file in files:
+            index = self._bound.get((arguments, file))
+            if index is not None:
+                for path in paths:
+                    yield from index.exact((path,)) or ()
+
     def _add(self, entry: AllowlistEntry, home: str) -> None:
         why = complaint(entry.pattern, home)
         if why is not None:
             self._lint.append(f"{entry.pattern!r} is ignored: {why}")
             return
         pattern = at_home(entry.pattern, home)
+        if entry.content:
+            self._bind(entry, pattern)
+            return
         if entry.argv is None:
             if covers_everything(entry.pattern):
                 self._lint.append(f"{entry.pattern!r} lets every program run")
@@ -76,6 +110,21 @@ class Allowlist:
             self._lint.append(f"{entry.words!r} is ignored: {error}")
             return
         self._vectors(template).add(pattern, entry)
+
+    def _bind(self, entry: AllowlistEntry, pattern: str) -> None:
+        """Index an entry by a file of its own, for many scripts share program and arguments."""
+        why = ill_bound(entry)
+        if why:
+            self._lint.append(f"{entry.words!r} is ignored: {why}")
+            return
+        files = [path for path, _ in entry.content]
+        file = next((path for path in files if path != pattern), files[0])
+        index = self._bound.setdefault((entry.argv, file), PathIndex())
+        known = index.exact((pattern,))
+        if known is None:
+            index.add(pattern, [entry])
+        else:
+            known.append(entry)
 
     def _vectors(self, template: ArgvTemplate) -> _Paths:
         """Return the index of the programs that are listed with these arguments."""

@@ -2,18 +2,19 @@
 
 Where an agent has capabilities, a command runs only if the tool ``Exec`` is granted, its program,
 its folder and every path that its words may name lie below granted folders; a command that can do
-more than read needs folders granted for writing. What cannot be checked is refused. Paths are taken
-as they are written: a link inside a granted folder is known only where the planner looked it up.
+more than read needs folders granted for writing. What cannot be checked is refused. A path counts
+as it is written and, where the planner found a link in it, as it leads as well.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from posixpath import join, normpath
+from posixpath import join
 
 from core.model.command import ExecPlan, PinnedFile, PlannedCommand
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import bounded, effects
+from core.policy.path_words import normal, seen_from_links, starts, without_addresses
 from core.policy.rule_matching import surroundings
 from core.policy.templates import Surroundings, below
 from core.policy.wrappers import names_of, wrapper_kind
@@ -21,13 +22,6 @@ from core.policy.wrappers import names_of, wrapper_kind
 TOOL = "Exec"
 """The tool that S3 calls by this name, for it takes vectors only."""
 
-_ADDRESS = re.compile(
-    r"(?<![A-Za-z0-9+.-])(?![A-Za-z0-9+.-]*(?i:file|unix):)(?!\S*\.\.)[A-Za-z][A-Za-z0-9+.-]*"
-    r"://[^/\s](?:(?!:/)[^\s,;])*"
-)
-"""A URL of another machine: no file, though it holds slashes; `a://b:/x` may be a list of paths."""
-_JOINT = re.compile(r"[^\w.~/+-]|\A\+|\A-{1,2}[\w-]*(?=[/~.])")
-"""After these a word may go on with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
 _CLIMBS = re.compile(r"/\.\.(?:/|\Z)")
 _HARMLESS = frozenset((Effect.READS,))
 
@@ -74,12 +68,15 @@ class Capabilities:
         need = "writing" if writes else "reading"
         if not self._may(at.cwd, writes=writes):
             return f"the working directory {at.cwd} lies outside the folders granted for {need}"
-        for word in command.argv[1:]:
-            for path in _paths(word, at):
-                if path is None:
-                    return f"the word {word!r} leads up through a folder, which cannot be checked"
-                if not self._may(path, writes=writes):
-                    return f"{path} lies outside the folders granted for {need}"
+        for name, real in command.links:
+            if not self._may(real, writes=writes):
+                where = real or "more places than are looked up"
+                return f"{name} leads to {where}, outside the folders granted for {need}"
+        for word, path in _named_by(command, file, at):
+            if path is None:
+                return f"the word {word!r} leads up through a folder, which cannot be checked"
+            if not self._may(path, writes=writes):
+                return f"{path} lies outside the folders granted for {need}"
         return None
 
     def _may(self, path: str, *, writes: bool) -> bool:
@@ -97,15 +94,26 @@ def _may_write(command: PlannedCommand, file: PinnedFile) -> bool:
     return False
 
 
+def _named_by(
+    command: PlannedCommand, file: PinnedFile, at: Surroundings
+) -> Iterator[tuple[str, str | None]]:
+    """Yield each path that a command may name, with the word that does."""
+    for word in command.argv[1:]:
+        for path in _paths(word, at):
+            yield word, path
+    if "ln" in names_of(file.path) | names_of(file.realpath):
+        yield from seen_from_links(command.argv, at)
+
+
 def _paths(word: str, at: Surroundings) -> Iterator[str | None]:
     """Yield each absolute path that a word may name, ``None`` for one that cannot be told."""
-    word = _ADDRESS.sub("", word)
-    starts = {found.end() for found in _JOINT.finditer(word)}
+    word = without_addresses(word)
+    begin = starts(word)
     if not word.startswith("-") or word == "-":
-        starts.add(0)
+        begin.add(0)
     elif _CLIMBS.search(word):
         yield None
-    for start in sorted(starts):
+    for start in sorted(begin):
         yield from _named(word[start:], at)
 
 
@@ -116,8 +124,7 @@ def _named(part: str, at: Surroundings) -> Iterator[str | None]:
     if part.startswith("~") or climbs != list(range(len(climbs))):
         yield None
         return
-    path = normpath(join(at.cwd, part))
-    path = f"/{path.lstrip('/')}"  # POSIX leaves the meaning of two leading slashes open
+    path = normal(join(at.cwd, part))
     yield path
     if path in at.real:
         yield at.real[path]

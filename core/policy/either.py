@@ -1,6 +1,6 @@
 """Look an entry up in two allowlists as in one: an agent's own, and what people granted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from core.model.approval import AllowlistEntry
 from core.policy.allowlist import Allowlist
@@ -35,3 +35,16 @@ class Either(Allowlist):
         """Return the entry that covers one of the paths with exactly these arguments."""
         own = self._first.match_vector(paths, arguments, at)
         return own or self._second.match_vector(paths, arguments, at)
+
+    @property
+    def binds(self) -> bool:
+        """Tell whether any entry has content."""
+        return self._first.binds or self._second.binds
+
+    def bound(
+        self, paths: Sequence[str], arguments: tuple[str, ...] | None, files: Iterable[str]
+    ) -> Iterator[AllowlistEntry]:
+        """Yield the entries with content for one of the paths and exactly these arguments."""
+        pinned = tuple(files)
+        yield from self._first.bound(paths, arguments, pinned)
+        yield from self._second.bound(paths, arguments, pinned)

@@ -118,10 +118,13 @@ def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
 def _of_shell(command: PlannedCommand, unreadable: Unreadable, context: Context) -> _Finding:
     """Judge the shell that an unreadable line needs; what the line does no rule can see."""
     shell = judge(command, context)
-    if shell.reason in {Reason.RULE_DENIED, Reason.RULE_ASKED}:
-        return _Finding(shell.decision, shell.reason, shell.rule, shell.tier)
-    decision = Decision.ASK if context.acl is None else Decision.DENY
     rule = f"{unreadable.rule}: {unreadable.detail}"
+    if shell.reason is Reason.RULE_DENIED:
+        return _Finding(shell.decision, shell.reason, shell.rule, shell.tier)
+    if shell.reason is Reason.RULE_ASKED:
+        both = f"{shell.rule}; besides, the line cannot be read for certain ({rule})"
+        return _Finding(shell.decision, shell.reason, both, shell.tier)
+    decision = Decision.ASK if context.acl is None else Decision.DENY
     return _Finding(decision, Reason.UNREADABLE, rule)
 
 

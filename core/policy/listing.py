@@ -7,6 +7,7 @@ from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Reason, Tier
 from core.model.policy import Trust
 from core.policy.carriers import carrier_problem
+from core.policy.content import changed, held
 from core.policy.path_index import is_glob
 from core.policy.programs import Program
 from core.policy.rule_matching import GlobMatch, surroundings
@@ -38,20 +39,32 @@ def by_lists(
     open_ended: bool,
 ) -> Verdict:
     """Judge a command by its lists; ``lifting`` is the rule that allows it, if one does."""
-    found = _by_path(command.argv, file, program, context, lifting, open_ended=open_ended)
-    if found.decision is _ALLOW or open_ended:
+    found = _by_path(command, file, program, context, lifting, open_ended=open_ended)
+    if found.decision is _ALLOW:
         return found
+    if not open_ended:
+        vector = _by_vector(command, program, context)
+        if vector is not None:
+            return _listed(vector)
+        if lifting is not None and lifting.exact:
+            return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
+    other = changed(context.allowlist, program.paths, command)
+    rule = found.rule if other is None else f"{other} changed since it was always allowed"
+    return found._replace(rule=rule)
+
+
+def _by_vector(
+    command: PlannedCommand, program: Program, context: Context
+) -> AllowlistEntry | None:
+    """Return the entry that covers a command with exactly its arguments."""
+    allowlist, paths, arguments = context.allowlist, program.paths, command.argv[1:]
     at = surroundings(command, context.folder)
-    vector = context.allowlist.match_vector(program.paths, command.argv[1:], at)
-    if vector is not None:
-        return _listed(vector)
-    if lifting is not None and lifting.exact:
-        return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
-    return found
+    found = allowlist.match_vector(paths, arguments, at)
+    return found or held(allowlist, paths, arguments, command)
 
 
 def _by_path(
-    argv: tuple[str, ...],
+    command: PlannedCommand,
     file: PinnedFile,
     program: Program,
     context: Context,
@@ -66,15 +79,15 @@ def _by_path(
     refused = None
     safe = program.safe_bin
     if safe is not None and safe in policy.safe_bins and not open_ended:
-        refused = safe_bin_problem(safe, argv[1:])
+        refused = safe_bin_problem(safe, command.argv[1:])
         if refused is None:
             rule = f"{file.realpath} with its safe-bin profile"
             return Verdict(Decision.ALLOW, Reason.SAFE_BIN, rule)
-    cover = _cover(file, program, context, lifting)
+    cover = _cover(command, file, program, context, lifting)
     if cover is None:
         return _missed(file, refused)
     distrusts = policy.trust is _STRICT and not program.plain
-    distrust = distrusted(argv, file, program, cover.pattern) if distrusts else None
+    distrust = distrusted(command.argv, file, program, cover.pattern) if distrusts else None
     if distrust is not None:
         return Verdict(Decision.ASK, Reason.CARRIER, distrust)
     return Verdict(_ALLOW, cover.reason, cover.words, _ROUTINE, cover.entries)
@@ -86,9 +99,14 @@ def _listed(entry: AllowlistEntry) -> Verdict:
 
 
 def _cover(
-    file: PinnedFile, program: Program, context: Context, lifting: Rule | None
+    command: PlannedCommand,
+    file: PinnedFile,
+    program: Program,
+    context: Context,
+    lifting: Rule | None,
 ) -> _Cover | None:
-    entry = context.allowlist.match(program.paths)
+    allowlist, paths = context.allowlist, program.paths
+    entry = held(allowlist, paths, None, command) or allowlist.match(paths)
     if entry is not None:
         return _Cover(Reason.ALLOWLISTED, entry.words, entry.pattern, (entry.words,))
     if lifting is not None and isinstance(lifting.match, GlobMatch):

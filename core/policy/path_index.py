@@ -61,7 +61,9 @@ def complaint(pattern: str, home: str) -> str | None:
         return "a base name says nothing about which file it is; write the whole path"
     if not pattern.startswith("/"):
         return "it is not absolute; begin it with `/` or `~/`"
-    return "it holds `..`, `//` or a control character"
+    if pattern.endswith("/"):
+        return "it ends with `/`, which names a folder; write `*` behind it for the programs in it"
+    return "it holds `.` or `..` between slashes, `//` or a control character"
 
 
 class PathIndex(Generic[T]):

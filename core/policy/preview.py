@@ -2,7 +2,8 @@
 
 What people were asked about kept its plan, and that is judged. What ran without a question kept its
 text only: its programs are taken to be those that the same words meant in the plans, else those of
-``/usr/bin``. So the number is an estimate; what people denied was always asked, hence exact.
+``/usr/bin``, and what is held to the content of a script does not match. So the number is an
+estimate; what people denied was always asked, hence exact.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from core.model.decision import Decision, Evaluation
 from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
+from core.policy.content import held
 from core.policy.either import Either
 from core.policy.path_index import at_home, is_literal
 from core.policy.rule_matching import surroundings
@@ -172,9 +174,11 @@ def _names(
 def _covers(wanted: Allowlist, command: PlannedCommand, plan: ExecPlan) -> bool:
     file = command.executable
     if file is not None:
-        paths = (file.path, file.realpath)
+        paths, arguments = (file.path, file.realpath), command.argv[1:]
         at = surroundings(command, plan.cwd.path)
-        if wanted.match(paths) or wanted.match_vector(paths, command.argv[1:], at):
+        if wanted.match(paths) or wanted.match_vector(paths, arguments, at):
+            return True
+        if held(wanted, paths, None, command) or held(wanted, paths, arguments, command):
             return True
     return any(_covers(wanted, one, plan) for one in command.inner)
 

@@ -2,6 +2,7 @@
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Promise, Reason
+from core.policy.content import content_of
 from core.policy.environment import judge_changes
 from core.policy.listing import distrusted
 from core.policy.path_index import is_literal
@@ -22,7 +23,7 @@ def promises_of(
     """Return what to store for a missed command, ``None`` where nothing would make it pass.
 
     For a carrier its exact arguments are stored, also under classical trust (DESIGN §6), for a
-    wrapper what the programs that it runs need, never itself.
+    wrapper what the programs that it runs need, never itself. Scripts are held to their content.
     """
     file = command.executable
     if file is None:
@@ -37,7 +38,8 @@ def promises_of(
         return _inner_promises(command, file, context, open_ended=open_ended)
     if not is_literal(file.realpath) or (open_ended and not reads_anything(program)):
         return None
-    return _own_promise(command.argv, file, program, open_ended=open_ended)
+    # Code that is not there yet has no content that could be kept.
+    return None if command.absent else _own_promise(command, file, program, open_ended=open_ended)
 
 
 def _inner_promises(
@@ -59,14 +61,15 @@ def _inner_promises(
 
 
 def _own_promise(
-    argv: tuple[str, ...], file: PinnedFile, program: Program, *, open_ended: bool
+    command: PlannedCommand, file: PinnedFile, program: Program, *, open_ended: bool
 ) -> tuple[Promise, ...] | None:
+    argv, content = command.argv, content_of(command)
     distrust = distrusted(argv, file, program, file.realpath)
     if not program.carrier and distrust is None:
-        return (Promise(file.realpath),)
+        return (Promise(file.realpath, None, content),)
     code = distrust is not None and not _SCRIPTED.isdisjoint(_names(file))
     stored = not (open_ended or code or any(map(looks_typed, argv[1:])))
-    return (Promise(file.realpath, argv[1:]),) if stored else None
+    return (Promise(file.realpath, argv[1:], content),) if stored else None
 
 
 def _names(file: PinnedFile) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """Compile what the configuration says of each agent beyond its knobs, once, with every mistake."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.errors import ConfigError
@@ -9,15 +10,17 @@ from core.model.decision import Decision
 from core.model.identity import AgentId
 from core.policy.capabilities import Capabilities
 from core.policy.carrier_profiles import Effect
-from core.policy.path_index import at_home, complaint
+from core.policy.path_index import at_home, complaint, is_glob
 from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
 from core.policy.rules import NO_RULES, Match, Rule, Rules
 from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
-from core.policy.templates import ArgvTemplate, Surroundings
+from core.policy.templates import ArgvTemplate, Surroundings, below
 from core.settings import CoreSettings
 from core.settings.rules import CapabilitiesSection, MatchSection, RuleSection
 
 KeyPath = tuple[str | int, ...]
+Real = Callable[[str], str]
+"""Returns the real path of a folder; ``str`` takes each for its own."""
 EXAMPLE_FOLDER = "/workspace"
 """Where the vectors of examples are said to run; their programs lie in /usr/bin."""
 
@@ -59,16 +62,18 @@ class Compiled:
 NO_COMPILED = Compiled()
 
 
-def compiled(settings: CoreSettings, home: str, find: Find | None = None) -> Compiled:
+def compiled(
+    settings: CoreSettings, home: str, find: Find | None = None, real: Real = str
+) -> Compiled:
     """Compile the rules, capabilities and skills of a configuration.
 
     ``home`` is the folder that ``~`` stands for; ``find`` looks up the programs of skills, without
-    it there are none.
+    it there are none. ``real`` returns the real path of a root, which may lie behind a link.
 
     Raises:
         BadRule: a rule is ill written, or one of its examples does not behave.
     """
-    reader = _Reader(settings, home)
+    reader = _Reader(settings, home, real)
     path: KeyPath = ("tools", "exec", "rules")
     shared = reader.rules(settings.tools.exec.rules, path, "tools.exec.rules")
     agents = {}
@@ -90,20 +95,28 @@ def _numbered(rules: Iterable[Rule]) -> Rules:
 class _Reader:
     """Read the sections of one configuration."""
 
-    def __init__(self, settings: CoreSettings, home: str) -> None:
+    def __init__(self, settings: CoreSettings, home: str, real: Real) -> None:
         self._home = home
+        self._real = real
         self._roots = {root.name: self._folder(root.path) for root in settings.tools.exec.roots}
 
     def granted(self, section: CapabilitiesSection | None) -> Capabilities | None:
         """Return an agent's capabilities, ``None`` where it is not limited."""
         if section is None:
             return None
-        files = section.files
+        write = tuple(map(self._folder, section.files.write))
         return Capabilities(
             tools=frozenset(section.tools),
-            read=tuple(map(self._folder, files.read)),
-            write=tuple(map(self._folder, files.write)),
+            read=self._both_names(tuple(map(self._folder, section.files.read)), write),
+            write=self._both_names(write, write),
         )
+
+    def _both_names(self, roots: tuple[str, ...], write: tuple[str, ...]) -> tuple[str, ...]:
+        """Return folders and their real paths; not of one that the agent could make a link."""
+        fixed = (
+            root for root in roots if not any(one != root and below(one, root) for one in write)
+        )
+        return tuple(dict.fromkeys((*roots, *map(self._real, fixed))))
 
     def rules(self, sections: Sequence[RuleSection], path: KeyPath, label: str) -> tuple[Rule, ...]:
         """Return the rules of one list, their examples checked.
@@ -133,7 +146,7 @@ class _Reader:
 
     def _match(self, section: MatchSection, decide: Decision) -> Match:
         if section.argv is not None:
-            template = ArgvTemplate.of_rule(section.argv, self._roots)
+            template = ArgvTemplate.of_rule(section.argv, self._roots, self._real)
             _check_program(section.argv[0])
             return VectorMatch(template, allows=decide is Decision.ALLOW)
         if section.glob is not None:
@@ -157,6 +170,20 @@ def _check_program(word: str) -> None:
             f"The program {word!r} must be named by a bare name or an absolute path, not by a "
             "template or a relative path."
         )
+    why = _unmeant(word)
+    if why is not None:
+        raise ConfigError(f"The program {word!r} can never match: {why}.")
+
+
+def _unmeant(word: str) -> str | None:
+    """Say why no program is ever named so, ``None`` if one may be."""
+    if is_glob(word):
+        return "a pattern stands under `glob`"
+    if "/" in word:
+        return complaint(word, "/")
+    if any(character.isspace() for character in word):
+        return f"it holds a blank; write each word by itself: {json.dumps(word.split())}"
+    return None
 
 
 def _about(rule: Rule, argv: Sequence[str]) -> bool:

@@ -1,17 +1,28 @@
-"""Find rules that allow more than their words seem to say."""
+"""Find rules that allow more than their words seem to say, or that never do what they say."""
 
 from collections.abc import Iterable, Iterator
 
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import effects
+from core.policy.entry_lint import never_counts
 from core.policy.provisions import Compiled
-from core.policy.rule_matching import VectorMatch
+from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
 from core.policy.rules import Rule
 
 _PATH = "<PATH>"
 _EXAMPLE = "file"
 """What stands for a template while effects are looked up."""
+_UNBOUNDED = {
+    Effect.WRITES: "that only reads and writes files: `rm -rf x` and `dd of=/dev/sda` run unasked",
+    Effect.NETWORK: "that only reads and uses the network, so any file may be sent anywhere",
+}
+_WHOLE = "Name the programs, or give each agent that has the rule agents.list[].capabilities.files."
+
+
+def lint(compiled: Compiled) -> tuple[str, ...]:
+    """Return a sentence for each rule that its owner should look at."""
+    return (*open_paths(compiled), *open_effects(compiled), *idle_rules(compiled))
 
 
 def open_paths(compiled: Compiled) -> tuple[str, ...]:
@@ -20,9 +31,48 @@ def open_paths(compiled: Compiled) -> tuple[str, ...]:
     So ``<PATH>``, which means below the working directory, is no limit for a program that writes,
     that runs others, or of which nothing is known.
     """
+    return tuple(_told(_rules(compiled)))
+
+
+def open_effects(compiled: Compiled) -> tuple[str, ...]:
+    """Say which rules allow an effect to an agent whose files no capabilities limit."""
     every = (compiled.everyone, *compiled.agents.values())
-    rules = {rule.place: rule for provisions in every for rule in provisions.rules.rules}
-    return tuple(_told(rules.values()))
+    open_rules = {
+        rule.place: rule
+        for provisions in every
+        if provisions.capabilities is None
+        for rule in provisions.rules.rules
+    }
+    return tuple(
+        f"{rule.place} allows every command {_UNBOUNDED[rule.match.effect]}. {_WHOLE}"
+        for rule in open_rules.values()
+        if rule.decide is Decision.ALLOW and isinstance(rule.match, EffectMatch)
+    )
+
+
+def idle_rules(compiled: Compiled) -> tuple[str, ...]:
+    """Say which rules can never do what they say."""
+    return tuple(
+        f"{rule.place} never does what it says: {why}."
+        for rule in _rules(compiled)
+        if (why := _idle(rule)) is not None
+    )
+
+
+def _rules(compiled: Compiled) -> Iterable[Rule]:
+    every = (compiled.everyone, *compiled.agents.values())
+    return {rule.place: rule for one in every for rule in one.rules.rules}.values()
+
+
+def _idle(rule: Rule) -> str | None:
+    match rule.match:
+        case VectorMatch(head="cd"):
+            return "cd is a step of Sayso's own, which no rule sees"
+        case VectorMatch() as vector if rule.decide is Decision.ALLOW:
+            return never_counts(vector.head, vector.template.elements[1:])
+        case GlobMatch(pattern=pattern) if rule.decide is Decision.ALLOW:
+            return never_counts(pattern, ())
+    return None
 
 
 def _told(rules: Iterable[Rule]) -> Iterator[str]:

@@ -118,11 +118,12 @@ def _reach(arguments: tuple[str, ...], program: Called) -> tuple[bool, frozenset
 
 
 def surroundings(command: PlannedCommand, folder: str) -> Surroundings:
-    """Return where a command of a plan in ``folder`` runs, with the files bound to it."""
+    """Return where a command of a plan in ``folder`` runs, and where what it names leads."""
     place = folder if command.cwd is None else command.cwd.path
-    if not command.operands:
+    if not command.operands and not command.links:
         return _bare(place)
-    return Surroundings(place, {one.path: one.realpath for one in command.operands})
+    bound = {one.path: one.realpath for one in command.operands}
+    return Surroundings(place, {**bound, **dict(command.links)})
 
 
 @lru_cache(maxsize=1024)

@@ -184,12 +184,19 @@ class Rules:
         return bool(self.rules) and self._concerning(argv, file).narrows
 
     def looked_at(
-        self, argv: Sequence[str], file: PinnedFile, at: Surroundings
+        self, argv: Sequence[str], file: PinnedFile, at: Surroundings, *, whole: bool = True
     ) -> tuple[Looked, ...]:
-        """Return each rule in its order with what it decides about a command, for people."""
+        """Return each rule in its order with what it decides about a command, for people.
+
+        ``whole`` as in ``ruling``.
+        """
         program = Called.of(argv, file)
+
+        def counts(rule: Rule) -> bool:
+            return rule.of(program) and (whole or not isinstance(rule.match, EffectMatch))
+
         return tuple(
-            Looked(rule, rule.on(argv, program, at) if rule.of(program) else None)
+            Looked(rule, rule.on(argv, program, at) if counts(rule) else None)
             for rule in self.rules
         )
 

@@ -7,7 +7,7 @@ working directory or ``<PATH:root>`` below a named root. Any other ``<…>`` is 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from posixpath import join, normpath
@@ -43,18 +43,19 @@ class _Kind(StrEnum):
 class _Element:
     """One element: ``text`` is the literal, the prefix of a URL path, or the folder of a path.
 
-    A path without a folder of its own lies below the working directory.
+    A path without a folder of its own lies below the working directory. ``real``: its real path.
     """
 
     kind: _Kind
     text: str = ""
+    real: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a vector would run: the folder, and the real paths of the files that the plan bound.
+    """Where a vector would run: the folder, and where the links lead that the words name.
 
-    ``real`` maps an absolute path to its real one, as far as the planner looked it up.
+    ``real`` maps an absolute path to its real one where the planner found that it differs.
     """
 
     cwd: str
@@ -81,16 +82,19 @@ class ArgvTemplate:
 
     @classmethod
     def of_rule(
-        cls, elements: Sequence[str], roots: Mapping[str, str] | None = None
+        cls,
+        elements: Sequence[str],
+        roots: Mapping[str, str] | None = None,
+        real: Callable[[str], str] = str,
     ) -> "ArgvTemplate":
         """Read a vector, or the arguments alone, of a rule or an allowlist entry.
 
-        ``roots`` maps the names that ``<PATH:name>`` may use to absolute folders.
+        ``roots`` maps the names of ``<PATH:name>`` to folders, ``real`` those to their real paths.
 
         Raises:
             ConfigError: an element is an unknown template, or names no root.
         """
-        return cls(tuple(elements), tuple(_of_rule(one, roots or {}) for one in elements))
+        return cls(tuple(elements), tuple(_of_rule(one, roots or {}, real) for one in elements))
 
     def matches(self, argv: Sequence[str], *, strict: bool = False) -> bool:
         """Tell whether each element of a request fits; ``strict`` also refuses ``//`` in a path.
@@ -157,7 +161,7 @@ def _of_list(element: str) -> _Element:
     return found
 
 
-def _of_rule(element: str, roots: Mapping[str, str]) -> _Element:
+def _of_rule(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> _Element:
     found = _shared(element)
     if found is not None:
         return found
@@ -170,12 +174,14 @@ def _of_rule(element: str, roots: Mapping[str, str]) -> _Element:
             "<PATH:root>, <NAME>, <ANY>, or a literal prefix that ends in <URL_PATH>."
         )
     root = rooted[1]
-    if root is not None and root not in roots:
+    if root is None:
+        return _Element(_Kind.PATH)
+    if root not in roots:
         known = ", ".join(sorted(roots)) or "none"
         raise ConfigError(
             f"The element {element!r} names no root of tools.exec.roots (there: {known})."
         )
-    return _Element(_Kind.PATH, "" if root is None else roots[root])
+    return _Element(_Kind.PATH, roots[root], real(roots[root]))
 
 
 def _shared(element: str) -> _Element | None:
@@ -214,15 +220,19 @@ def _fits(element: _Element, word: str, at: Surroundings) -> bool:
         case _Kind.ANY:
             return _ANY.fullmatch(word) is not None
         case _Kind.PATH:
-            return _PATH.fullmatch(word) is not None and _lies_below(element.text, word, at)
+            return _PATH.fullmatch(word) is not None and _lies_below(element, word, at)
         case _:
             return _fits_list(element, word, strict=True)
 
 
-def _lies_below(folder: str, word: str, at: Surroundings) -> bool:
-    root = folder or at.cwd
+def _lies_below(element: _Element, word: str, at: Surroundings) -> bool:
     path = normpath(join(at.cwd, word))
-    return below(root, path) and below(root, at.real.get(path, path))
+    return _within(element, path, at) and _within(element, at.real.get(path, path), at)
+
+
+def _within(element: _Element, path: str, at: Surroundings) -> bool:
+    """Tell whether a path lies below an element's folder, by that one's name or its real path."""
+    return below(element.text or at.cwd, path) or below(element.real or at.cwd, path)
 
 
 def _may_fit(element: _Element, word: str, at: Surroundings) -> bool:
@@ -232,8 +242,9 @@ def _may_fit(element: _Element, word: str, at: Surroundings) -> bool:
         case _Kind.URL_PATH:
             return word.startswith(element.text)
         case _Kind.PATH:
-            path = normpath(join(at.cwd, word)).replace("//", "/")
-            root = element.text or at.cwd
-            return below(root, path) or below(root, at.real.get(path, path))
+            joined = join(at.cwd, word)
+            path = normpath(joined).replace("//", "/")
+            meant = {path, at.real.get(path, path), at.real.get(joined, path)}
+            return any(_within(element, one, at) for one in meant)
         case _:
             return True

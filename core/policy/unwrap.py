@@ -115,6 +115,11 @@ def reading_applet(argv: Sequence[str], file: PinnedFile) -> str | None:
     return argv[1] if len(argv) > 1 and argv[1] in _applets() else None
 
 
+def is_multiplexer(name: str) -> bool:
+    """Tell whether a program of this name has applets that its entry in an allowlist lets run."""
+    return name in _multiplexers()
+
+
 def _real_name(name: str, file: PinnedFile) -> str:
     """Return the real name of a system program that was called by its path's name, else ``""``."""
     place, _, called = file.path.rpartition("/")

@@ -7,7 +7,8 @@
     identity, contacts ─▶ envelope                admission ◀── acl, contacts, nonces, caps
                                                   hosted ──▶ lease, exec_log
 
-    acl          exec-acl.toml: who may run which vectors here, and the caps
+    acl          exec-acl.toml: who may run which vectors here, and the caps; acl_file loads it
+    complaints   what is wrong in a list or a contact, in our own words
     identity     the keys of this agent and this machine
     contacts     who is known, where, and whether it is trusted
     envelope     a request, signed by its agent and bound to its machine

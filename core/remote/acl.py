@@ -1,16 +1,13 @@
 """Read ``exec-acl.toml``: which agent on which machine may run which vectors here (S4).
 
-A file that is missing at the default path turns remote exec off. Everything else that is wrong
-stops the start: whoever reads a list of permissions in two ways lets somebody in.
+Everything that is wrong stops the start: whoever reads a list of permissions in two ways lets
+somebody in.
 """
 
-import os
 import re
-import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -19,13 +16,13 @@ from core.errors import ConfigError
 from core.policy.templates import ArgvTemplate
 from core.policy.wrappers import is_shell, names_of
 from core.remote.acl_lines import line_of
+from core.remote.complaints import faults, place
 from core.remote.ids import KeyId
 
-DEFAULT_PATH = Path("/etc/sayso/exec-acl.toml")
 LARGEST_STDIN = 1 << 20
 LARGEST_STREAM = 64 << 20
 LONGEST_RUN_S = 24 * 3600
-_LARGEST_FILE = 1 << 20
+_PER_AGENT = 4
 _DECODE_LINE = re.compile(r"(.*?) \(at line (\d+), column \d+\)", re.DOTALL)
 
 Bytes = Annotated[int, Field(ge=0, le=LARGEST_STREAM)]
@@ -85,7 +82,7 @@ class ExecTable(_Table):
     max_stderr_bytes: Kept = 16 << 20
     max_stdin_bytes: Annotated[int, Field(ge=0, le=LARGEST_STDIN)] = LARGEST_STDIN
     max_duration_secs: DurationS = 300
-    max_concurrent_per_agent: Count = 4
+    max_concurrent_per_agent: Count = _PER_AGENT
     max_concurrent_total: Count = 32
     warn_stdout_bytes: Bytes = 8 << 20
     warn_stderr_bytes: Bytes = 8 << 20
@@ -95,10 +92,23 @@ class ExecTable(_Table):
     audit_tasklist_id: str | None = None
     allow: Annotated[tuple[AllowTable, ...], Field(strict=False)] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _follow_the_total(cls, given: object) -> object:
+        """Let no default be above a total that was written down."""
+        if isinstance(given, dict) and "max_concurrent_per_agent" not in given:
+            total = given.get("max_concurrent_total")
+            if isinstance(total, int) and 0 < total < _PER_AGENT:
+                return {**given, "max_concurrent_per_agent": int(total)}
+        return given
+
     @model_validator(mode="after")
     def _caps_fit(self) -> Self:
-        if self.max_concurrent_per_agent > self.max_concurrent_total:
-            raise ValueError("max_concurrent_per_agent is above max_concurrent_total")
+        one, total = self.max_concurrent_per_agent, self.max_concurrent_total
+        if one > total:
+            raise ValueError(
+                f"max_concurrent_per_agent ({one}) is above max_concurrent_total ({total})"
+            )
         return self
 
 
@@ -121,10 +131,14 @@ class AclEntry:
 
 @dataclass(frozen=True, slots=True)
 class Acl:
-    """The list in force: its caps, and its entries by ``(agent_id, machine_id)``."""
+    """The list in force: its caps, and its entries by ``(agent_id, machine_id)``.
+
+    ``warnings`` name what is no fault and yet cannot be meant.
+    """
 
     table: ExecTable
     entries: Mapping[tuple[str, str], AclEntry] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str, name: str = "exec-acl.toml") -> "Acl":
@@ -141,7 +155,19 @@ class Acl:
             raise ConfigError(_complaints(name, text, error)) from None
         except RecursionError:
             raise ConfigError(f"{name}: it is nested too deeply.") from None
-        return cls(table, _entries(table))
+        return cls(table, _entries(table), tuple(_warnings(name, text, table)))
+
+    @property
+    def vectors(self) -> int:
+        """Return how many vectors are listed."""
+        return sum(len(entry.commands) for entry in self.entries.values())
+
+    @property
+    def summary(self) -> str:
+        """Say in a few words what is listed."""
+        pairs, vectors = len(self.entries), self.vectors
+        counted = f"{pairs} pair{'s' * (pairs != 1)}, {vectors} command{'s' * (vectors != 1)}"
+        return f"{counted}, {'enabled' if self.table.enabled else 'not enabled'}"
 
     def entry(self, agent_id: str, machine_id: str) -> AclEntry | None:
         """Return what exactly this pair may run."""
@@ -164,52 +190,24 @@ def _undecoded(name: str, words: str) -> str:
 
 
 def _complaints(name: str, text: str, error: ValidationError) -> str:
-    told = []
-    for fault in error.errors(include_url=False, include_input=False, include_context=False):
-        key = ".".join(str(part) for part in fault["loc"])
-        words = fault["msg"].removeprefix("Value error, ").removesuffix(".")
-        if fault["type"] == "string_pattern_mismatch":
-            words = "must be 64 lower-case hex digits"
-        told.append(f"{name}:{line_of(text, fault['loc'])}: {key}: {words}.")
-    return "\n".join(told)
+    return "\n".join(
+        f"{name}:{line_of(text, at)}: {place(at)}: {words}." for at, words in faults(error)
+    )
 
 
-def load_acl(explicit: Path | None = None, default: Path = DEFAULT_PATH) -> Acl | None:
-    """Return the list, ``None`` where none is at the default path: remote exec is off then.
-
-    Raises:
-        ConfigError: the explicit file is missing; or the file is unsafe or malformed.
-    """
-    if explicit is not None:
-        return load_explicit(explicit)
-    return load_explicit(default) if os.path.lexists(default) else None
-
-
-def load_explicit(path: Path) -> Acl:
-    """Return the list of a file that has to be there.
-
-    Raises:
-        ConfigError: it is missing, unsafe or malformed; the message names the line.
-    """
-    try:
-        text = _read(path)
-    except FileNotFoundError:
-        raise ConfigError(f"{path} is not there. Write it, or name another file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}. Mend it, or move it away.") from error
-    return Acl.parse(text, str(path))
+def _warnings(name: str, text: str, table: ExecTable) -> Iterator[str]:
+    """Yield the vectors that no request can match, for a word of theirs is refused in each."""
+    for number, allow in enumerate(table.allow):
+        for index, command in enumerate(allow.commands):
+            at = ("exec", "allow", number, "commands", index, "argv")
+            for word in command.argv:
+                if not _can_match(word):
+                    yield (
+                        f"{name}:{line_of(text, at)}: {place(at)}: no request can match {word!r}: "
+                        "; | & > < ` $, line ends and NUL are refused in every word."
+                    )
 
 
-def _read(path: Path) -> str:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        mode = stat.S_IMODE(status.st_mode)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
-            raise ConfigError(f"{path} is no regular file of at most {_LARGEST_FILE} bytes.")
-        if status.st_uid not in {os.geteuid(), 0} or mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise ConfigError(
-                f"{path} has uid {status.st_uid} and mode {mode:04o}: others could write who may "
-                f"run what. It must be yours or root's: chmod go-w '{path}'"
-            )
-        return file.read().decode()
+def _can_match(word: str) -> bool:
+    example = "1" if word == "<INT>" else word.replace("<URL_PATH>", "/")
+    return not word or ArgvTemplate.parse((word,)).matches((example,), strict=True)

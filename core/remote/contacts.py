@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from core.errors import StateError
 from core.model.address import Address
+from core.remote.complaints import faults, place
 from core.remote.ids import KeyId
 from core.remote.private import read_private, replace_private
 
@@ -190,12 +191,4 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def told(error: ValidationError) -> str:
     """Say in one line what a model refused; values are not quoted."""
-    faults = error.errors(include_url=False, include_input=False, include_context=False)
-    return (
-        "; ".join(
-            f"{'.'.join(str(part) for part in fault['loc'])}: "
-            f"{fault['msg'].removeprefix('Value error, ')}"
-            for fault in faults
-        )
-        + "."
-    )
+    return "; ".join(f"{place(at)}: {words}" if at else words for at, words in faults(error)) + "."

@@ -83,6 +83,8 @@ def _command(command: PlannedCommand) -> dict[str, object]:
         bound["steered"] = command.steered
     if command.absent:
         bound["absent"] = command.absent
+    if command.links:
+        bound["links"] = command.links
     if command.routing != UNROUTED:
         routing = command.routing
         bound["routing"] = (routing.null_input, routing.null_output, routing.error)

@@ -6,6 +6,7 @@ from core.model.command import PinnedFile, PlannedCommand
 from core.policy.programs import program_of
 from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 from core.runner.exposure import shared_folder
+from core.runner.leads import links_of
 from core.runner.operands import code_operands
 from core.runner.pins import FINGERPRINTS, Unpinned
 from core.runner.repository import steering
@@ -26,7 +27,7 @@ def plan_command(
         found = unwrap(argv, executable)
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
-            return _wrapping(argv, executable, code.files, found, inner)
+            return _linked(_wrapping(argv, executable, code.files, found, inner), cwd)
     command = PlannedCommand(
         argv,
         executable,
@@ -35,7 +36,13 @@ def plan_command(
         absent=code.absent,
     )
     steered = steering(command, cwd)
-    return replace(command, steered=steered) if steered else command
+    return _linked(replace(command, steered=steered) if steered else command, cwd)
+
+
+def _linked(command: PlannedCommand, cwd: str) -> PlannedCommand:
+    """Return a command with the links that its words name."""
+    links = links_of(command.argv, cwd)
+    return replace(command, links=links) if links else command
 
 
 def _exposed(executable: PinnedFile, operands: tuple[PinnedFile, ...]) -> str:

@@ -11,6 +11,7 @@ from core.errors import PlanDrift
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
 from core.runner.binding import digest_of
 from core.runner.fileid import FileIdentity, identity
+from core.runner.leads import links_of
 from core.runner.pins import FINGERPRINTS
 from core.runner.repository import steering
 
@@ -41,8 +42,8 @@ class OpenedPlan:
 def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
     """Open executables, script operands and working folders, and compare each with its pin.
 
-    What the repository around a command would make git do is looked at once more as well, and that
-    no code has come about where there was none.
+    What the repository around a command would make git do is looked at once more as well, that no
+    code has come about where there was none, and that the words lead where they led.
 
     Raises:
         PlanDrift: something is gone or changed, or the plan does not match its own digest.
@@ -63,6 +64,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
                 folders[folder] = fds[-1]
         for command in plan.commands:
             _see_same_surroundings(command, (command.cwd or plan.cwd).path)
+        _see_same_links(() if plan.unreadable else plan.commands, plan.cwd)
         yield OpenedPlan(plan, fds[0], files, folders)
     finally:
         for fd in fds:
@@ -107,6 +109,19 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
                 f"`{one.argv[0]}` would do something else than was approved: {changed}, "
                 "so nothing ran. Ask again."
             )
+
+
+def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:
+    for one in commands:
+        at = one.cwd or folder
+        now = links_of(one.argv, at.path)
+        if now != one.links:
+            path = min(set(now) ^ set(one.links))[0]
+            raise PlanDrift(
+                f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved, so nothing ran. "
+                "Ask again."
+            )
+        _see_same_links(one.inner, at)
 
 
 def _open_directory(pin: PinnedDirectory) -> int:

@@ -114,6 +114,10 @@ class TierSection(Section):
     timeout: Seconds | None = Field(
         default=None, description="seconds that people have to answer; null: as for others"
     )
+    step_up: bool = Field(
+        default=False,
+        description="whether only a typed answer allows it (/approve CODE allow-once), no button",
+    )
 
 
 class TiersSection(Section):

@@ -13,14 +13,14 @@ from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
-from core.store import grants, people, votes
+from core.store import askers, grants, people, votes
 from core.store.answered import Told, before, remember
 from core.store.clock import now_ms
 from core.store.codec import load
 from core.store.context import require_space
 from core.store.drafts import Answer, AnswerRefusal
 from core.store.ending import Ending, conclude
-from core.store.lookup import find, get
+from core.store.lookup import get
 from core.store.notes import note_approval
 from core.store.states import DecisionSource
 from core.store.tables import IS_PENDING, approvals, decisions, questions
@@ -68,15 +68,6 @@ class _Ballot:
     terms: GrantTerms | None
 
 
-def find_for(
-    conn: Connection, ref: str, actor: Actor
-) -> tuple[tuple[Approval, ...], people.KnownAs, tuple[PersonId | None, ...]]:
-    """Return what ``ref`` may mean, who the actor is, and who asked each of them in a chat."""
-    found = find(conn, ref)
-    askers = tuple(votes.requester_person(conn, approval.requester) for approval in found)
-    return found, people.known_as(conn, actor), askers
-
-
 def answer(
     conn: Connection,
     approval_id: ApprovalId,
@@ -86,13 +77,15 @@ def answer(
     note: str = "",
     terms: GrantTerms | None = None,
     person: PersonId | None = None,
+    process: tuple[int, int] | None = None,
 ) -> Answer | None:
     """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
     ``inbound_key`` names the message that carried the reply (platform and update id): the same
     message again gets the same answer, which also settles a commit that was in doubt. ``person``
-    is who the caller found the actor to be and authorised; another one now is refused. ``terms``
-    limit an allow-always.
+    is who the caller found the actor to be and authorised; another one now is refused. ``process``
+    is a local actor's kernel session: one that asked it, or an identical question, is refused.
+    ``terms`` limit an allow-always.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
@@ -105,6 +98,8 @@ def answer(
     requester = load(Requester, asked.requester)
     known = people.known_as(conn, actor)
     refusal = _refusal(conn, requester, known, person)
+    if refusal is None and askers.asks_itself(conn, approval_id, process):
+        refusal = AnswerRefusal.REQUESTER
     if refusal is not None:
         return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
     ballot = _Ballot(

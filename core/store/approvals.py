@@ -4,10 +4,11 @@ Every function takes a SQLAlchemy connection first and is run by ``Store.write``
 ``Store.read``. States change only by a statement guarded by ``state = 'pending'``.
 """
 
-from core.store.answering import answer, cancel, find_for, mark_remembered
+from core.store.answering import answer, cancel, mark_remembered
+from core.store.askers import find_for
 from core.store.asking import create, settle_unrouted
 from core.store.crowding import TooMany
-from core.store.deadlines import expire_due, next_wake, remind_due
+from core.store.deadlines import expire_and_tell, expire_due, next_wake, remind_due
 from core.store.drafts import Answer, ApprovalDraft, CodeTaken, Created, HistoryRow, PromptDraft
 from core.store.followers import ended_with
 from core.store.history import history
@@ -25,6 +26,7 @@ __all__ = [
     "cancel",
     "create",
     "ended_with",
+    "expire_and_tell",
     "expire_due",
     "find",
     "find_for",

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from core.errors import StoreError
+from core.store.clock import wall_ms
 from core.store.tables import SCHEMA_VERSION, schema_version
 
 P = ParamSpec("P")
@@ -73,7 +74,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     # gateway closed cleanly; such a file is whole as it stands, hence `immutable`.
     live = path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro" if live else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=_TIMEOUT_S)
+    raw = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=_TIMEOUT_S)
+    raw.create_function("sayso_now", 0, wall_ms)  # the gateway's own clock is not seen from here
+    return raw
 
 
 async def _from_postgres(url: str, call: Callable[[Connection], T]) -> T:

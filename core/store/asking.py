@@ -2,7 +2,7 @@
 
 import json
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import StoreError
@@ -22,36 +22,17 @@ from core.store.followers import Leader, leader_of
 from core.store.lookup import get
 from core.store.notes import DEADLINE, note, note_approval
 from core.store.queue import enqueue_prompts
+from core.store.request_keys import by_request_key, claim_key
 from core.store.states import DecisionSource
-from core.store.tables import approvals, questions, requests
+from core.store.tables import approvals, questions
 
 _INSERT = insert(approvals).on_conflict_do_nothing().returning(approvals.c.id)
 _ASK = insert(questions)
-_CLAIM_KEY = (
-    insert(requests)
-    .values(request_key=bindparam("p_key"), run_id=bindparam("p_id"))
-    .on_conflict_do_nothing()
-    .returning(requests.c.run_id)
-)
-_BY_KEY = select(requests.c.run_id).where(requests.c.request_key == bindparam("p_key"))
 
 
 def place_of(plan: ExecPlan) -> str:
     """Return the word that events show: the node's id, or the host."""
     return plan.node or plan.host.value
-
-
-def claim_key(conn: Connection, key: str | None, run_id: str) -> bool:
-    """Bind a request key to a run id, once; ``True`` if there is no key or it was free."""
-    if key is None:
-        return True
-    return conn.execute(_CLAIM_KEY, {"p_key": key, "p_id": run_id}).first() is not None
-
-
-def by_request_key(conn: Connection, key: str) -> ApprovalId | None:
-    """Return the run or approval that this request key already made."""
-    found = conn.execute(_BY_KEY, {"p_key": key}).scalar()
-    return None if found is None else ApprovalId(found)
 
 
 def create(conn: Connection, draft: ApprovalDraft, limits: PendingLimits | None = None) -> Created:
@@ -64,6 +45,7 @@ def create(conn: Connection, draft: ApprovalDraft, limits: PendingLimits | None 
     Raises:
         CodeTaken: another approval has this code; draw a new id.
         TooMany: it would be over a limit.
+        Conflict: the request key belongs to another request.
         StoreError: the request key belongs to a run that needed no approval.
         StoreFull: the disk is full; nothing can be asked.
     """
@@ -119,9 +101,9 @@ def settle_unrouted(
 
 
 def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:
-    if claim_key(conn, draft.request_key, draft.id):
+    if claim_key(conn, draft.request_key, draft.id, draft.wish):
         return None
-    earlier = by_request_key(conn, draft.request_key or "")
+    earlier = by_request_key(conn, draft.request_key or "", draft.wish)
     known = None if earlier is None else get(conn, earlier)
     if known is None:
         raise StoreError(
@@ -167,17 +149,21 @@ def _insert(
     }
     if conn.execute(_INSERT, row).first() is None:
         raise CodeTaken(f"The code {row['code']} is taken. Draw a new id.")
-    asked = {
+    conn.execute(_ASK, _question(draft, leader))
+
+
+def _question(draft: ApprovalDraft, leader: Leader | None) -> dict[str, object]:
+    return {
         "id": draft.id,
-        "plan": dump(plan),
+        "plan": dump(draft.plan),
         "evaluation": dump(draft.evaluation),
         "requester": dump(draft.requester),
         "origin": dump(draft.origin) if draft.origin else None,
         "reminders": json.dumps(draft.reminders),
         "local": int(draft.local),
         "ladder": dump(draft.prompts) if leader else None,
+        "step_up": int(draft.step_up),
     }
-    conn.execute(_ASK, asked)
 
 
 def _clock(draft: ApprovalDraft, now: int) -> Clock:

@@ -2,7 +2,7 @@
 
 import json
 
-from sqlalchemy import Connection, RowMapping, bindparam, func, select, update
+from sqlalchemy import Connection, RowMapping, Text, bindparam, func, select, update
 
 from core.model.approval import ApprovalState
 from core.model.decision import DenialReason
@@ -11,7 +11,7 @@ from core.store import surfaces
 from core.store.clock import now_ms
 from core.store.ending import Ending, conclude
 from core.store.states import DecisionSource
-from core.store.tables import IS_PENDING, approvals, questions
+from core.store.tables import IS_PENDING, approvals, decisions, questions
 
 _EXPIRED, _LATE = ApprovalState.EXPIRED, DenialReason.APPROVAL_TIMEOUT
 _NOW = bindparam("p_now", type_=approvals.c.deadline_ms.type)
@@ -28,6 +28,9 @@ _EXPIRE = (
     .where(approvals.c.id.in_(select(_due.c.id)), IS_PENDING)
     .values(state=_EXPIRED.value)
     .returning(approvals.c.id, approvals.c.session, approvals.c.place)
+)
+_REASONS = select(decisions.c.approval_id, decisions.c.reason).where(
+    decisions.c.approval_id.in_(bindparam("p_ids", type_=Text, expanding=True))
 )
 _to_remind = (
     select(approvals.c.id)
@@ -69,6 +72,15 @@ def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
         for ended, session, place in rows
     ]
     return tuple(ApprovalId(one) for one in conclude(conn, late))
+
+
+def expire_and_tell(conn: Connection, limit: int = 500) -> dict[ApprovalId, DenialReason]:
+    """End what is due, as ``expire_due``; return why nothing ran of all that ended."""
+    ended = expire_due(conn, limit)
+    if not ended:
+        return {}
+    rows = conn.execute(_REASONS, {"p_ids": list(ended)})
+    return {ApprovalId(row.approval_id): DenialReason(row.reason) for row in rows}
 
 
 def remind_due(conn: Connection, limit: int = 500) -> int:

@@ -37,7 +37,8 @@ class ApprovalDraft:
     prompt, or at the commit where there is no prompt; before it, ``timeout_ms`` is the limit for a
     delivery at all. ``reminders`` are ms after that start, ascending. ``local``: somebody may
     answer who needs no prompt, so that undelivered prompts do not end the question early.
-    ``request_key`` must be scoped to the requester by the caller.
+    ``request_key`` must be scoped to the requester by the caller; ``wish`` is the digest of what
+    was asked under it (``request_keys.wish_of``). ``step_up``: only typed answers allow it.
     """
 
     id: ApprovalId
@@ -51,6 +52,8 @@ class ApprovalDraft:
     prompts: tuple[PromptDraft, ...] = ()
     quorum: int = 1
     local: bool = False
+    wish: str | None = None
+    step_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +91,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class RunDraft:
-    """A run that needs no approval, or that policy refused. ``owner`` is the gateway's boot id."""
+    """A run that needs no approval, or that policy refused. ``owner`` is the gateway's boot id.
+
+    ``request_key`` and ``wish`` are as of ``ApprovalDraft``.
+    """
 
     id: ApprovalId
     plan: ExecPlan
     requester: Requester
     owner: str
     request_key: str | None = None
+    wish: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,34 @@
     leader denied by a person, expired, allowed always  ─▶  its followers end the same way
     leader allowed once, cancelled                      ─▶  the next follower is asked anew
 
-Identical means: the same bound plan (so agent and session too), asked by the same requester, judged
-the same way, needing as many people. Otherwise an answer could count for a request that its giver
-made, or store what nobody was shown.
+Identical means: the same bound plan (so agent and session too), asked with the same account, judged
+the same way, needing as many people. Otherwise an answer could store what nobody was shown. The
+kernel session may be another, since many agents start each call in a new one; but whoever asked any
+of them answers none (``askers``), and where somebody has voted already only the very same requester
+joins: else who asks now could be one of those who allowed it.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, RowMapping, Text, bindparam, select, update
+from sqlalchemy import (
+    Connection,
+    Integer,
+    RowMapping,
+    Text,
+    bindparam,
+    exists,
+    func,
+    select,
+    update,
+)
 
 from core.model.approval import ApprovalState
-from core.model.identity import ApprovalId
+from core.model.identity import ApprovalId, Requester
 from core.store.codec import dump, load
 from core.store.delivery import Clock, clock_of
+from core.store.directory import votes
 from core.store.drafts import ApprovalDraft, PromptDraft
 from core.store.notes import DEADLINE, note, note_approval
 from core.store.queue import enqueue_prompts
@@ -34,6 +47,7 @@ _LEADER = (
         approvals.c.deadline_ms,
         approvals.c.delivered_ms,
         approvals.c.timeout_ms,
+        questions.c.requester,
     )
     .join(questions, questions.c.id == approvals.c.id)
     .where(
@@ -42,12 +56,26 @@ _LEADER = (
         approvals.c.behind.is_(None),
         approvals.c.deadline_ms > bindparam("p_now", type_=_MS),
         approvals.c.quorum == bindparam("p_quorum"),
-        questions.c.requester == bindparam("p_requester"),
+        func.substr(questions.c.requester, 1, bindparam("p_length", type_=Integer))
+        == bindparam("p_account"),
         questions.c.evaluation == bindparam("p_evaluation"),
+        questions.c.step_up == bindparam("p_step_up"),
     )
     .order_by(approvals.c.created_ms, approvals.c.id)
-    .limit(1)
     .with_for_update(of=approvals)  # it must not end before its new follower is there to be seen
+)
+_HAS_VOTES = select(
+    exists().where(
+        votes.c.approval_id.in_(
+            select(approvals.c.id)
+            .where(approvals.c.id == bindparam("p_id"))
+            .union(
+                select(approvals.c.id).where(
+                    IS_PENDING, HAS_LEADER, approvals.c.behind == bindparam("p_id")
+                )
+            )
+        )
+    )
 )
 _BEHIND = (
     select(
@@ -118,17 +146,27 @@ class Leader:
 
 def leader_of(conn: Connection, draft: ApprovalDraft, now: int) -> Leader | None:
     """Return the pending question that is identical to a draft, locked; ``None``: ask it."""
+    asker, account = dump(draft.requester), _account(draft.requester)
     alike = {
         "p_now": now,
         "p_digest": draft.plan.digest,
         "p_quorum": draft.quorum,
-        "p_requester": dump(draft.requester),
+        "p_account": account,
+        "p_length": len(account),
         "p_evaluation": dump(draft.evaluation),
+        "p_step_up": int(draft.step_up),
     }
-    row = conn.execute(_LEADER, alike).first()
-    if row is None:
-        return None
-    return Leader(ApprovalId(row.id), _waiting(row.deadline_ms, row.delivered_ms, row.timeout_ms))
+    for row in conn.execute(_LEADER, alike).all():
+        # Looked up behind the lock, by a statement of its own: a vote may have come meanwhile.
+        if row.requester == asker or not conn.execute(_HAS_VOTES, {"p_id": row.id}).scalar():
+            clock = _waiting(row.deadline_ms, row.delivered_ms, row.timeout_ms)
+            return Leader(ApprovalId(row.id), clock)
+    return None
+
+
+def _account(requester: Requester) -> str:
+    """Return what is written of every requester with this account, up to its kernel session."""
+    return dump(replace(requester, process=None)).removesuffix("null}")
 
 
 def ended_with(conn: Connection, approval_id: ApprovalId) -> tuple[ApprovalId, ...]:

@@ -6,7 +6,7 @@ not used for ``idle_ms`` does not count either.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import (
     BigInteger,
@@ -93,12 +93,14 @@ def give(
 ) -> None:
     """Write the grant of a decision that this transaction takes."""
     asked = conn.execute(_ASKED, {"p_id": approval_id}).one()
+    promise = load(Evaluation, asked.evaluation).promise
     row = {
         "id": approval_id,
         "approval_id": approval_id,
         "agent": asked.agent,
         "session": asked.session if terms.session_only else None,
-        "promise": dump(load(Evaluation, asked.evaluation).promise),
+        # A limit is what scripts that change are for, so none is held to its content.
+        "promise": dump(tuple(replace(one, content=()) for one in promise)),
         "channel": by.channel,
         "account": by.account,
         "name": plain(by.name),

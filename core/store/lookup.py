@@ -37,6 +37,7 @@ _APPROVALS: Select[tuple[object, ...]] = select(
     questions.c.evaluation,
     questions.c.requester,
     questions.c.origin,
+    questions.c.step_up,
     approvals.c.created_ms,
     approvals.c.deadline_ms,
     approvals.c.quorum,
@@ -157,6 +158,7 @@ def _approval(conn: Connection, row: RowMapping) -> Approval:
         delivered_ms=row["delivered_ms"],
         behind=ApprovalId(row["behind"]) if row["behind"] else None,
         asked=row["asked"],
+        step_up=bool(row["step_up"]),
     )
 
 

@@ -8,12 +8,13 @@ RESYNC = "resync"
 """The note that says: wake-ups were lost, look at everything once."""
 DEADLINE = "deadline"
 OUTBOX = "outbox"
+TOKENS = "tokens"
 
 
 def note(conn: Connection, words: str) -> None:
     """Queue one wake-up: ``approval:<id>``, ``run:<id>``, ``session:<key>``, ``outbox``.
 
-    Also ``deadline``: the set of deadlines changed.
+    Also ``deadline``: the set of deadlines changed; ``tokens``: some may let nobody in any more.
 
     Listeners hear it in the event loop once the transaction is on disk, never before.
     """

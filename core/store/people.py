@@ -16,6 +16,7 @@ from core.model.identity import PERSON_NAME, Actor, PersonId, Requester
 from core.store.clock import now_ms
 from core.store.codec import dump
 from core.store.directory import accounts, pairings, people
+from core.store.notes import TOKENS, note
 from core.store.tables import questions
 
 _linked = (
@@ -157,6 +158,7 @@ def revoke(conn: Connection, who: str) -> bool:
     """
     known = {"p_id": who, "p_now": now_ms(conn)}
     conn.execute(_CLOSE_PAIRINGS, {"p_id": who})
+    note(conn, TOKENS)
     return (
         conn.execute(_REVOKE_ACCOUNT if ":" in who else _REVOKE_PERSON, known).first() is not None
     )

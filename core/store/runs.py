@@ -13,7 +13,7 @@ from core.model.events import EventKind, denied_text, finished_text, running_tex
 from core.model.identity import ApprovalId
 from core.model.result import Finished
 from core.store import events, surfaces
-from core.store.asking import by_request_key, claim_key, place_of
+from core.store.asking import place_of
 from core.store.clock import now_ms
 from core.store.codec import dump, load, plain
 from core.store.context import require_space
@@ -21,6 +21,7 @@ from core.store.drafts import OrphanedRun, RunDraft
 from core.store.notes import note_run
 from core.store.outcomes import code_words, outcome, storable
 from core.store.recovery import recover
+from core.store.request_keys import by_request_key, claim_key, wish_of
 from core.store.states import RowState
 from core.store.tables import IS_OPEN_RUN, questions, runs
 
@@ -38,6 +39,7 @@ __all__ = [
     "refuse",
     "running",
     "start",
+    "wish_of",
 ]
 
 _TAIL = 20_000
@@ -108,7 +110,7 @@ def begin(conn: Connection, draft: RunDraft) -> bool:
         StoreFull: the disk is full; nothing may start.
     """
     require_space(conn)
-    if not claim_key(conn, draft.request_key, draft.id):
+    if not claim_key(conn, draft.request_key, draft.id, draft.wish):
         return False
     now = now_ms(conn)
     row = _row(draft, now) | {"owner": draft.owner, "started_ms": now}
@@ -186,7 +188,7 @@ def refuse(conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str)
 
 def record_denied(conn: Connection, draft: RunDraft, reason: DenialReason, why: str) -> bool:
     """Record what policy refused, and tell its session; ``False``: the id or key is known."""
-    if not claim_key(conn, draft.request_key, draft.id):
+    if not claim_key(conn, draft.request_key, draft.id, draft.wish):
         return False
     now = now_ms(conn)
     end = {"state": RowState.DENIED.value, "ended_ms": now, "reason": reason.value}

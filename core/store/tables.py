@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0005"
+SCHEMA_VERSION: Final = "0007"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -69,6 +69,7 @@ questions = Table(
     Column("reminders", Text, nullable=False),  # JSON: ms after the clock's start, ascending
     Column("local", Integer, nullable=False),  # 1: somebody may answer who needs no prompt
     Column("ladder", Text),  # JSON: the prompts of a question that waits behind another
+    Column("step_up", Integer, nullable=False, server_default=text("0")),  # 1: typed answers only
 )
 
 decisions = Table(
@@ -102,6 +103,7 @@ requests = Table(
     metadata,
     Column("request_key", Text, primary_key=True),
     Column("run_id", Text, nullable=False, unique=True),
+    Column("wish", Text),  # SHA-256 of what was asked (request_keys); NULL: from before 0006
 )
 
 runs = Table(

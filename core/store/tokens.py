@@ -21,10 +21,10 @@ from core.store import people, token_text
 from core.store.clock import now_ms
 from core.store.codec import plain
 from core.store.directory import accounts, tokens
-from core.store.notes import note
+from core.store.notes import TOKENS, note
 
-CHANGED: Final = "tokens"
-"""The wake-up that says: some token was revoked."""
+CHANGED: Final = TOKENS
+"""The wake-up that says: some token was revoked, or the person whose it is."""
 USE_IS_NOTED_AFTER_MS: Final = 60_000
 _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LENGTH: Final = 12

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
@@ -11,8 +12,8 @@ from typing import Any
 from bot.gate_proof.alarm import Alarm
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Proof, Prover
-from bot.gate_proof.socket import SocketWay
 from bot.gate_proof.ways import Answer
+from bot.gate_proof.wiring import add_socket_ways
 from bot.inbox import GateInbox, inbox_of
 from bot.intake.methods import Method, Table
 from bot.intake.socket import handlers
@@ -26,13 +27,19 @@ from core.gate.rulebook import Rulebook
 from core.ipc.unix import listen
 from core.model.command import ExecPlan
 from core.model.decision import Decision, Evaluation
+from core.model.identity import AgentId
 from core.model.policy import ExecPolicy, PolicyLayer
 from core.policy.allowlist import Allowlist
+from core.policy.capabilities import TOOL, Capabilities
+from core.policy.provisions import Compiled, Provisions
 from core.runner.resolve import DEFAULT_SEARCH_PATH
 from tests.core.gate.line import PLACE, gate_at
 
 PEOPLE = Approvers({"memory": frozenset({"ana"})})
 SENDERS = Listing({"memory": frozenset({"ana"})})
+CODER = Capabilities(frozenset({TOOL}), ("/usr/bin",), ())
+GRANTED = Compiled(agents={AgentId("coder"): Provisions(capabilities=CODER)})
+"""An owner granted Exec to an agent, so that this way in is open."""
 
 
 @dataclass
@@ -72,11 +79,13 @@ async def proving(
     patience_s: float = 30.0,
     broken: bool = False,
     reachable: bool = True,
+    granted: Compiled = GRANTED,
 ) -> AsyncIterator[Proving]:
     """Run a gate with its socket and its inbox; ``broken``: it lets everything through."""
     async with gate_at(home, everyone, people=PEOPLE, reachable=reachable) as gate:
         if broken:
             gate.rulebook = lets_all_through(gate.rulebook)
+        gate.rulebook.compiled = granted
         guard, sender = gate.execution.guard, ProvingSender()
         prover = Prover(
             guard=guard,
@@ -89,7 +98,7 @@ async def proving(
         inbox = inbox_of(gate, PEOPLE, sender.joined(SENDERS), elevated=True)
         table = method_table(gate, no_health, prover=prover)
         server = await listen(home / "gateway.sock", handlers(table))
-        prover.add(SocketWay(home / "gateway.sock"))
+        add_socket_ways(prover, gate, home)
         prover.add(ChatWay(inbox, sender))
         try:
             yield Proving(gate, prover, inbox, home, _askers(table))
@@ -124,6 +133,13 @@ class Careless(Rulebook):
 def lets_all_through(sound: Rulebook) -> Rulebook:
     """Return a rulebook like this one, but careless."""
     return Careless(sound.configured, sound.file, sound.usage, sound.home)
+
+
+class Forgetful(OrderedDict[str, Mark]):
+    """Marks that are forgotten as soon as they are drawn: no guard knows them."""
+
+    def __setitem__(self, _nonce: str, _mark: Mark) -> None:
+        """Forget it."""
 
 
 @dataclass

@@ -42,6 +42,24 @@ async def test_always_shows_what_is_stored_and_a_limit_ends_it(tmp_path: Path) -
     assert not (tmp_path / "exec-approvals.json").exists()
 
 
+async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:
+    """Always holds while it stays as it is; the limits are for scripts that change."""
+    script = tmp_path / "x.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        await ask(gate, tmp_path, "./x.sh")
+        await until(lambda: prompts(channel))
+        offered = await channel.press(prompts(channel)[0].id, ALWAYS, ANA)
+        told = await channel.press_choice(PLACE, "Always", ANA)
+
+    assert offered is not None
+    assert f"\n{script}, while it stays as it is\nWith a limit of time" in offered.text.text
+    assert told is not None
+    assert "Always allowed from now on, while its code stays as it is" in told.text.text
+
+
 async def test_a_stranger_is_offered_nothing(tmp_path: Path) -> None:
     """Who may not answer is not shown what would be stored, and a choice of theirs is refused."""
     channel = MemoryChannel()

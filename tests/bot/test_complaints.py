@@ -96,6 +96,11 @@ def test_every_mistake_is_told_at_once() -> None:
     assert told(RunParams, command=1, cwd=2).count("must be text, not a number") == 2
 
 
+def test_a_list_of_wrong_things_is_not_called_empty_as_well() -> None:
+    """One mistake is told once."""
+    assert told(RunBody, agent_id="ab" * 32, argv=[1]) == "argv[0]: must be text, not a number"
+
+
 def test_a_remote_vector_is_told_in_the_same_words() -> None:
     """Its base64 is looked at later than its shape."""
     body = read(RunBody, {"agent_id": "ab" * 32, "argv": ["ls"], "stdin_b64": "%"})

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.doctor import Verdict, examine
+from bot.doctor import examine
+from bot.finding import Verdict
 from core.store import open_store
 from core.store import people as directory
 
@@ -106,6 +107,22 @@ def test_named_approvers_without_a_store_are_told(tmp_path: Path) -> None:
     told = found(tmp_path, people("uid:1", everywhere=("person:ana",)))
 
     assert "ana, who cannot be looked up: There is no store" in told["approvers"]
+
+
+async def test_a_named_person_answers_where_their_accounts_are(tmp_path: Path) -> None:
+    """One who has none in a channel does not make that a place to answer; a token is one."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    await store.write(directory.add, "ana")
+    await store.close()
+    config = people(everywhere=("person:ana",))
+    told = await asyncio.to_thread(found, tmp_path, config)
+    assert "nobody can allow anything" in told["approvers"]
+
+    config["http"] = {"enabled": True}
+    assert "approvers" not in await asyncio.to_thread(found, tmp_path, config)
+    findings = await asyncio.to_thread(examine, {"SAYSO_HOME": str(tmp_path)})
+    (words,) = [one.detail for one in findings if one.subject == "approvers"]
+    assert words == "may answer in the API, with a person's token"
 
 
 def test_the_memory_channel_is_no_place_to_answer(tmp_path: Path) -> None:

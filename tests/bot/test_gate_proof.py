@@ -27,11 +27,11 @@ from core.runner.plan import Refusal
 from core.store import approvals, events, outbox
 from core.store.drafts import RunDraft
 from tests.bot.chat import say, sending, until
-from tests.bot.proving import Proving, Way, of, proving
+from tests.bot.proving import Forgetful, Proving, Way, of, proving
 from tests.core.gate.line import AGENT, layer, list_patterns, request, says
 from tests.core.runner.runs import Watcher
 
-BOTH = {"socket": "held", "chat": "held"}
+ALL = {"socket": "held", "tool": "held", "chat": "held"}
 FREE = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
 PLACES = (
     (ExecHost.GATEWAY, AskFallback.DENY),
@@ -68,7 +68,7 @@ async def test_every_way_in_holds_under_every_policy(
         list_patterns(home, "/usr/bin/touch")
         policy = PolicyLayer("tools.exec", host, security, ask, fallback)
         async with proving(home, policy, reachable=fallback is AskFallback.DENY) as world:
-            assert BOTH == await world.states()
+            assert ALL == await world.states()
             assert NOTHING == await seen(world)
             assert not list((home / FOLDER).iterdir())
             assert world.gate.execution.guard.lockdown.state() is None
@@ -80,11 +80,11 @@ async def test_proving_leaves_nothing_behind_but_a_line_in_the_journal(tmp_path:
         await world.states()
         before = world.rows()
         for _ in range(3):
-            assert BOTH == await world.states()
+            assert ALL == await world.states()
 
         assert before == world.rows()
         words = "held: a person would be asked (not_listed)"
-        assert [{"socket": words, "chat": words}] * 4 == [
+        assert [dict.fromkeys(ALL, words)] * 4 == [
             record["ways"] for record in world.journal("proof")
         ]
 
@@ -94,7 +94,7 @@ async def test_nobody_is_prompted(tmp_path: Path) -> None:
     async with proving(tmp_path) as world:
         channel = MemoryChannel()
         async with sending(world.gate, channel):
-            assert BOTH == await world.states()
+            assert ALL == await world.states()
             asked = await world.gate.submit(request("touch made", cwd=tmp_path))
             assert isinstance(asked, Pending)
             await until(lambda: channel.shown)
@@ -130,7 +130,7 @@ class TestBroken:
             before = await world.gate.submit(request("touch before", cwd=tmp_path))
             assert isinstance(before, Finished)
 
-            assert {"socket": "ran", "chat": "ran"} == await world.states()
+            assert dict.fromkeys(ALL, "ran") == await world.states()
             await self._nothing_runs(world)
             assert not list((tmp_path / FOLDER).iterdir())
         assert (tmp_path / "before").exists()
@@ -167,13 +167,20 @@ class TestBroken:
             await self._nothing_runs(world)
             assert not list((tmp_path / FOLDER).iterdir())
 
-    async def test_without_any_guard_the_witness_still_tells(self, tmp_path: Path) -> None:
-        """With the look before the spawn taken out the command runs, and is found out."""
-        async with proving(tmp_path, broken=True) as world:
-            world.gate.execution.guard.marks._drawn = _Forgetful()
-            found = await world.prover.prove()
+    @pytest.mark.parametrize("name", ALL)
+    async def test_without_any_guard_the_witness_still_tells(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        """With the look before the spawn taken out the command runs, and is found out.
 
-            assert {ProofState.RAN} == {proof.state for proof in found}
+        Way by way: the first that is found out locks before the others have run.
+        """
+        monkeypatch.setattr("bot.gate_proof.chat._PATIENCE_S", 30.0)
+        async with proving(tmp_path, broken=True) as world:
+            world.gate.execution.guard.marks._drawn = Forgetful()
+            world.prover.ways[:] = [way for way in world.prover.ways if way.name == name]
+
+            assert {name: "ran"} == await world.states()
             await self._nothing_runs(world)
 
     async def test_a_prover_without_eyes_finds_nothing(self, tmp_path: Path) -> None:
@@ -201,7 +208,7 @@ class TestBroken:
         assert ("denied", "locked_down") == (told["status"], told["reason"])
         assert "locked_down" in said
         assert state is not None
-        assert state.way in {"socket", "chat", "leak"}
+        assert state.way in {*ALL, "leak"}
         assert not (world.home / "after").exists()
         assert "on" in {record["state"] for record in world.journal("lockdown")}
 
@@ -247,21 +254,17 @@ def _elsewhere(_world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
 
 
 def _late(_world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
+    left = [0.2]  # once: a second time would come after all looks
+
     async def does(mark: Mark) -> Answer:
-        asyncio.get_running_loop().call_later(0.2, Path(mark.witness).touch)
+        while left:
+            asyncio.get_running_loop().call_later(left.pop(), Path(mark.witness).touch)
         return Answer.HELD
 
     return does
 
 
 _LEAKS = {"execution": _by_execution, "host": _by_host, "elsewhere": _elsewhere, "late": _late}
-
-
-class _Forgetful(dict[str, Mark]):
-    """Marks that are forgotten as soon as they are drawn."""
-
-    def __setitem__(self, _nonce: str, _mark: Mark) -> None:
-        """Forget it."""
 
 
 class TestIncomplete:
@@ -304,7 +307,7 @@ class TestIncomplete:
 
         async with proving(tmp_path) as world:
             world.prover.add(Way("bad", fails))
-            assert {**BOTH, "bad": "incomplete"} == await world.states()
+            assert {**ALL, "bad": "incomplete"} == await world.states()
 
     async def test_a_way_that_drops_the_request_is_not_called_held(self, tmp_path: Path) -> None:
         """An answer alone proves nothing: the policy must have seen the command."""
@@ -319,7 +322,7 @@ class TestIncomplete:
         """Nothing answers there: told, not locked."""
         async with proving(tmp_path) as world:
             (tmp_path / "gateway.sock").unlink()
-            assert {"socket": "incomplete", "chat": "held"} == await world.states()
+            assert {**dict.fromkeys(ALL, "incomplete"), "chat": "held"} == await world.states()
 
     async def test_without_touch_nothing_is_proved(self, tmp_path: Path) -> None:
         """The detail says what to add."""
@@ -410,4 +413,4 @@ async def test_two_rounds_at_once_take_turns(tmp_path: Path) -> None:
     async with proving(tmp_path) as world:
         rounds = await asyncio.gather(*(world.states() for _ in range(4)))
 
-    assert [BOTH] * 4 == rounds
+    assert [ALL] * 4 == rounds

@@ -63,6 +63,7 @@ async def test_every_part_is_looked_at(tmp_path: Path) -> None:
         "channel memory",
         "lockdown",
         "gate proof socket",
+        "gate proof tool",
         "gate proof chat",
     ] == list(parts)
     assert {"channel memory": "not started"} == {

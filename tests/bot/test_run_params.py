@@ -7,7 +7,7 @@ import pytest
 
 from bot.intake.caller import Caller
 from bot.intake.frames import RunParams, read
-from bot.intake.outcomes import reads_output
+from bot.intake.outcomes import output, reads_output
 from bot.intake.results import listed
 from core.approvals.rendering import show_command
 from core.errors import BadRequest
@@ -60,6 +60,18 @@ def test_only_whose_output_it_is_reads_it_raw() -> None:
     """A caller over the network that is bound to no agent gets output redacted, so no stream."""
     assert not reads_output(Caller(WHO, None, EVERY_SCOPE))
     assert reads_output(Caller(WHO, None, EVERY_SCOPE, agents=frozenset({AgentId("main")})))
+
+
+def test_line_ends_are_kept_whoever_reads() -> None:
+    """What is masked loses a secret, never the lines around it."""
+    secret = "ghp_" + "Zz9" * 12
+    reader = Caller(WHO, None, EVERY_SCOPE)
+    for text in ("a\n", "a", "a\n\n", "\n", ""):
+        assert output(text, reader) == text
+    shown = output(f"a\n{secret}\n", reader)
+    assert shown.startswith("a\n")
+    assert shown.endswith("\n")
+    assert secret not in shown
 
 
 def test_a_list_of_questions_fits_into_a_frame() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.base import Channel
-from channels.cards import build_prompt
+from channels.cards import build_prompt, facts
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
@@ -63,6 +63,7 @@ class MemoryWorld:
         shown = self.memory.shown[message]
         texts = [card.headline.text for card in shown.outcomes.values()]
         texts += [card.code for card in shown.prompts.values()]
+        texts += [one.value.text for card in shown.prompts.values() for one in facts(card)]
         texts += [card.text.text for card in [shown.notice] if card]
         assert any(words in text for text in texts)
 

@@ -74,7 +74,7 @@ class FolderWorld:
 class TestExample(ChannelContract):
     """The contract, on the documented example."""
 
-    two_steps = groups = threads = False
+    buttons = two_steps = groups = threads = False
 
     @pytest.fixture
     def world(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderWorld]:

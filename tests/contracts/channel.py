@@ -1,12 +1,13 @@
 """State once what every channel does; each implementation's tests inherit it."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from channels.base import Groups, Threads
-from channels.cards import NoticeCard, build_outcome, build_prompt
-from channels.commands import Approve, Choose, Malformed, PendingList
+from channels.cards import NoticeCard, build_outcome, build_prompt, facts
+from channels.commands import Approve, Choose, Command, Malformed, PendingList
 from core.approvals.rendering import redact
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import ApprovalId, Target
@@ -28,12 +29,15 @@ class ChannelContract:
         (inbound,) = await inbox.take()
 
         assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
+        assert _typed(inbound.command) is not self.buttons
         assert inbound.actor.channel == world.channel.name
         assert inbound.actor.account
         assert inbound.place.channel == world.channel.name
         await world.told("Allowed once: 7K3F9Q.")
         await world.channel.stop()
 
+    buttons = True
+    """Whether a press is less than the typed word; without buttons, the word stands for it."""
     two_steps = True
     """Whether "Always allow…" asks how long before it decides; a terminal has no second step."""
     groups = True
@@ -73,6 +77,7 @@ class ChannelContract:
         inbound = (await inbox.take(2))[-1]
 
         assert choice.command == inbound.command
+        assert not _typed(inbound.command)
         assert "" == inbound.replied_to
         await world.told("Allowed once: 7K3F9Q.")
         await world.channel.stop()
@@ -89,6 +94,19 @@ class ChannelContract:
         (inbound,) = await inbox.take()
 
         assert inbound.command == Approve("7k3f9q", reply)
+        assert _typed(inbound.command)
+        await world.channel.stop()
+
+    async def test_a_prompt_says_that_buttons_do_not_allow_it(
+        self, world: World, inbox: RecordingInbox
+    ) -> None:
+        """Where only typed answers count, people read it beforehand; elsewhere nobody does."""
+        await world.channel.start(inbox)
+        asked = replace(approval(), step_up=True)
+        message = await world.channel.post(world.target, build_prompt(asked))
+
+        await world.shows(message, "type /approve 7K3F9Q allow-once; a button is not enough")
+        assert "To allow" not in {fact.label for fact in facts(build_prompt(approval()))}
         await world.channel.stop()
 
     async def test_final_state_is_shown_and_takes_the_answers_away(
@@ -296,6 +314,10 @@ class ChannelContract:
 
         left = {task for task in asyncio.all_tasks() - before if _of_a_channel(task)}
         assert left == set()
+
+
+def _typed(command: Command) -> bool:
+    return isinstance(command, Approve) and command.typed
 
 
 def _of_a_channel(task: asyncio.Task[object]) -> bool:

@@ -7,14 +7,15 @@ import pytest
 
 from core.model.approval import Approval, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
-from core.model.identity import ApprovalId, Intake, Requester, SessionKey
+from core.model.identity import Actor, ApprovalId, Intake, Requester, SessionKey
 from core.store import approvals, events, outbox, runs
-from core.store.drafts import ApprovalDraft
+from core.store.drafts import Answer, AnswerRefusal, ApprovalDraft
 from core.store.outbox import OutboxItem
 from tests.core.store.bench import Bench
 from tests.core.store.making import (
     ALICE,
     ALWAYS,
+    ASKER,
     BOB,
     DENY,
     GROUP,
@@ -27,6 +28,11 @@ from tests.core.store.making import (
 )
 
 SAME = "ab" * 32
+
+
+OTHER, THIRD, OUTSIDE = (88, 5), (99, 6), (11, 7)
+"""Kernel sessions: two that ask the same as ``ASKER``, and one that asks nothing."""
+HERE = Actor("terminal", "uid:1000", "Ana")
 
 
 def _alike(timeout_ms: int = MINUTE) -> ApprovalDraft:
@@ -76,10 +82,12 @@ async def test_identical_questions_are_asked_once(bench: Bench) -> None:
     [
         draft(digest="cd" * 32),
         replace(_alike(), requester=Requester(Intake.CHAT, "telegram:42")),
+        replace(_alike(), requester=replace(ASKER, account=f"{ASKER.account}1")),
         replace(_alike(), evaluation=evaluation("/usr/bin/git")),
         replace(_alike(), quorum=2),
+        replace(_alike(), step_up=True),
     ],
-    ids=["plan", "requester", "verdict", "quorum"],
+    ids=["plan", "requester", "account", "verdict", "quorum", "step-up"],
 )
 async def test_what_differs_is_asked_by_itself(bench: Bench, other: ApprovalDraft) -> None:
     """An answer must not count for another command, asker, promise or number of people."""
@@ -227,3 +235,79 @@ async def test_answers_to_leader_and_follower_at_the_same_moment(bench: Bench) -
         )
         told = await bench.store.read(events.drain, SessionKey(session))
         assert sorted(event.run_id for event in told) == sorted([leader, follower])
+
+
+def _from(process: tuple[int, int] | None, quorum: int = 1) -> ApprovalDraft:
+    """Return the same question, asked in a kernel session."""
+    return replace(_alike(), requester=replace(ASKER, process=process), quorum=quorum)
+
+
+async def _answer(
+    bench: Bench, asked: ApprovalId, process: tuple[int, int] | None, actor: Actor = HERE
+) -> Answer:
+    got = await bench.store.write(approvals.answer, asked, ALWAYS, actor, None, process=process)
+    assert got is not None
+    return got
+
+
+async def test_retries_from_kernel_sessions_of_their_own_are_asked_once(bench: Bench) -> None:
+    """Agents start each call in a new one; each question keeps who asked it."""
+    asked = [await bench.ask(_from(process)) for process in (ASKER.process, OTHER, None)]
+    assert [item.approval_id for item in await bench.send_all()] == [asked[0]]
+    seen = [await _get(bench, one) for one in asked]
+    assert [one.behind for one in seen] == [None, asked[0], asked[0]]
+    assert [one.requester.process for one in seen] == [ASKER.process, OTHER, None]
+
+
+async def test_whoever_asked_one_of_them_answers_none(bench: Bench) -> None:
+    """Not the first by whoever waits behind it, nor the other way round; others decide for all."""
+    asked = [await bench.ask(_from(process)) for process in (ASKER.process, OTHER, THIRD)]
+    for one in asked:
+        for process in (ASKER.process, OTHER, THIRD):
+            got = await _answer(bench, one, process)
+            assert (got.refused, got.won) == (AnswerRefusal.REQUESTER, False)
+    assert (await _answer(bench, asked[0], OUTSIDE)).won
+    ends = [await _end_of(bench, one) for one in asked]
+    assert [end.state for end in ends] == [ApprovalState.ALLOWED] * 3
+
+
+async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: Bench) -> None:
+    """Where one of those who asked cannot be told, no local answer counts; one in a chat does."""
+    leader = await bench.ask(_from(ASKER.process))
+    await bench.ask(_from(None))
+    assert (await _answer(bench, leader, OUTSIDE)).refused is AnswerRefusal.REQUESTER
+    assert (await _answer(bench, leader, None, ALICE)).won
+
+
+async def test_what_was_asked_in_a_chat_is_answered_here(bench: Bench) -> None:
+    """Who asked there has no kernel session; the account alone tells."""
+    chat = Requester(Intake.CHAT, "telegram:43")
+    asked = await bench.ask(replace(_alike(), requester=chat))
+    assert (await _answer(bench, asked, OUTSIDE)).won
+
+
+async def test_whoever_has_voted_asks_by_itself(bench: Bench) -> None:
+    """Else a vote would count for a request that the voter makes afterwards."""
+    leader = await bench.ask(_from(ASKER.process, quorum=2))
+    again = await bench.ask(_from(OTHER, quorum=2))
+    assert (await _answer(bench, again, THIRD)).counted
+    await bench.advance(5)
+    late = await bench.ask(_from(THIRD, quorum=2))
+    later = await bench.ask(_from(OUTSIDE, quorum=2))
+    own = await bench.ask(_from(ASKER.process, quorum=2))
+    behind = [(await _get(bench, one)).behind for one in (late, later, own)]
+    assert behind == [None, late, leader]
+    assert (await _answer(bench, later, THIRD)).refused is AnswerRefusal.REQUESTER
+
+
+async def test_asking_and_answering_in_the_same_moment(bench: Bench) -> None:
+    """Whichever comes first, nobody's own question ends by its own answer."""
+    for round_number in range(12):
+        plan = replace(_alike().plan, digest=f"{round_number:064d}")
+        leader = await bench.ask(replace(_from(ASKER.process), plan=plan))
+        own = replace(_from(OTHER), plan=plan)
+        _, got = await asyncio.gather(
+            bench.store.write(approvals.create, own), _answer(bench, leader, OTHER)
+        )
+        assert (await _get(bench, own.id)).resolution is None
+        assert got.won or got.refused is AnswerRefusal.REQUESTER

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from core.errors import Conflict
 from core.model.decision import DenialReason
 from core.model.events import EventKind
 from core.model.identity import SessionKey
@@ -45,6 +46,23 @@ async def test_an_id_or_a_request_key_begins_once(bench: Bench) -> None:
     assert not await bench.store.write(runs.begin, run_draft(key="k"))
     assert await bench.store.read(runs.by_request_key, "k") == run.id
     assert len(await bench.store.read(events.drain, SESSION)) == 1
+
+
+async def test_a_key_is_bound_to_what_was_asked_under_it(bench: Bench) -> None:
+    """Of a run, a denial and a question: the same wish finds it, another one is a conflict."""
+    run, denied = run_draft(key="ran", wish="one"), run_draft(key="denied", wish="one")
+    asked = draft(key="asked", wish="one")
+    assert await bench.store.write(runs.begin, run)
+    no = DenialReason.ALLOWLIST_MISS
+    assert await bench.store.write(runs.record_denied, denied, no, "")
+    await bench.store.write(approvals.create, asked)
+    for key, made in (("ran", run), ("denied", denied), ("asked", asked)):
+        assert await bench.store.read(runs.by_request_key, key, "one") == made.id
+        with pytest.raises(Conflict, match=made.id):
+            await bench.store.read(runs.by_request_key, key, "other")
+    with pytest.raises(Conflict, match="under a new key"):
+        await bench.store.write(approvals.create, draft(key="asked", wish="other"))
+    assert not (await bench.store.write(approvals.create, draft(key="asked", wish="one"))).fresh
 
 
 async def test_an_approved_run_starts_once(bench: Bench) -> None:

@@ -117,6 +117,24 @@ def test_streams_stay_apart_and_the_exit_code_is_passed_through(pair: Pair) -> N
     assert (done.returncode, done.stdout, done.stderr) == (7, b"out\n", b"err\n")
 
 
+@pytest.mark.parametrize("words", [("--",), ("--json", "--")])
+def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...]) -> None:
+    """A full disk is no traceback; how the run ended is said, for it is over."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bot", "exec", "web1", *words, *both(pair)],
+            cwd=ROOT,
+            env=pair.client.environ(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    why = b"its output cannot be written (No space left on device); the run ended with 7"
+    assert (done.returncode, done.stderr) == (1, b"sayso: " + why + b"\n")
+
+
 def test_for_binary_output_json_has_stdout_b64(pair: Pair) -> None:
     """The answer is S4's, key by key."""
     done = pair.exec("web1", "--json", "--", *both(pair))
@@ -275,7 +293,7 @@ def test_trust_taken_away_counts_at_once(pair: Pair) -> None:
 def test_check_validates_without_starting_anything(pair: Pair, tmp_path: Path) -> None:
     """Exit 0 for the list in use; 2 and the line for one that is wrong; 2 for none."""
     good = pair.client.cli("check", "--exec-acl", str(pair.acl))
-    assert (good.returncode, "1 pairs, 5 commands, enabled" in good.stdout) == (0, True)
+    assert (good.returncode, "1 pair, 5 commands, enabled" in good.stdout) == (0, True)
     bad = tmp_path / "bad.toml"
     bad.write_text(pair.acl.read_text().replace("<INT>", "<NUMBER>"))
     done = pair.client.cli("check", "--exec-acl", str(bad))

@@ -137,6 +137,22 @@ def test_terminal_answers_too(gateway: GatewayProcess, tmp_path: Path) -> None:
     assert f"allowed by {pwd.getpwuid(os.getuid()).pw_name} (terminal)" in late.stdout
 
 
+def test_retries_in_sessions_of_their_own_wake_people_once(
+    gateway: GatewayProcess, api: BotApi, tmp_path: Path
+) -> None:
+    """Three calls, each in a new kernel session, are one prompt; an allow-once lets one run."""
+    again = ("run", "--no-wait", "--cwd", str(tmp_path), "-c", "touch made")
+    asked = [gateway.cli(*again, own_session=True).returncode for _ in range(3)]
+    prompt = api.prompt("touch made")
+    waiting, shown = gateway.json("pending"), api.messages()
+    api.press(prompt, "Allow once")
+    until("the run", (tmp_path / "made").exists)
+
+    assert ([4, 4, 4], 3) == (asked, len(waiting))
+    assert [prompt["message_id"]] == [one["message_id"] for one in shown]
+    assert 2 == len(gateway.json("pending"))
+
+
 def test_the_terminal_takes_a_limit_as_chats_do(gateway: GatewayProcess, tmp_path: Path) -> None:
     """`sayso approve ID 2x` allows always, for two more runs; an odd word decides nothing."""
     gateway.cli("run", "--no-wait", "--cwd", str(tmp_path), "-c", "seq 3")

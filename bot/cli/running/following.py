@@ -1,6 +1,5 @@
 """Follow one request: frames in, output out, signals and a gateway that restarts in between."""
 
-import os
 import select
 from time import monotonic
 
@@ -84,17 +83,22 @@ class Following:
                     return found
 
     def say(self, words: str) -> None:
-        """Say something on standard error."""
+        """Say something on standard error; once a signal came, as far as somebody hears it."""
         self.wipe()
-        if self._outlets is not None:
-            self._outlets.say(words)
-        else:
-            os.write(2, f"sayso: {words}\n".encode())
+        outlets = Outlets(separate=False) if self._outlets is None else self._outlets
+        if self._signals.heard:
+            self._spinner = None
+            for one in outlets.all:
+                one.forgives = True
+        outlets.say(words)
 
     def wipe(self) -> None:
         """Wipe what spins."""
         if self._spinner is not None:
-            self._spinner.hide()
+            try:
+                self._spinner.hide()
+            except OSError:
+                return  # what cannot be drawn on has nothing to wipe
 
     def flush(self) -> None:
         """Wait until all that was printed is written.
@@ -152,14 +156,16 @@ class Following:
         return set(found)
 
     def _heed(self) -> None:
-        """Act on signals: the first asks the gateway, one more leaves."""
-        heard = self._signals.heard
-        if len(heard) > 1:
-            raise Left(heard[-1])
-        if heard and not self._cancelled and self.run_id is not None:
+        """Act on signals: the first asks the gateway, one more leaves.
+
+        The gateway is asked first: the terminal to say it on may be gone.
+        """
+        if self.interrupted and not self._cancelled and self.run_id is not None:
             self._cancelled = True
-            self.say("asking the gateway to end it; once more leaves at once")
             self._send("exec.cancel", {"id": self.run_id})
+            self.say("asking the gateway to end it; once more leaves at once")
+        if self._signals.impatient:
+            raise Left(self._signals.impatient)
 
     def _take(self, frame: "Answer") -> "Answer | None":
         """Take one frame; return the answer once it is there."""

@@ -18,19 +18,20 @@ class Outlet:
     """One descriptor, and how much of a stream went there.
 
     ``printed`` counts bytes of the stream; ``full`` is set where no more of it will come although
-    the command may still print.
+    the command may still print; ``forgives`` where what cannot be written is let go.
     """
 
-    __slots__ = ("_at", "_left", "_waits", "fd", "full", "printed")
+    __slots__ = ("_at", "_left", "_waits", "fd", "forgives", "full", "is_terminal", "printed")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.printed = 0
-        self.full = False
+        self.full = self.forgives = False
         self._at = 0
         self._left = bytearray()
         mode = os.fstat(fd).st_mode
-        self._waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+        self.is_terminal = os.isatty(fd)
+        self._waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or self.is_terminal
 
     @property
     def blocked(self) -> bool:
@@ -74,6 +75,10 @@ class Outlet:
                 written = os.write(self.fd, self._left[:_STEP] if self._waits else self._left)
             except BlockingIOError:
                 return
+            except OSError:
+                if not self.forgives:
+                    raise
+                written = len(self._left)
             del self._left[:written]
 
     def _has_room(self) -> bool:

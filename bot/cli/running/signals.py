@@ -27,6 +27,14 @@ class Signals:
             if _signal.getsignal(number) != _signal.SIG_IGN:
                 _signal.signal(number, lambda got, _: self.heard.append(got))
 
+    @property
+    def impatient(self) -> int:
+        """Return the signal that means: leave at once, 0 for none.
+
+        A terminal that closes is told of twice, by the shell and by the kernel.
+        """
+        return next((number for number in self.heard[1:] if number != _signal.SIGHUP), 0)
+
     def calm(self) -> None:
         """Take from ``fd`` what woke us."""
         try:
@@ -42,6 +50,11 @@ class Signals:
                 _signal.signal(number, _signal.SIG_DFL)
         os.close(self.fd)
         os.close(self._inlet)
+
+
+def hangs_up() -> bool:
+    """Tell whether a closed terminal ends us; `nohup` says that it does not."""
+    return bool(_signal.getsignal(_signal.SIGHUP) != _signal.SIG_IGN)
 
 
 def die_of(number: int) -> "NoReturn":

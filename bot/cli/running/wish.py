@@ -28,7 +28,7 @@ def wish_of(args: "Namespace", *, separate: bool) -> "dict[str, object]":
         "cwd": os.path.abspath(args.cwd or os.getcwd()),  # noqa: PTH100, PTH109 - see bot.cli.home
         "agent": args.agent,
         "session": args.session,
-        "env": dict(pair.partition("=")[::2] for pair in args.env),
+        "env": _variables(args.env),
         "host": args.host,
         "security": args.security,
         "ask": args.ask,
@@ -41,6 +41,13 @@ def wish_of(args: "Namespace", *, separate: bool) -> "dict[str, object]":
         "wait": None if not args.no_wait else False,
     }
     return {key: value for key, value in wish.items() if value is not None}
+
+
+def _variables(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if pair.find("=") < 1:
+            raise Unusable(f"--env {pair}: write NAME=VALUE, or NAME= for an empty value")
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _input(args: "Namespace") -> str | None:

@@ -4,6 +4,8 @@ Loading ``argparse`` takes a third of a start, so words in their plain forms are
 as it reads them; all others, mistakes and ``--help`` among them, are left to it.
 """
 
+from bot.cli.numbers import seconds, seconds_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -13,11 +15,11 @@ VALUES: "dict[str, tuple[str, str, str]]" = {
     "--agent": ("agent", "A", "the agent that asks (default: main)"),
     "--session": ("session", "K", "the session that hears events"),
     "--cwd": ("cwd", "D", "where it runs (default: here)"),
-    "--timeout": ("timeout", "S", "wall clock of the run, seconds"),
+    "--timeout": ("timeout", "S", "wall clock of the run, seconds; a day at most"),
     "--host": ("host", "", "where it runs (default: as configured)"),
     "--node": ("node", "N", "which node, with --host node"),
     "--ask": ("ask", "", "ask more often than configured"),
-    "--security": ("security", "", "allow less than configured"),
+    "--security": ("security", "", "allow less than configured; the sandbox is not held to it"),
     "--env": ("env", "K=V", "ask to set a variable"),
     "--request-key": ("request_key", "KEY", "the same key is the same request (idempotency)"),
     "--stdin-file": ("stdin_file", "F", "pass a file on as its standard input"),
@@ -56,7 +58,7 @@ def add_arguments(parser: "ArgumentParser") -> None:
         elif option in CHOICES:
             add(option, choices=CHOICES[option], help=meaning)
         else:
-            kind: Callable[[str], object] = float if option == "--timeout" else str
+            kind: Callable[[str], object] = seconds if option == "--timeout" else str
             default = DEFAULTS.get(name)
             add(option, dest=name, type=kind, default=default, metavar=value, help=meaning)
     for option, (name, meaning) in FLAGS.items():
@@ -93,8 +95,6 @@ def _take(found: Words, option: str, value: str) -> bool:
     if option == "--env":
         found.__dict__["env"] = [*found.__dict__["env"], value]
         return True
-    try:
-        found.__dict__[name] = float(value) if option == "--timeout" else value
-    except ValueError:
-        return False
-    return True
+    known = seconds_of(value) if option == "--timeout" else value
+    found.__dict__[name] = known
+    return known is not None

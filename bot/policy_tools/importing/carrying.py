@@ -20,7 +20,8 @@ from core.model.decision import Decision, Promise
 from core.model.identity import AgentId
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import effects
-from core.policy.path_index import complaint
+from core.policy.entry_lint import never_counts
+from core.policy.path_index import complaint, is_glob
 from core.policy.templates import looks_typed
 from core.policy.wrappers import names_of, wrapper_kind
 
@@ -125,7 +126,11 @@ class _Carrier:
             self._leave(one, found)
             return
         for entry in found:
-            self._entries[ImportedEntry(one.agent, entry)] = None
+            why = never_counts(entry.pattern, entry.argv)
+            if why is None:
+                self._entries[ImportedEntry(one.agent, entry)] = None
+            else:
+                self._leave(one, why)
 
     def _leave(self, one: Statement, why: str) -> None:
         self._left[Left(one.place, one.text, why)] = None
@@ -134,6 +139,8 @@ class _Carrier:
         head = one.words[0]
         if "/" in head and not head.startswith("/"):
             return "a rule cannot name a program by a relative path"
+        if "/" in head and complaint(head, self._home) is not None:
+            return "no program is ever found under such a path, so its rule would never match"
         if not set(head) <= _NAME | {"/"} or any(map(looks_typed, one.words)):
             return "a word of it means something else in a rule"
         if head == "cd":
@@ -155,11 +162,13 @@ class _Carrier:
         why = complaint(pattern, self._home)
         if why is not None:
             return why
-        if "*" in pattern or "?" in pattern:
-            lost = bool(self._narrowed)
-        else:
-            lost = not self._narrowed.isdisjoint(names_of(pattern))
-        return "another rule narrows the program" if lost else (Promise(pattern),)
+        names = names_of(pattern)
+        if not is_glob(pattern.rpartition("/")[2]):
+            why = _unlistable(names, open_ended=True)
+        lost = bool(self._narrowed) if is_glob(pattern) else not self._narrowed.isdisjoint(names)
+        if lost:
+            why = "another rule narrows the program"
+        return (Promise(pattern),) if why is None else why
 
     def _of_words(self, one: Stated) -> tuple[Promise, ...] | str:
         file = self._file(one.words[0])

@@ -1,8 +1,9 @@
 """Read the reference product's exec-approvals.json, as S1 has it and as it drifted since.
 
-Source: seed S1 "Settings and storage"; research/openclaw.md §1 (an agent ``*``, bare names,
-``argPattern``, generated ``=command:`` entries, text entries). Knobs are not carried over: an agent
-that asks about everything, or runs nothing, gets no entries.
+Source: seed S1 "Settings and storage"; research/openclaw.md §1 (an agent ``*``, ``argPattern``,
+generated ``=command:`` entries, text entries). Bare names are left, for S1 ignores them and only
+later versions gave them a meaning. Knobs are not carried over: an agent that asks about everything,
+or runs nothing, gets no entries.
 """
 
 import json
@@ -97,9 +98,7 @@ def _statement(place: str, entry: object, agent: AgentId, closed: str | None) ->
     why = closed or _limit(fields) or _refused(pattern)
     if why is not None:
         return Unstated(place, text, why)
-    return Stated(
-        place, text, Decision.ALLOW, (pattern,), prefix=True, agent=agent, pattern="/" in pattern
-    )
+    return Stated(place, text, Decision.ALLOW, (pattern,), prefix=True, agent=agent, pattern=True)
 
 
 def _limit(fields: _Object) -> str | None:
@@ -114,4 +113,6 @@ def _refused(pattern: str) -> str | None:
         return "it is a digest of a command, which cannot be turned back into words"
     if pattern in {"*", "**", "/**"}:
         return "it lets every program run"
-    return "a name with a wildcard has no path" if "/" not in pattern and "*" in pattern else None
+    if "/" not in pattern:
+        return "a name without a path is ignored in version 1; list the program's whole path"
+    return None

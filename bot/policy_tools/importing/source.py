@@ -129,21 +129,25 @@ def shown(imported: Imported) -> str:
 
 
 def _rules(imported: Imported) -> Iterator[str]:
-    yield f"{len(imported.rules)} rules for tools.exec of {CONFIG_NAME}:"
+    yield f"{_counted(len(imported.rules), 'rule')} for tools.exec of {CONFIG_NAME}:"
     if imported.rules:
         yield rules_text(imported).rstrip("\n")
 
 
 def _entries(imported: Imported) -> Iterator[str]:
     yield ""
-    yield f"{len(imported.entries)} allowlist entries:"
+    yield f"{_counted(len(imported.entries), 'allowlist entry', 'allowlist entries')}:"
     for one in imported.entries:
         yield f"  {redact(add_command(one.agent, one.entry)).text}"
 
 
 def _left(imported: Imported) -> Iterator[str]:
     yield ""
-    yield f"{len(imported.left)} lines that did not come over, or not wholly:"
+    yield f"{_counted(len(imported.left), 'line')} that did not come over, or not wholly:"
     for one in imported.left:
         yield f"  {redact(one.place).text}: {redact(one.text).text}"
         yield f"      {redact(one.why).text}"
+
+
+def _counted(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or f'{one}s'}"

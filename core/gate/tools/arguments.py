@@ -140,7 +140,17 @@ def _text(where: str, value: object, *, empty: bool = False) -> Iterator[str]:
         yield f"{where} holds a lone surrogate, which has no bytes"
 
 
+_KINDS: Mapping[type, str] = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number with decimals",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+
+
 def _kind(value: object) -> str:
-    return {dict: "an object", list: "a list", str: "a string", bool: "true or false"}.get(
-        type(value), "null" if value is None else type(value).__name__
-    )
+    """Return the word that JSON's readers use for what was given."""
+    return _KINDS.get(type(value), "another kind of value")

@@ -1,6 +1,7 @@
 """Prove that a backend encloses: run a command inside and look at what it could do."""
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from tempfile import TemporaryDirectory
@@ -14,6 +15,8 @@ from core.model.result import Finished
 from core.runner.process import Runner
 
 _PATIENCE_MS = 30_000
+_HELP = re.compile(r"(?:Run|See) '\w+ run --help'(?: for more information)?\.?")
+"""What docker and podman add to each failure, about a command that nobody here typed."""
 _OUTSIDE = "/tmp"  # noqa: S108 - a folder that a request could name, too
 _TOLD = 300
 
@@ -72,6 +75,6 @@ def faults(done: Finished, *, network: bool) -> Iterator[str]:
 
 
 def _ended(done: Finished) -> str:
-    said = " ".join(done.output.text.split())[-_TOLD:]
+    said = _HELP.sub("", " ".join(done.output.text.split())).strip()[-_TOLD:]
     how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
     return f"a first command {how}" + (f": {said}" if said else "")

@@ -89,17 +89,23 @@ class House:
 
 
 def configure(
-    home: Path, *, tooled: bool = False, pending: dict[str, int] | None = None, **http: Any
+    home: Path,
+    *,
+    tooled: bool = False,
+    pending: dict[str, int] | None = None,
+    timeout: int = 60,
+    **http: Any,
 ) -> None:
     """Write the settings of a gateway with an API and what may run without asking.
 
-    ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people.
+    ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
+    who have ``timeout`` seconds.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
         "tools": {"exec": {"host": "gateway", "security": "allowlist", "ask": "on-miss"}},
         "approvals": {
-            "exec": {"timeout": 60, "approvers": ["person:ana"], "pending": pending or {}}
+            "exec": {"timeout": timeout, "approvers": ["person:ana"], "pending": pending or {}}
         },
         "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
         "http": {"enabled": True, "listen": "127.0.0.1:0", **http},
@@ -116,10 +122,15 @@ def configure(
 
 @contextmanager
 def house(
-    home: Path, *, tooled: bool = False, pending: dict[str, int] | None = None, **http: Any
+    home: Path,
+    *,
+    tooled: bool = False,
+    pending: dict[str, int] | None = None,
+    timeout: int = 60,
+    **http: Any,
 ) -> Iterator[House]:
     """Run a gateway with an API for as long as the block lasts."""
-    configure(home, tooled=tooled, pending=pending, **http)
+    configure(home, tooled=tooled, pending=pending, timeout=timeout, **http)
     ready: Future[House] = Future()
     thread = threading.Thread(target=asyncio.run, args=(_live(home, ready),))
     thread.start()

@@ -152,6 +152,7 @@ def test_a_body_has_its_size(strict: House, *, chunked: bool) -> None:
     )
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+    assert "http.limits.bodyBytes" in refused.json()["error"]["message"]
     assert taken.status_code == 409
 
 
@@ -292,11 +293,26 @@ def test_garbage_is_answered_and_hung_up_on(loose: House, garbage: bytes) -> Non
     assert loose.client(None).get("/health").status_code == 200
 
 
+@pytest.mark.parametrize("length", ["4", "28", "38"])
+def test_a_body_of_two_lengths_is_refused_and_hung_up_on(loose: House, length: str) -> None:
+    """What follows it on the connection is not taken for a request (RFC 9112 6.1)."""
+    body = b'1c\r\n{"command":"true","cwd":"/"}\r\n0\r\n\r\n'
+    both = f"Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    behind = wires.head(loose, "agent", "GET", "/v1/history") + b"\r\n"
+    answer = wires.exchange(loose, wires.head(loose, "agent") + both + body + behind)
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b'{"error":{"code":"bad_request"' in answer
+    assert b"connection: close" in answer.lower()
+
+
 def test_a_large_head_is_refused(loose: House) -> None:
     """Sixteen KiB of address and headers are enough."""
     for headers, path in (({"X-Long": "x" * 20_000}, "/health"), ({}, "/health?" + "x" * 20_000)):
         answer = loose.client(None).get(path, headers=headers)
         assert answer.status_code in {400, 413}
+        assert "bodyBytes" not in answer.text, "another bound than the body's"
 
 
 def test_a_reader_that_stops_is_cut_off(loose: House) -> None:

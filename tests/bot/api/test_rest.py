@@ -117,6 +117,18 @@ def test_the_same_key_is_the_same_request(home: House) -> None:
     assert first == second
 
 
+def test_another_command_under_the_same_key_is_a_conflict(home: House) -> None:
+    """Neither the answer of the first request nor a run of the second."""
+    first = home.ask("touch once", requestKey="k1")
+    other = home.client("agent").post(
+        "/v1/requests", json={"command": "touch twice", "cwd": "/", "requestKey": "k1"}
+    )
+
+    assert error_of(other) == "conflict"
+    assert other.status_code == 409
+    assert f"key k1 belongs to run {first['id']}" in other.json()["error"]["message"]
+
+
 def test_a_whole_number_may_be_written_as_a_fraction(home: House) -> None:
     """JSON Schema takes 5000.0 for an integer (6.1.1), and so do bodies; 5000.5 is none."""
     client = home.client("agent")

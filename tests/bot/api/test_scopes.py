@@ -125,6 +125,7 @@ def test_an_agent_sees_its_own_only(home: House) -> None:
     assert other.get("/v1/history").json() == {"history": []}
     named = other.post("/v1/requests", json={"command": "true", "cwd": "/", "agent": "main"})
     assert named.status_code == 403
+    assert "scope" not in named.json()["error"]["hint"], "no scope is missing"
     assert home.client("agent").get(path).json()["status"] == "pending"
 
 

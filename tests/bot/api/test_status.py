@@ -56,11 +56,39 @@ def test_what_happened_is_counted_once(tmp_path: Path) -> None:
     assert more("sayso_approvals_total", outcome="allow-once") == 1
     assert more("sayso_runs_total", outcome="finished") == 2
     assert more("sayso_runs_total", outcome="bad_cwd") == 1
+    assert more("sayso_runs_total", outcome="security_deny") == 1
     assert more("sayso_approval_seconds_count") == 1
     assert more("sayso_run_seconds_count") == 2
     assert value(text, "sayso_approvals_pending") == 1
     assert more("sayso_store_write_seconds_count") > 5
     assert more("sayso_journal_append_seconds_count") > 5
+
+
+def test_each_question_that_ended_in_nothing_is_counted_by_its_reason(home: House) -> None:
+    """What a person denied and what its agent withdrew never ran either."""
+    reader, agent = home.client("reader"), home.client("agent")
+    before = reader.get("/metrics").text
+    denied, withdrawn = home.ask("uname -r"), home.ask("uname -s")
+    path = f"/v1/approvals/{denied['id']}/resolve"
+    home.client("person").post(path, json={"decision": "deny"})
+    agent.delete(f"/v1/requests/{withdrawn['id']}")
+    text = reader.get("/metrics").text
+
+    for reason in ("approver_denied", "cancelled"):
+        counted = [value(each, "sayso_runs_total", outcome=reason) for each in (before, text)]
+        assert counted[1] - counted[0] == 1, reason
+
+
+def test_a_question_that_nobody_answered_is_counted(tmp_path: Path) -> None:
+    """Once, when its time is over."""
+    with house(tmp_path / "home", timeout=1) as home:
+        asked = home.ask("uname")
+        ended = home.client("agent").get(f"/v1/requests/{asked['id']}", params={"wait": 20}).json()
+        reader = home.client("reader")
+        late = {"outcome": "approval_timeout"}
+        until("count", lambda: value(reader.get("/metrics").text, "sayso_runs_total", **late) == 1)
+
+    assert ended["reason"] == "approval_timeout"
 
 
 def test_no_label_holds_what_a_client_chose(home: House) -> None:

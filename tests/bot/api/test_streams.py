@@ -83,10 +83,11 @@ def test_a_run_that_has_ended_is_still_read(home: House) -> None:
         with stream(home, who, f"{path}/output") as events:
             told, end = list(events)
         tail = home.client(who).get(f"{path}/tail").json()
-        found[who] = (told["event"], told["data"]["text"].strip(), end["event"], tail)
+        found[who] = (told["event"], told["data"]["text"], end["event"], tail)
 
-    assert found["agent"][:3] == ("output", secret, "end")
+    assert found["agent"][:3] == ("output", f"{secret}\n", "end")
     assert found["reader"][1] == found["reader"][3]["text"]
+    assert found["reader"][1].endswith("]\n"), "line ends are the same whoever reads"
     assert secret not in str(found["reader"])
     tail = found["agent"][3]
     assert (tail["running"], tail["text"], tail["totalBytes"]) == (False, f"{secret}\n", 41)

@@ -15,9 +15,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from bot.api.subscriptions import Subscriptions
+from core.model.access import Scope
+from core.store import people, tokens
 from core.store.notes import RESYNC
+from core.store.tokens import TokenDraft
 from tests.bot.api import wires
 from tests.bot.api.house import House, house
+from tests.e2e.processes import until
 
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FORBIDDEN, BUSY, CANCELLED = -32001, -32003, -32800
@@ -256,6 +260,25 @@ def test_a_revoked_token_is_hung_up_on(home: House) -> None:
         assert closed(line) == 4401
         home.ask("true", wait=5)
         assert closed(silent) == 4401
+
+
+def test_an_idle_line_ends_with_its_token(tmp_path: Path) -> None:
+    """At its time, its revocation or its person's, without a frame; others stay."""
+    draft = TokenDraft("brief", frozenset({Scope.READ}), "main", None, "test", life_ms=4_000)
+    with house(tmp_path / "home") as home:
+        home.tokens["brief"] = home.do(home.gateway.store.write(tokens.create, draft)).text
+        with (
+            talk(home, "brief") as brief,
+            talk(home, "asker") as asker,
+            talk(home, "person") as person,
+            talk(home, "agent") as other,
+        ):
+            home.revoke("asker")
+            home.do(home.gateway.store.write(people.revoke, "ana"))
+            assert [closed(line) for line in (asker, person, brief)] == [4401] * 3
+            assert "result" in call(other, "events.drain", session="main")
+            reader = home.client("reader")
+            until("places", lambda: "sayso_websockets 1.0" in reader.get("/metrics").text)
 
 
 TIGHT = {

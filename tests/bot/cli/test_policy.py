@@ -275,3 +275,91 @@ def test_wrong_usage_is_exit_2(tmp_path: Path, words: list[str]) -> None:
     done = explain(tmp_path, *words)
     assert done.returncode == 2
     assert b"sayso" in done.stderr
+
+
+def ruled(tmp_path: Path, *rules: object) -> None:
+    """Give the home a configuration with rules and heavier terms for critical questions."""
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    critical = {"tiers": {"critical": {"quorum": 2, "timeout": 90}}}
+    config = {
+        "tools": {"exec": {"host": "gateway", "security": "allowlist", "rules": rules}},
+        "approvals": {"exec": critical},
+    }
+    (state / "config.json5").write_text(json.dumps(config))
+    (state / "config.json5").chmod(0o600)
+
+
+NET = {"match": {"effect": "network"}, "decide": "ask", "tier": "critical", "reason": "net"}
+
+
+def test_what_a_question_needs_is_told(tmp_path: Path) -> None:
+    """Tier, people and time stand in the text and in JSON; nothing of it where nobody is asked."""
+    ruled(tmp_path, NET)
+
+    text = explain(tmp_path, "--", "curl", "http://a").stdout.decode()
+    told = json.loads(explain(tmp_path, "--json", "--", "curl", "http://a").stdout)
+    free = json.loads(explain(tmp_path, "--json", "--", "wc", "-l").stdout)
+
+    assert "2 people must allow it within 90 s (tier critical)" in text
+    assert {"tier": "critical", "quorum": 2, "timeoutMs": 90_000} == told["asks"]
+    assert ("allow", None) == (free["decision"], free["asks"])
+
+
+def test_a_rule_does_not_hide_that_the_line_is_unreadable(tmp_path: Path) -> None:
+    """Both are named, since the line would ask without the rule as well."""
+    ruled(tmp_path, NET)
+
+    told = json.loads(explain(tmp_path, "--json", "-c", "ls > x").stdout)
+
+    assert "rule_asked" == told["reason"]
+    assert "net" in told["why"]
+    assert "cannot be read for certain (R4" in told["why"]
+
+
+def test_a_wrapper_shows_no_effect_that_does_not_count(tmp_path: Path) -> None:
+    """Effects are those of what it runs, so its own table entry decides nothing."""
+    ruled(tmp_path, NET)
+
+    looks = json.loads(explain(tmp_path, "--json", "--", "timeout", "5", "cat", "x").stdout)
+
+    assert [["timeout", "5", "cat", "x"], ["cat", "x"]] == [one["argv"] for one in looks["rules"]]
+    assert [[False], [False]] == [
+        [rule["matched"] for rule in one["rules"]] for one in looks["rules"]
+    ]
+
+
+def rendered(tmp_path: Path, *words: str, cwd: Path) -> tuple[dict[str, Any], str]:
+    """Render a prompt for Slack from a folder; return it with what was noted."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "prompt", "render", "--channel", "slack", *words],
+        capture_output=True,
+        timeout=50,
+        check=True,
+        text=True,
+        cwd=cwd,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "SAYSO_HOME": str(tmp_path / "state"),
+            "PYTHONPATH": str(Path(__file__).parents[3]),
+        },
+    )
+    return json.loads(done.stdout), done.stderr
+
+
+def test_a_rendered_prompt_is_that_of_the_configuration(tmp_path: Path) -> None:
+    """Programs are looked up where it would run; the rule, its reason and its quorum are shown."""
+    ruled(tmp_path, {**NET, "match": {"glob": "/**/x.sh"}})
+    script = tmp_path / "x.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+
+    answer, _ = rendered(tmp_path, "-c", "./x.sh", cwd=tmp_path)
+    _, note = rendered(tmp_path, "--", "wc", "-l", cwd=tmp_path)
+
+    text = json.dumps(answer["payloads"])
+    assert "does not exist" not in text
+    assert "net (tools.exec.rules[0])" in text
+    assert "2 people" in text
+    assert "Nobody is asked" in note

@@ -359,12 +359,12 @@ def approvals(**agents: object) -> str:
 
 
 def test_entries_come_over_for_their_agents() -> None:
-    """Patterns, names, text entries; `default` is main, `*` reaches those that are named."""
+    """Patterns and text entries; `default` is main, `*` reaches those that are named."""
     found = imported(
         openclaw.read,
         approvals(
             default={"allowlist": [{"pattern": "/usr/bin/rg", "lastUsedAt": 1}, "~/bin/*"]},
-            coder={"allowlist": [{"pattern": "jq", "id": "x", "source": "allow-always"}]},
+            coder={"allowlist": [{"pattern": "/usr/bin/jq", "id": "x", "source": "allow-always"}]},
             **{"*": {"allowlist": [{"pattern": "/usr/bin/cat"}]}},
         ),
     )
@@ -384,6 +384,8 @@ def test_entries_come_over_for_their_agents() -> None:
         *({"pattern": "=command:0123456789abcdef"}, {"pattern": "*"}, {"pattern": "**"}),
         *({"pattern": "r*"}, {"pattern": "bin/rg"}, {"pattern": "/usr/../x"}, {"pattern": "bash"}),
         *({"pattern": "missing"}, {"pattern": "python3"}, {"path": "/usr/bin/rg"}, 5),
+        *({"pattern": "cat"}, "jq", {"pattern": "/bin/bash"}, {"pattern": "/usr/bin/env"}),
+        *({"pattern": "/usr/bin/python3"}, {"pattern": "/opt/**/sudo"}, {"pattern": "/usr/bin/"}),
     ],
 )
 def test_entries_with_a_limit_or_without_a_path_are_left(entry: object) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.doctor import Verdict, examine
+from bot.doctor import examine
+from bot.finding import Verdict
 from core.model.approval import ApprovalReply
 from tests.bot.policy_tools.past import home, remember, sayso, write
 
@@ -66,3 +67,48 @@ def test_the_doctor_warns_of_open_paths(tmp_path: Path) -> None:
 
     assert [Verdict.WARN] == [one.verdict for one in findings]
     assert "tools.exec.roots" in findings[0].detail
+
+
+@pytest.mark.parametrize("entry", [{"pattern": "/usr/bin/uname"}, {"id": "a"}])
+def test_adding_an_idle_entry_lets_it_count_again(tmp_path: Path, entry: dict[str, str]) -> None:
+    """Another id tells the gateway, and `policy explain` knows before the gateway has judged."""
+    listed = {"pattern": "/usr/bin/uname", **entry}
+    state = home(tmp_path, IDLE, {"version": 1, "agents": {"main": {"allowlist": [listed]}}})
+    at_ms = round(time.time() * 1000) - 31 * 86_400_000
+    seen = {"main": {"/usr/bin/uname": at_ms, "a": at_ms}}
+    used = {"main": {"/usr/bin/uname": {"lastUsedAt": at_ms}}}
+    write(state / "exec-approvals.seen.json", {"version": 1, "agents": seen})
+    write(state / "exec-approvals.usage.json", {"version": 1, "agents": used})
+
+    before = json.loads(sayso(state, "policy", "explain", "--json", "--", "uname").stdout)
+    added = sayso(state, "approvals", "allowlist", "add", "--json", "/usr/bin/uname")
+    after = json.loads(sayso(state, "policy", "explain", "--json", "--", "uname").stdout)
+
+    assert ["ask", "allow"] == [before["decision"], after["decision"]]
+    assert json.loads(added.stdout)["id"] not in {None, "a"}
+
+
+def test_only_an_idle_entry_that_would_cover_the_command_is_told(tmp_path: Path) -> None:
+    """An entry with exact arguments says nothing about others."""
+    listed = {"pattern": "/usr/bin/uname", "argv": ["-m"], "id": "a"}
+    state = home(tmp_path, IDLE, {"version": 1, "agents": {"main": {"allowlist": [listed]}}})
+    write(state / "exec-approvals.seen.json", {"version": 1, "agents": {"main": {"a": 1}}})
+
+    told = [
+        json.loads(sayso(state, "policy", "explain", "--json", "--", *words).stdout)["idle"]
+        for words in (("uname", "-m"), ("uname", "-r"))
+    ]
+
+    assert [1, 0] == [len(one) for one in told]
+
+
+def test_what_never_counts_is_told_by_the_doctor(tmp_path: Path) -> None:
+    """An entry written by hand that hides what it runs, and a rule that allows such a program."""
+    rule = {"match": {"argv": ["sudo", "ls"]}, "decide": "allow"}
+    listed = {"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/usr/bin/env"}]}}}
+    state = home(tmp_path, {"tools": {"exec": {"rules": [rule]}}}, listed)
+
+    warned = [one.detail for one in examine({"SAYSO_HOME": str(state)}) if one.verdict == "warn"]
+
+    assert 1 == sum("'/usr/bin/env' never counts: env is a wrapper" in one for one in warned)
+    assert 1 == sum("tools.exec.rules[0] never does what it says" in one for one in warned)

@@ -2,7 +2,7 @@
 
 from core.model.approval import Approval, Resolution
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
-from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
+from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import AgentId, ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost
 
@@ -37,7 +37,11 @@ def pending(resolution: Resolution | None = None) -> Approval:
         id=ApprovalId("k3f7qz0123456789abcdefghjk"),
         plan=plan(),
         evaluation=Evaluation(
-            Decision.ASK, Reason.NOT_LISTED, "rm is not listed", (verdict,), ("/usr/bin/rm",)
+            Decision.ASK,
+            Reason.NOT_LISTED,
+            "rm is not listed",
+            (verdict,),
+            (Promise("/usr/bin/rm"),),
         ),
         requester=Requester(Intake.SOCKET, "uid:0", (40, 7)),
         origin=None,

@@ -26,10 +26,11 @@ async def answering(
     requester: Requester | None = None,
     promise: bool = True,
     stdin: bytes | None = None,
+    step_up: bool = False,
 ) -> AsyncIterator[tuple[Store, Answering, ApprovalId]]:
     """Open a store with one question."""
     store = await open_store(f"sqlite:///{folder}/state.db")
-    question = replace(draft(), quorum=listed.needed(AgentId("main")))
+    question = replace(draft(), quorum=listed.needed(AgentId("main")), step_up=step_up)
     if requester is not None:
         question = replace(question, requester=requester)
     if not promise:
@@ -176,3 +177,76 @@ async def test_what_was_shown_to_nobody_is_allowed_by_nobody(tmp_path: Path) -> 
         LONGEST_INPUT: (AnswerOutcome.OFFERED, accepted, ended, ended, ApprovalState.ALLOWED),
         LONGEST_INPUT + 1: (refused, refused, refused, accepted, denied),
     }
+
+
+async def test_whoever_asked_the_same_answers_neither(tmp_path: Path) -> None:
+    """An answer may end both, so none of their kernel sessions counts; another one does."""
+    listed = Approvers({"terminal": frozenset({"uid:1000"})})
+    here = Actor("terminal", "uid:1000", "Ana")
+    async with answering(tmp_path, listed) as (store, people_may, first):
+        question = await store.read(approvals.get, first)
+        assert question is not None
+        asker = replace(question.requester, process=(88, 5))
+        second = replace(draft(), plan=question.plan, requester=asker)
+        await store.write(approvals.create, second)
+        refused = [
+            await people_may.answer(Answer(ref, ONCE, here, process=process))
+            for ref in (first, second.id)
+            for process in (question.requester.process, asker.process)
+        ]
+        offered = await people_may.offer(Answer(first, ONCE, here, process=asker.process))
+        other = await people_may.answer(Answer(first, ONCE, here, process=(11, 7)))
+        still = await store.read(approvals.get, second.id)
+
+    assert [AnswerOutcome.REQUESTER] * 4 == [one.outcome for one in refused]
+    assert AnswerOutcome.REQUESTER is offered.outcome
+    assert AnswerOutcome.ACCEPTED is other.outcome
+    assert still is not None
+    assert (None, None) == (still.resolution, still.behind)
+
+
+async def test_where_typing_is_wanted_a_press_allows_nothing(tmp_path: Path) -> None:
+    """It is told what to type and still waits; the typed word counts, and so does denying."""
+    listed = Approvers({"telegram": frozenset({"42"})})
+    for reply in (ONCE, ALWAYS):
+        folder = tmp_path / reply
+        folder.mkdir()
+        async with answering(folder, listed, step_up=True) as (store, people_may, asked):
+            pressed = await people_may.answer(Answer(asked, reply, ALICE, "k1"))
+            offered = await people_may.offer(Answer(asked, reply, ALICE))
+            still = await store.read(approvals.get, asked)
+            typed = await people_may.answer(Answer(asked, reply, ALICE, "k2", typed=True))
+            late = await people_may.answer(Answer(asked, reply, ALICE, "k1"))
+
+        assert AnswerOutcome.NOT_TYPED is pressed.outcome is offered.outcome
+        assert f"Type /approve {asked[:6].upper()} {reply} (" in pressed.sentence
+        assert still is not None
+        assert (None, True) == (still.resolution, still.step_up)
+        assert [AnswerOutcome.ACCEPTED, AnswerOutcome.ALREADY_ENDED] == [
+            typed.outcome,
+            late.outcome,
+        ]
+    async with answering(tmp_path, listed, step_up=True) as (_, people_may, asked):
+        denied = await people_may.answer(Answer(asked, DENY, ALICE))
+    assert AnswerOutcome.ACCEPTED is denied.outcome
+
+
+async def test_where_typing_is_wanted_a_press_is_no_vote(tmp_path: Path) -> None:
+    """Of several who must allow, only those who typed it are counted."""
+    listed = Approvers({"telegram": frozenset({"42", "43"})}, quorum=2)
+    async with answering(tmp_path, listed, step_up=True) as (store, people_may, asked):
+        pressed = await people_may.answer(Answer(asked, ONCE, ALICE, "k1"))
+        first = await people_may.answer(Answer(asked, ONCE, BOB, "k2", typed=True))
+        again = await people_may.answer(Answer(asked, ONCE, ALICE, "k3"))
+        still = await store.read(approvals.get, asked)
+        second = await people_may.answer(Answer(asked, ONCE, ALICE, "k4", typed=True))
+
+    outcomes = [one.outcome for one in (pressed, first, again, second)]
+    assert [
+        AnswerOutcome.NOT_TYPED,
+        AnswerOutcome.COUNTED,
+        AnswerOutcome.NOT_TYPED,
+        AnswerOutcome.ACCEPTED,
+    ] == outcomes
+    assert still is not None
+    assert [BOB] == [vote.by for vote in still.votes]

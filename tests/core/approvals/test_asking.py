@@ -138,19 +138,22 @@ async def test_the_agents_quorum_is_kept_with_the_question(store: Store) -> None
 
 async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> None:
     """A critical question has its own quorum and deadline; a routine one those of all."""
-    section = TiersSection.model_validate({"critical": {"quorum": 2, "timeout": 30}})
+    section = TiersSection.model_validate(
+        {"critical": {"quorum": 2, "timeout": 30, "stepUp": True}}
+    )
     rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,))
     asking = replace(_asking(store, rules), tiers=tiers_of(section))
     request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x")
-    for tier, quorum, answer_ms in (
-        (Tier.CRITICAL, 2, 30_000),
-        (Tier.ELEVATED, 1, 600_000),
-        (Tier.ROUTINE, 1, 600_000),
+    for tier, quorum, answer_ms, step_up in (
+        (Tier.CRITICAL, 2, 30_000, True),
+        (Tier.ELEVATED, 1, 600_000, False),
+        (Tier.ROUTINE, 1, 600_000, False),
     ):
         routine = evaluation()
         heavy = replace(routine, segments=(replace(routine.segments[0], tier=tier),))
         asked = await asking.open(request, plan(), heavy, ExecPolicy())
         assert (asked.quorum, asked.deadline_ms - asked.created_ms) == (quorum, answer_ms), tier
+        assert asked.step_up is step_up, tier
 
 
 def test_a_tier_never_needs_fewer_people_than_others_do() -> None:

@@ -140,3 +140,12 @@ def test_the_answer_says_until_when_it_is_good(home: Home) -> None:
     assert home.clock.ms + 60_000 == idle.sort(MAIN, entries).until_ms
     home.clock.ms += 1
     assert idle.sort(MAIN, entries).until_ms is None
+
+
+def test_what_was_used_long_ago_and_not_seen_yet_counts(home: Home) -> None:
+    """A gateway sees it for the first time when it judges, and so begins anew."""
+    home.usage.note(MAIN, "/usr/bin/rg", LastUse(START_MS, "rg", "/usr/bin/rg"))
+    home.clock.ms += 11 * DAY_MS
+
+    assert "/usr/bin/rg" in home.counted(home.idle(), seen=False)
+    assert "/usr/bin/rg" in home.counted(home.idle())

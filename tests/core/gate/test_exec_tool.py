@@ -36,7 +36,7 @@ async def test_criterion_01_opt_in(tmp_path: Path) -> None:
         ("/bin/echo hello", "argv must be a list of strings, not a string"),
         ({"0": "/bin/echo"}, "argv must be a list of strings, not an object"),
         (None, "argv must be a list of strings, not null"),
-        (["/bin/echo", 7], "argv[1] must be a string, not int"),
+        (["/bin/echo", 7], "argv[1] must be a string, not a number"),
         (["/bin/echo", True], "argv[1] must be a string, not true or false"),
         (["/bin/echo", ""], "argv[1] is empty"),
         ([], "argv is empty"),

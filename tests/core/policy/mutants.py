@@ -512,8 +512,8 @@ LISTS = (
     Mutant(
         "a vector covers arguments that nobody has seen",
         "policy/listing.py",
-        "if found.decision is _ALLOW or open_ended:",
-        "if found.decision is _ALLOW:",
+        "    if not open_ended:\n",
+        "    if open_ended in {True, False}:\n",
         "policy/test_rules.py::test_a_vector_says_nothing_of_arguments_that_nobody_has_seen",
     ),
     Mutant(
@@ -540,8 +540,8 @@ LISTS = (
     Mutant(
         "<PATH> takes a link that leads elsewhere",
         "policy/templates.py",
-        "return below(root, path) and below(root, at.real.get(path, path))",
-        "return below(root, path)",
+        " and _within(element, at.real.get(path, path), at)",
+        "",
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
     ),
     Mutant(
@@ -578,8 +578,8 @@ DECISIONS = (
     Mutant(
         "a link dodges a rule that forbids its target",
         "policy/templates.py",
-        "return below(root, path) or below(root, at.real.get(path, path))",
-        "return below(root, path)",
+        "meant = {path, at.real.get(path, path), at.real.get(joined, path)}",
+        "meant = {path}",
         "policy/test_templates.py::test_a_link_into_a_forbidden_folder_may_be_meant",
     ),
     Mutant(
@@ -739,10 +739,24 @@ DECISIONS = (
     ),
     Mutant(
         "a path glued to an option is not held to the grants",
-        "policy/capabilities.py",
-        "starts = {found.end() for found in _JOINT.finditer(word)}",
-        "starts = set[int]()",
+        "policy/path_words.py",
+        "return {found.end() for found in _JOINT.finditer(word)}",
+        "return set()",
         "policy/test_capabilities.py::test_paths_that_lead_elsewhere_are_refused",
+    ),
+    Mutant(
+        "a link leads out of the granted folders",
+        "policy/capabilities.py",
+        "for name, real in command.links:",
+        "for name, real in command.links[:0]:",
+        "policy/test_capabilities.py::test_a_link_counts_by_where_it_leads",
+    ),
+    Mutant(
+        "a link's target is seen from the working directory alone",
+        "policy/capabilities.py",
+        'if "ln" in names_of(file.path) | names_of(file.realpath):',
+        'if "ln" in names_of(file.sha256):',
+        "policy/test_capabilities.py::test_a_links_target_is_seen_from_where_the_link_will_lie",
     ),
     Mutant(
         "another file of a skill's name is the skill",
@@ -934,4 +948,42 @@ EXPOSURE = (
     ),
 )
 
-MUTANTS = (*READERS, *WRAPPERS, *PROFILES, *LISTS, *DECISIONS, *INPUT, *EXPOSURE)
+CONTENT = (
+    Mutant(
+        "allow-always stores no content of a script",
+        "policy/promises.py",
+        "argv, content = command.argv, content_of(command)",
+        "argv, content = command.argv, ()",
+        "policy/test_content.py::test_a_script_is_held_to_its_content",
+    ),
+    Mutant(
+        "a changed script is covered as long as it is there",
+        "policy/content.py",
+        "if pins.get(path) != digest)",
+        "if path not in pins and digest)",
+        "policy/test_content.py::test_a_program_that_is_a_script_is_held_to_its_content",
+    ),
+    Mutant(
+        "code that an entry does not name is covered",
+        "policy/content.py",
+        ".issuperset(code)",
+        ".issuperset(code[:0])",
+        "policy/test_content.py::test_code_that_an_entry_does_not_name_is_not_covered",
+    ),
+    Mutant(
+        "entries with content count without it",
+        "policy/allowlist.py",
+        "        if entry.content:\n            self._bind(entry, pattern)\n            return\n",
+        "        if entry.content:\n            self._bind(entry, pattern)\n",
+        "policy/test_content.py::test_entries_with_content_do_not_count_without_it",
+    ),
+    Mutant(
+        "allow-always is offered for code that is not there yet",
+        "policy/promises.py",
+        "return None if command.absent else",
+        "return None if not command.argv else",
+        "policy/test_content.py::test_nothing_is_offered_for_code_that_is_not_there_yet",
+    ),
+)
+
+MUTANTS = (*READERS, *WRAPPERS, *PROFILES, *LISTS, *DECISIONS, *INPUT, *EXPOSURE, *CONTENT)

@@ -96,5 +96,5 @@ def plan_of(
 def listed(*patterns: str | Promise) -> Allowlist:
     """Return an allowlist of patterns, or of what was promised; home is /home/alice."""
     promises = (Promise(one) if isinstance(one, str) else one for one in patterns)
-    entries = [AllowlistEntry(one.pattern, argv=one.argv) for one in promises]
+    entries = [AllowlistEntry(one.pattern, None, one.argv, one.content) for one in promises]
     return Allowlist(entries, "/home/alice")

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.command import PinnedDirectory, PlannedCommand, Unreadable
+from core.model.command import UNKNOWN_LEAD, PinnedDirectory, PlannedCommand, Unreadable
 from core.model.decision import Decision, DenialReason, Reason
 from core.model.policy import ExecSecurity, Trust
 from core.policy.evaluate import denial_reason, evaluate
+from core.policy.provisions import compiled
 from core.policy.templates import below
 from tests.core.policy.plans import LISTED, command, listed, pinned, plan_of, wrapped
-from tests.core.policy.ruled import provisions
+from tests.core.policy.ruled import CODER, HOME, provisions, settings
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
@@ -148,6 +149,80 @@ def test_a_bound_link_counts_by_where_it_leads() -> None:
     script = pinned("/srv/app/x.awk", "/etc/x.awk")
     reader = replace(command("cat", "x.awk"), operands=(script,))
     assert "/etc/x.awk" in str(problem(reader))
+
+
+@pytest.mark.parametrize(
+    ("real", "refused"),
+    [
+        ("/etc/x", "/srv/app/l leads to /etc/x, outside the folders granted for reading"),
+        ("/srv/application", "outside the folders"),
+        (UNKNOWN_LEAD, "more places than are looked up"),
+        ("/srv/app/out/x", None),
+        ("/usr/bin/x", None),
+    ],
+)
+def test_a_link_counts_by_where_it_leads(real: str, refused: str | None) -> None:
+    """Within the granted folders links are free, however they are named (S3 "Symlink")."""
+    for word in ("l", "--file=l", "-fl"):
+        found = problem(replace(command("cat", word), links=(("/srv/app/l", real),)))
+        assert found is None if refused is None else refused in str(found)
+
+
+def test_a_link_for_a_writer_leads_to_a_folder_for_writing() -> None:
+    """What may be read only is not written to through a link."""
+    links = (("/srv/app/out/l", "/srv/app/x"),)
+    written = replace(command("touch", "l"), links=links)
+    assert "granted for writing" in str(problem(written, folder="/srv/app/out"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-s ../../../../root /srv/app/out/rootl",
+        "-s ../../../x ../..",
+        "-sft/srv/app/out ../../x",
+        "--target-directory=/srv/app/out ../../x -s",
+        "-t /srv/app/out -s ../../x",
+        "-s ../../../x ../../ -S .bak",
+        "-s" + " a" * 99,
+    ],
+)
+def test_a_links_target_is_seen_from_where_the_link_will_lie(words: str) -> None:
+    """A target is relative to its link's folder; from the working directory it may look fine."""
+    deep = "/srv/app/out/1/2/3/4"
+    assert problem(command("ln", *words.split()), folder=deep) is not None
+    assert problem(command("touch", *words.split()), folder=deep) is None
+
+
+@pytest.mark.parametrize(
+    "words", ["-s ../../a b", "-s /srv/app/out/x ../l", "-s ../x", "-s a b c .", "-st .. a ../b"]
+)
+def test_links_within_the_granted_folders_are_made(words: str) -> None:
+    """What leads out from nowhere is made as ever."""
+    assert problem(command("ln", *words.split()), folder="/srv/app/out/1/2/3/4") is None
+
+
+def test_a_link_lies_where_its_folder_leads() -> None:
+    """The folder of the new link may be a link itself."""
+    links = (("/srv/app/out/1/2/l/new", "/srv/app/out/new"),)
+    made = replace(command("ln", "-s", "../x", "l/new"), links=links)
+    assert "/srv/app/x lies outside" in str(problem(made, folder="/srv/app/out/1/2"))
+    assert problem(replace(made, links=()), folder="/srv/app/out/1/2") is None
+
+
+def test_a_root_may_lie_behind_a_link() -> None:
+    """A granted folder counts by its real path too, but not where the agent may have made it."""
+    files = {"read": ["/run/tool", "/usr/bin"], "write": ["/var/run", "/var/run/in"]}
+    real = {"/var/run": "/run", "/var/run/in": "/etc", "/run/tool": "/opt/tool"}
+    held = compiled(
+        settings(capabilities={"tools": ["Exec"], "files": files}),
+        HOME,
+        real=lambda path: real.get(path, path),
+    )
+    granted = held.of(CODER).capabilities
+    assert granted is not None
+    assert granted.write == ("/var/run", "/var/run/in", "/run")
+    assert set(granted.read) == {"/run/tool", "/usr/bin", "/opt/tool"}
 
 
 def test_grants_widen_nothing() -> None:

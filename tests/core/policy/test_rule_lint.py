@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.policy.provisions import compiled
-from core.policy.rule_lint import open_paths
+from core.policy.provisions import BadRule, compiled
+from core.policy.rule_lint import idle_rules, lint, open_effects, open_paths
 from tests.core.policy.ruled import HOME, rule, settings
 
 
@@ -58,3 +58,64 @@ def test_a_rule_of_one_agent_is_told_once_by_its_place() -> None:
     assert ["tools.exec.rules[0]", "agents.list[coder].tools.exec.rules[0]"] == [
         line.split(" ")[0] for line in lines
     ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        (rule("allow", glob="/usr/bin/env"), "env is a wrapper"),
+        (rule("allow", glob="/usr/bin/busybox"), "busybox is many programs in one"),
+        (rule("allow", "/usr/bin/env"), "env is a wrapper"),
+        (rule("allow", "sudo", "ls"), "sudo is a wrapper that changes privilege"),
+        (rule("allow", "bash", "-c", "ls"), "bash is a shell"),
+        (rule("allow", "python3", "-c", "<ANY>"), "takes code or a program"),
+        (rule("deny", "cd", "<PATH>"), "no rule sees"),
+    ],
+)
+def test_a_rule_that_never_counts_is_told(wanted: dict[str, Any], why: str) -> None:
+    """What hides another program is judged by that one, whatever a rule allows."""
+    (line,) = idle_rules(compiled(settings(wanted), HOME))
+
+    assert "tools.exec.rules[0] never does what it says" in line
+    assert why in line
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *(rule("deny", "sudo", "ls"), rule("ask", glob="/usr/bin/env"), rule("deny", "bash")),
+        *(rule("allow", "python3", "-V"), rule("allow", "arch"), rule("allow", glob="/usr/bin/*")),
+    ],
+)
+def test_what_restricts_a_wrapper_or_may_count_is_not_told(wanted: dict[str, Any]) -> None:
+    """A wrapper can be denied and asked about as itself."""
+    assert () == idle_rules(compiled(settings(wanted), HOME))
+
+
+@pytest.mark.parametrize(("effect", "words"), [("writes", "rm -rf"), ("network", "any file")])
+def test_an_allowed_effect_is_told_unless_capabilities_bound_it(effect: str, words: str) -> None:
+    """It covers every program that the tables know, in every folder."""
+    allowed = rule("allow", effect=effect)
+    bounded = settings(own=(allowed,), capabilities={"files": {"write": ["/srv"]}})
+
+    (line,) = open_effects(compiled(settings(allowed), HOME))
+    assert words in line
+    assert (line,) == lint(compiled(settings(allowed), HOME))
+    assert () == open_effects(compiled(bounded, HOME))
+
+
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        ("git push", '["git", "push"]'),
+        ("/usr/bin/*", "under `glob`"),
+        ("/usr//bin/git", "can never match"),
+        ("/usr/bin/", "names a folder"),
+    ],
+)
+def test_a_program_that_nothing_is_named_is_a_mistake(head: str, why: str) -> None:
+    """A denial of it would hold back nothing, so the configuration is refused."""
+    with pytest.raises(BadRule) as refused:
+        compiled(settings(rule("deny", head)), HOME)
+
+    assert why in str(refused.value)

@@ -221,6 +221,24 @@ def test_a_link_into_a_forbidden_folder_may_be_meant() -> None:
     assert not forbidden.may_fit(["other"], HERE)
 
 
+def test_a_root_behind_a_link_counts_by_both_its_names() -> None:
+    """What is named by either lies below it, what leads out of it does not."""
+    rooted = ArgvTemplate.of_rule(["<PATH:run>"], {"run": "/var/run"}, lambda path: path[4:])
+    at = Surroundings("/run", {"/var/run/x": "/run/x", "/run/l": "/etc", "/var/run/l": "/etc"})
+    for word in ("x", "/run/x", "/var/run/x"):
+        assert rooted.fits([word], at)
+    for word in ("l", "/var/run/l", "/var/x"):
+        assert not rooted.fits([word], at)
+        assert rooted.may_fit([word], at) is (word != "/var/x")
+
+
+def test_a_word_that_climbs_behind_a_link_may_be_meant() -> None:
+    """A rule that forbids a folder is about `link/../x` where that really leads."""
+    forbidden = ArgvTemplate.of_rule(["<PATH:etc>"], {"etc": "/etc"})
+    assert forbidden.may_fit(["l/../x"], Surroundings("/srv", {"/srv/l/../x": "/etc/x"}))
+    assert not forbidden.may_fit(["l/../x"], Surroundings("/srv", {"/srv/l": "/etc"}))
+
+
 @given(st.lists(st.text(max_size=8), max_size=4))
 def test_literals_mean_themselves(words: list[str]) -> None:
     """A vector of plain words fits itself alone, shell characters included."""

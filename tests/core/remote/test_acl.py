@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from core.errors import ConfigError
-from core.remote.acl import DEFAULT_PATH, Acl, load_acl
+from core.remote.acl import Acl
+from core.remote.acl_file import DEFAULT_PATH, load_acl
 
 AGENT, MACHINE = "a" * 64, "b" * 64
+AT = "exec.allow.0.commands.0"
 PAGE = f"""
 [exec]
 enabled = true
@@ -125,8 +127,10 @@ def test_an_acl_that_cannot_be_read_fails_closed(tmp_path: Path, found: str) -> 
     else:
         path.write_bytes(b"\xff\xfe")
 
-    with pytest.raises(ConfigError):
+    why = {"a folder": "Is a directory", "not UTF-8": "it is not UTF-8"}.get(found, "not there")
+    with pytest.raises(ConfigError, match=why) as refused:
         load_acl(path)
+    assert "Errno" not in str(refused.value)
 
 
 @pytest.mark.parametrize("word", ["1", "9", "10", "100", "999999"])
@@ -264,16 +268,19 @@ def test_every_command_must_match_an_acl_argv_vector_exactly() -> None:
     [
         ("[exec\nenabled = true\n", r":1: "),
         (PAGE.replace("enabled = true", "enabled = 1"), r":3: exec\.enabled"),
-        (PAGE.replace("enabled = true", ""), r": exec\.enabled: Field required"),
-        ("", r":1: exec: Field required"),
-        (PAGE + "\n[other]\nx = 1\n", r": other: Extra"),
-        (PAGE.replace("warn_duration", "wran_duration"), r":12: exec\.wran_duration_secs: Extra"),
+        (PAGE.replace("enabled = true", ""), r": exec\.enabled: is missing"),
+        ("", r":1: exec: is missing"),
+        (PAGE + "\n[other]\nx = 1\n", r": other: is not known"),
+        (
+            PAGE.replace("warn_duration", "wran_duration"),
+            r":12: exec\.wran_duration_secs: is not known",
+        ),
         (PAGE.replace(AGENT, "a" * 63), r":17: exec\.allow\.0\.agent_id: must be 64"),
         (PAGE.replace(AGENT, "a" * 65), r":17: "),
         (PAGE.replace(AGENT, "A" * 64), r":17: "),
         (PAGE.replace(AGENT, "g" * 64), r":17: "),
         (PAGE.replace(MACHINE, "b" * 64 + r"\n"), r":18: "),
-        (PAGE.replace("description", "descr"), r":16: exec\.allow\.0\.descr: Extra"),
+        (PAGE.replace("description", "descr"), r":16: exec\.allow\.0\.descr: is not known"),
         (PAGE.replace("= 1048576", "= 1048577"), r":6: exec\.max_stdin_bytes"),
         (PAGE.replace("= 300", "= 0"), r":7: exec\.max_duration_secs"),
         (PAGE.replace("= 300", "= 86401"), r":7: "),
@@ -290,6 +297,65 @@ def test_a_malformed_acl_is_refused_with_its_line(text: str, where: str) -> None
     """TOML syntax, required fields, id lengths, caps and templates, unknown and doubled keys."""
     with pytest.raises(ConfigError, match=where):
         Acl.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (listing(), "8: exec.allow.0.commands.0.argv: must not be empty."),
+        (listing("ls", 7), "8: exec.allow.0.commands.0.argv.1: must be text, in quotes."),
+        (
+            listing("a/b"),
+            f"8: {AT}.argv: the program must be a plain name or an absolute path, no template.",
+        ),
+        ("exec = 1", "1: exec: must be a table of keys."),
+        (
+            listing("ls", enable=True),
+            "3: exec.enable: is not known here; take it out, or mend its name.",
+        ),
+        ("[exec]\nenabled = 1", "2: exec.enabled: must be true or false."),
+        ("[exec]\nenabled = true\nallow = 3", "3: exec.allow: must be a list."),
+        (
+            listing("ls", max_concurrent_total=1025),
+            "3: exec.max_concurrent_total: must be 1024 or less.",
+        ),
+        (
+            listing("ls", max_concurrent_per_agent=40),
+            "1: exec: max_concurrent_per_agent (40) is above max_concurrent_total (32).",
+        ),
+        (listing("ls", default_cwd="x"), "3: exec.default_cwd: must be an absolute path."),
+    ],
+)
+def test_one_fault_is_told_once_and_in_our_words(text: str, told: str) -> None:
+    """A vector that is refused does not also leave its list empty; nothing of the library's."""
+    with pytest.raises(ConfigError) as refused:
+        Acl.parse(text, "F")
+
+    assert str(refused.value) == f"F:{told}"
+
+
+@pytest.mark.parametrize("total", [1, 2, 4, 32])
+def test_a_total_alone_is_enough(total: int) -> None:
+    """The cap of an agent that nobody wrote is never above the total that somebody did."""
+    table = Acl.parse(listing("ls", max_concurrent_total=total)).table
+
+    assert (table.max_concurrent_total, table.max_concurrent_per_agent) == (total, min(4, total))
+
+
+@pytest.mark.parametrize("word", ["a;b", "a<b", "`id`", "x\ny", "a>b<URL_PATH>", "$HOME"])
+def test_what_no_request_can_match_is_warned_of(word: str) -> None:
+    """A word that is refused in each request makes its vector idle; the line is named."""
+    acl = Acl.parse(listing("grep", word), "F")
+
+    assert not allows(listing("grep", word), "grep", word.replace("<URL_PATH>", "/"))
+    (line,) = acl.warnings
+    assert line.startswith(f"F:8: exec.allow.0.commands.0.argv: no request can match {word!r}: ")
+
+
+def test_what_can_be_meant_is_not_warned_of() -> None:
+    """Templates, prefixes, empty words and all else that a request may hold."""
+    assert Acl.parse(PAGE).warnings == ()
+    assert Acl.parse(listing("tool", "", "<INT>", "a b", "x//<URL_PATH>", "(é)*")).warnings == ()
 
 
 def test_audit_tasklist_id_is_parsed_and_preserved() -> None:

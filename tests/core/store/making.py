@@ -81,6 +81,7 @@ def draft(
     timeout_ms: int = MINUTE,
     reminders: tuple[int, ...] = (),
     key: str | None = None,
+    wish: str | None = None,
     targets: tuple[Target, ...] = (GROUP,),
     ladder: tuple[tuple[Target, int], ...] = (),
     session: str = SESSION,
@@ -107,6 +108,7 @@ def draft(
             for number, (target, after) in enumerate(steps)
         ),
         local=local,
+        wish=wish,
     )
 
 
@@ -115,10 +117,11 @@ def run_draft(
     *,
     owner: str = "boot-1",
     key: str | None = None,
+    wish: str | None = None,
     session: str = SESSION,
 ) -> RunDraft:
     """Return a run that needs no approval."""
-    return RunDraft(run_id or new_id(), plan("ls -l", session), ASKER, owner, key)
+    return RunDraft(run_id or new_id(), plan("ls -l", session), ASKER, owner, key, wish)
 
 
 def finished(run_id: ApprovalId, code: int = 0, tail: str = "done\n") -> Finished:

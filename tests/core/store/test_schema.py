@@ -73,6 +73,8 @@ async def test_questions_from_before_keep_waiting(tmp_path: Path) -> None:
     with engine.begin() as conn:
         conn.execute(text("DROP INDEX approvals_waiting"))
         conn.execute(text("ALTER TABLE approvals DROP COLUMN input_bytes"))
+        conn.execute(text("ALTER TABLE requests DROP COLUMN wish"))
+        conn.execute(text("ALTER TABLE questions DROP COLUMN step_up"))
         conn.execute(text("UPDATE schema_version SET version_num = '0004'"))
     engine.dispose()
     store = await open_store(f"sqlite:///{path}")
@@ -81,7 +83,25 @@ async def test_questions_from_before_keep_waiting(tmp_path: Path) -> None:
         await store.write(approvals.create, draft(), PendingLimits(per_agent=1))
     await store.close()
     assert found is not None
-    assert found.resolution is None
+    assert (found.resolution, found.step_up) == (None, False)
+
+
+async def test_request_keys_from_before_are_not_compared(tmp_path: Path) -> None:
+    """Of a key without a wish nothing is known: it stays its run's, whoever asks."""
+    path, run = tmp_path / "state.db", run_draft(key="k", wish="one")
+    store = await open_store(f"sqlite:///{path}")
+    await store.write(runs.begin, run)
+    await store.close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as conn:
+        conn.execute(text("ALTER TABLE requests DROP COLUMN wish"))
+        conn.execute(text("ALTER TABLE questions DROP COLUMN step_up"))
+        conn.execute(text("UPDATE schema_version SET version_num = '0005'"))
+    engine.dispose()
+    store = await open_store(f"sqlite:///{path}")
+    found = await store.read(runs.by_request_key, "k", "a wish")
+    await store.close()
+    assert found == run.id
 
 
 async def test_migrated_and_created_postgres_are_alike(postgres_server: PostgresServer) -> None:

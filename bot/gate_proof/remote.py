@@ -1,0 +1,122 @@
+"""Go down the way of other machines: a signed request at the door of remote exec (S4).
+
+A request of somebody unknown would prove the first half of the door only. So this process is a
+machine of its own: its keys live in memory, and in memory alone this host trusts it and lists it,
+for not one vector. Whatever it asks must be denied where the list is read.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bot.gate_proof.ways import Answer
+from core.errors import SaysoError
+from core.gate.marks import Mark, Marks
+from core.remote.acl import Acl, AclEntry
+from core.remote.admission import Condition, Grounds
+from core.remote.connecting import NotConnected, connect
+from core.remote.contacts import Contact, Contacts, Trust
+from core.remote.denials import RemoteDenial
+from core.remote.envelope import Kind, Opened, Order, Sealer
+from core.remote.frames import Accepted, AnyFrame, BadFrame, End
+from core.remote.identity import Identity
+from core.remote.ids import new_id
+from core.remote.link import LinkLost
+from core.remote.nonces import wall_clock_ms
+
+_ADMITTED = frozenset(
+    (
+        RemoteDenial.EXECUTABLE_NOT_FOUND,
+        RemoteDenial.BAD_CWD,
+        RemoteDenial.CANCELLED,
+        RemoteDenial.SPAWN_FAILED,
+        RemoteDenial.LOCKED_DOWN,
+    )
+)
+"""Denials that only a request meets which the access list let through."""
+
+
+class ProvingPeer:
+    """The machine that only this process is."""
+
+    def __init__(self) -> None:
+        self.identity = Identity.new()
+        self._contact = Contact(
+            name=secrets.token_hex(16),
+            agent_id=self.identity.agent_id,
+            machine_id=self.identity.machine_id,
+            trust=Trust.ACCEPT,
+        )
+
+    def known(self, contacts: Callable[[], Contacts]) -> Callable[[], Contacts]:
+        """Return what reads the contacts with this one among them; the file never has it."""
+        return lambda: contacts().added(self._contact)
+
+    def listed(self, acl: Acl | None) -> Acl | None:
+        """Return the access list with this pair on it, which may run nothing."""
+        if acl is None:
+            return None
+        pair = (self.identity.agent_id, self.identity.machine_id)
+        return replace(acl, entries={**acl.entries, pair: AclEntry(*pair, commands=())})
+
+
+def watched(marks: Marks, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return conditions that note on a mark which of them denied it; they decide as they did."""
+    return tuple(_watched(marks, condition) for condition in conditions)
+
+
+def _watched(marks: Marks, condition: Condition) -> Condition:
+    def judge(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+        denial = condition(grounds, request)
+        order = request.payload.run
+        mark = None if denial is None or order is None else marks.of_vector(order.argv)
+        if mark is not None and denial is not None:
+            mark.denied_at_the_door(denial)
+        return denial
+
+    return judge
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWay:
+    """The way in by one door of remote exec; ``host`` is this machine, as others know it."""
+
+    peer: ProvingPeer
+    host: Contact
+
+    @property
+    def name(self) -> str:
+        """Return its name, which has the door's address: there may be several."""
+        return f"remote {self.host.address}"
+
+    async def submit(self, mark: Mark) -> Answer:
+        """Connect, ask, read one frame, hang up."""
+        sealer = Sealer(self.peer.identity, self.host.machine_id)
+        order = Order(argv=mark.argv)
+        try:
+            link = await connect(self.host)
+            try:
+                await link.send(sealer.seal(Kind.RUN, new_id(), wall_clock_ms(), order))
+                return _read(await link.receive())
+            finally:
+                await link.close()
+        except (NotConnected, LinkLost, BadFrame) as failure:
+            raise SaysoError(str(failure)) from None
+
+
+def _read(frame: AnyFrame) -> Answer:
+    """Read the first thing that the door said.
+
+    Raises:
+        SaysoError: it denied for a reason of its own, or said something else.
+    """
+    if isinstance(frame, Accepted):
+        return Answer.RAN
+    if not isinstance(frame, End):
+        raise SaysoError("the door answered something else than whether it runs")
+    denial = frame.denial_reason
+    if denial is None or denial in _ADMITTED:
+        return Answer.RAN
+    if denial is RemoteDenial.AUDIT_UNAVAILABLE:
+        raise SaysoError(denial.sentence)
+    return Answer.HELD

@@ -1,0 +1,75 @@
+"""Go down the way of tools: ``tool.call`` of Exec over gateway.sock, as an agent of its own (S3).
+
+A tool needs an agent that was granted it. The owner's agents have folders in which no proof has any
+business, so this process has an agent of its own: a random name, in memory only, granted Exec for
+the folder of the witnesses. Its calls are judged like everybody's.
+"""
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bot.gate_proof.frames import tool_frame_of
+from bot.gate_proof.socket import asked
+from bot.gate_proof.ways import Answer
+from core.errors import SaysoError
+from core.gate.marks import FOLDER, SESSION, Mark
+from core.gate.tools.answers import ToolError
+from core.model.identity import AgentId
+from core.policy.capabilities import TOOL, Capabilities
+from core.policy.provisions import Compiled, Provisions
+
+
+def is_offered(compiled: Compiled) -> bool:
+    """Say whether an owner granted Exec to any agent; without that this way in is not there."""
+    granted = (one.capabilities for one in compiled.agents.values())
+    return any(limits is not None and TOOL in limits.tools for limits in granted)
+
+
+class ProvingAgent:
+    """The agent that only this process is."""
+
+    def __init__(self) -> None:
+        self.id = AgentId(f"{SESSION}-{secrets.token_hex(16)}")
+
+    def joined(self, compiled: Compiled, home: Path) -> Compiled:
+        """Return the provisions with this agent's among them, under everybody's rules."""
+        folder = str(home / FOLDER)
+        granted = Capabilities(
+            tools=frozenset({TOOL}),
+            read=("/",),  # wherever the program lies; what it may run is for policy to say
+            write=tuple(dict.fromkeys((folder, os.path.realpath(folder)))),
+        )
+        own = Provisions(compiled.everyone.rules, granted)
+        return replace(compiled, agents={**compiled.agents, self.id: own})
+
+
+class ToolWay:
+    """The way in by the tool Exec."""
+
+    name = "tool"
+
+    def __init__(self, path: Path, agent: ProvingAgent) -> None:
+        self._path = path
+        self._agent = agent.id
+
+    async def submit(self, mark: Mark) -> Answer:
+        """Call Exec with the marked vector."""
+        return _read(await asked(self._path, tool_frame_of(mark, self._agent)))
+
+
+def _read(result: object) -> Answer:
+    """Read what ``tool.call`` answered.
+
+    Raises:
+        SaysoError: it was refused before anybody judged it, or is no such answer.
+    """
+    if not isinstance(result, Mapping):
+        raise SaysoError("it answered something else than how a call ended")
+    if result.get("ok") is True or result.get("error") == ToolError.UNKNOWN:
+        return Answer.RAN
+    if result.get("error") == ToolError.DENIED:
+        return Answer.HELD
+    raise SaysoError(f"{result.get('error')}: {result.get('message')}")

@@ -1,0 +1,113 @@
+"""A terminal that is closed takes its question or its command with it: real pseudo-terminals."""
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.bot.terminals import terminal
+from tests.e2e.processes import GatewayProcess, until
+from tests.e2e.running import SAYSO, question, read_until, running_gateway, start
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    """Run one gateway for all of these."""
+    with running_gateway(tmp_path_factory.mktemp("hang-up") / "home") as gateway:
+        yield gateway
+
+
+@contextmanager
+def in_window(
+    gateway: GatewayProcess, *words: str, term: str = "xterm"
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Start a command in the foreground of a terminal; yield it and our end of that."""
+    environ = {**gateway.environ(), "TERM": term, "LANG": "C.UTF-8"}
+    with terminal(*words, environ=environ) as started:
+        yield started
+
+
+def close_window(master: int) -> None:
+    """Hang up as a terminal does that is closed; the descriptor stays ours."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, master)
+    os.close(nothing)
+
+
+def alive(words: str) -> bool:
+    """Tell whether a process with these words in its vector lives."""
+    found = subprocess.run(["pgrep", "-f", words], capture_output=True, check=False)
+    return bool(found.stdout.split())
+
+
+def ends(gateway: GatewayProcess) -> list[str]:
+    """Return how each run of the history ended."""
+    return [row["state"] for row in gateway.json("history")]
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_a_closed_terminal_withdraws_the_question(gateway: GatewayProcess, term: str) -> None:
+    """Nobody can allow any more what nobody waits for, whether something spins or not."""
+    with in_window(gateway, *SAYSO, "run", "-c", "id -g", term=term) as (process, master):
+        read_until(master, b"answers")
+        question(gateway)
+        close_window(master)
+        assert process.wait(20) == -signal.SIGHUP
+
+    assert gateway.json("pending") == []
+    assert ends(gateway)[0] == "cancelled"
+
+
+def test_a_closed_terminal_ends_the_run(gateway: GatewayProcess) -> None:
+    """The command is ended, and whoever waits for us sees the signal that we got."""
+    mark = f"61.{os.getpid()}"
+    words = (*SAYSO, "run", "--agent", "free", "-c", f"echo first; sleep {mark}")
+    with in_window(gateway, *words) as (process, master):
+        read_until(master, b"first")
+        close_window(master)
+        assert process.wait(20) == -signal.SIGHUP
+
+    until("the end of the command", lambda: not alive(f"sleep {mark}"))
+
+
+@pytest.mark.parametrize("agent", ["free", "main"])
+def test_a_window_with_a_shell_in_it(gateway: GatewayProcess, agent: str) -> None:
+    """A shell passes the signal on, and the kernel sends it again: that is no second wish."""
+    mark = f"62.{os.getpid()}"
+    run = shlex.join([*SAYSO, "run", "--agent", agent, "-c", f"id; sleep {mark}"])
+    with in_window(gateway, "bash", "--norc", "--noprofile", "-i") as (_, master):
+        os.write(master, f"{run}\n".encode())
+        read_until(master, b"uid=" if agent == "free" else b" left")
+        close_window(master)
+        until("the end of the command", lambda: not alive(f"sleep {mark}"))
+        until("no question", lambda: gateway.json("pending") == [], pause=0.1)
+
+
+def test_who_ignores_the_signal_is_left_alone(gateway: GatewayProcess, tmp_path: Path) -> None:
+    """A run that was told to outlive its terminal does."""
+    command = f"echo first; sleep 1; touch {tmp_path / 'done'}"
+    run = shlex.join([*SAYSO, "run", "--agent", "free", "-c", command])
+    with in_window(gateway, "sh", "-c", f"trap '' HUP; exec {run}") as (_, master):
+        read_until(master, b"first")
+        close_window(master)
+        until("the end of the command", (tmp_path / "done").exists)
+
+
+def test_a_signal_counts_where_nothing_can_be_said(gateway: GatewayProcess) -> None:
+    """A full disk behind standard error does not keep the gateway from hearing of the end."""
+    mark = f"63.{os.getpid()}"
+    with (
+        Path("/dev/full").open("wb") as full,
+        start(gateway, "-c", f"echo first; sleep {mark}", stderr=full) as process,
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == -signal.SIGTERM
+
+    assert not alive(f"sleep {mark}")
