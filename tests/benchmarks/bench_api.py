@@ -47,6 +47,7 @@ def bare_server() -> Iterator[int]:
     # Of TCP by name: asyncio sends small answers at once (TCP_NODELAY) on such sockets only.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
         bound.bind(("127.0.0.1", 0))
+        bound.listen()  # so that who calls before uvicorn runs waits for it
         config = uvicorn.Config(nothing, http="h11", lifespan="off", log_level="critical")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([bound],))
