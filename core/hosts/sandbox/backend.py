@@ -31,9 +31,7 @@ class Backend(Protocol):
     def broke(self, done: Finished) -> bool:
         """Tell whether a run may have ended because the backend itself failed."""
 
-    async def sweep(
-        self, run_id: ApprovalId | None, plan: ExecPlan | None, done: Finished | None
-    ) -> None:
+    async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """End what is left of a run that ended so; without one, of all runs of dead gateways."""
 
     def close(self) -> None:

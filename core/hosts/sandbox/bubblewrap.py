@@ -137,9 +137,7 @@ class Bubblewrap:
         """Tell whether bubblewrap itself may have failed; a command could say so as well."""
         return done.exit_code == 1 and done.output.text.startswith("bwrap: ")
 
-    async def sweep(
-        self, run_id: ApprovalId | None, plan: ExecPlan | None, done: Finished | None
-    ) -> None:
+    async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """Do nothing: with bubblewrap all that it started ends, and its mounts are gone."""
 
     def _seccomp(self) -> int:

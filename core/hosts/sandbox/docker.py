@@ -1,16 +1,15 @@
 """Start commands inside containers, by the command line of docker or podman (docker-run(1))."""
 
 import hashlib
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import SaysoError, SpawnError
+from core.errors import SpawnError
+from core.hosts.sandbox.containers import Containers
 from core.hosts.sandbox.environment import TMP, environment
-from core.hosts.sandbox.own import Granted, own_plan
 from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.view import Kind, View
@@ -24,14 +23,11 @@ from core.runner.process import Runner
 from core.runner.resolve import DEFAULT_SEARCH_PATH
 from core.runner.stages import FIRST_INHERITED
 
-_log = logging.getLogger(__name__)
-
 _FIXED = (
     *("run", "--rm", "--interactive", "--read-only", "--cap-drop", "ALL"),
     *("--security-opt", "no-new-privileges", "--env-file", f"/proc/self/fd/{FIRST_INHERITED}"),
 )
 _PRIVATE_BYTES = 256 * 1024 * 1024
-_PATIENCE_MS = 20_000
 _ENGINE_FAILED = 125
 """From this exit code on the engine, the start of the command or a signal ended the run."""
 
@@ -119,12 +115,12 @@ class Docker:
     def __init__(
         self, runner: Runner, binary: str, places: Places, container: Container, owner: str
     ) -> None:
-        self._runner = runner
         self._binary = binary
         self._places = places
         self._container = container
         self.label = f"sayso={hashlib.sha256(owner.encode()).hexdigest()[:16]}"
         self._environ = {name: os.environ[name] for name in _PASSED if name in os.environ}
+        self._containers = Containers(runner, binary, self._environ)
 
     def close(self) -> None:
         """Give back nothing: it holds nothing."""
@@ -142,7 +138,8 @@ class Docker:
             inode = None if folder < 0 else os.fstat(folder).st_ino
             variables = sealed("sayso-container", _env_file(environment(run_id, plan)))
             mounts = _mounts(view, scratch, bound=inode is not None)
-            fixed = (*_FIXED, "--label", self.label, "--user", f"{os.geteuid()}:{os.getegid()}")
+            labels = ("--label", self.label, "--label", _label(run_id))
+            user = ("--user", f"{os.geteuid()}:{os.getegid()}")
             try:
                 yield Enclosed(
                     path=self._binary,
@@ -151,7 +148,7 @@ class Docker:
                     view=view,
                     inode=inode,
                     options=(
-                        *fixed,
+                        *(*_FIXED, *labels, *user),
                         *_limits(),
                         *self._container.arguments(),
                         *mounts,
@@ -167,33 +164,19 @@ class Docker:
         """Tell whether the engine itself may have failed."""
         return done.exit_code == _ENGINE_FAILED
 
-    async def sweep(
-        self, run_id: ApprovalId | None, plan: ExecPlan | None, done: Finished | None
-    ) -> None:
+    async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """End and remove a run's containers; the engine does so itself where it ended by itself."""
-        if run_id is None or plan is None:
-            listed = await self._engine("ps", "--all", "--quiet", "--filter", f"label={self.label}")
-            names = tuple(listed.output.text.split()) if listed and listed.exit_code == 0 else ()
+        if run_id is None:
+            await self._containers.remove(self.label)
         elif done is None or done.exit_code is None or done.exit_code >= _ENGINE_FAILED:
-            names = _names(run_id, plan)
-        else:
-            return
-        for name in names:
-            await self._engine("kill", name)
-            await self._engine("rm", "--force", name)
-
-    async def _engine(self, *words: str) -> Finished | None:
-        """Run the engine's command line for ourselves; ``None`` if that cannot be."""
-        try:
-            plan = own_plan((self._binary, *words), "/", _PATIENCE_MS, self._environ)
-            run_id = ApprovalId(f"engine{os.urandom(8).hex()}")
-            return await self._runner.run(run_id, plan, Granted(), own=True)
-        except SaysoError as failure:
-            _log.warning("containers may be left: %s", failure)
-            return None
+            await self._containers.remove(_label(run_id))
 
     def _cli(self) -> dict[str, str]:
         return {"PATH": ":".join(DEFAULT_SEARCH_PATH), **self._environ}
+
+
+def _label(run_id: ApprovalId) -> str:
+    return f"sayso-run={run_id}"
 
 
 def _names(run_id: ApprovalId, plan: ExecPlan) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class SandboxHost:
     async def start(self) -> None:
         """Remove what the runs of a gateway that died have left."""
         await self._scratch.clear()
-        sweeps = (one.sweep(None, None, None) for one in self._backends)
+        sweeps = (one.sweep(None, None) for one in self._backends)
         self._sweeping = asyncio.ensure_future(asyncio.gather(*sweeps))
 
     async def settled(self) -> None:
@@ -123,7 +123,7 @@ class SandboxHost:
                 with backend.enclose(run_id, plan, scratch) as enclosure:
                     done = await self._runner.run(run_id, plan, watcher, enclosure)
             finally:
-                await backend.sweep(run_id, plan, done)
+                await backend.sweep(run_id, done)
         if backend.broke(done):
             self._choice.doubt(backend)
         return done

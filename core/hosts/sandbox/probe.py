@@ -50,7 +50,7 @@ async def probe(
             plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
             with backend.enclose(run_id, plan, folder) as enclosure:
                 done = await runner.run(run_id, plan, Granted(), enclosure, own=True)
-            await backend.sweep(run_id, plan, done)
+            await backend.sweep(run_id, done)
     except (SaysoError, OSError) as failure:
         return str(failure)
     return "; ".join(faults(done, network=network))

@@ -13,7 +13,6 @@ from core.hosts.sandbox.docker import Container, Docker
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.places import Places, places_of
 from core.hosts.sandbox.view import Kind
-from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished
 from core.runner.limits import Limits
@@ -40,6 +39,7 @@ def fixed() -> list[str]:
         *("/usr/bin/docker", "run", "--rm", "--interactive", "--read-only"),
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
         *("--env-file", "/proc/self/fd/3", "--label", "sayso=4d41459230f9e31d"),
+        *("--label", "sayso-run=0run"),
         *("--user", f"{os.geteuid()}:{os.getegid()}"),
         *("--ulimit", "cpu=60:65", "--ulimit", "data=536870912:536870912"),
         *("--ulimit", "fsize=67108864:67108864", "--ulimit", "nofile=256:256"),
@@ -159,13 +159,11 @@ async def test_podman_encloses(podman: Podman, tmp_path: Path) -> None:
 class Late(Docker):
     """Notes what is to be swept instead of doing it, so that the test sees what it is good for."""
 
-    asked: tuple[ApprovalId | None, ExecPlan | None, Finished | None] | None = None
+    asked: tuple[ApprovalId | None, Finished | None] | None = None
 
-    async def sweep(
-        self, run_id: ApprovalId | None, plan: ExecPlan | None, done: Finished | None
-    ) -> None:
+    async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """Note it."""
-        self.asked = (run_id, plan, done)
+        self.asked = (run_id, done)
 
 
 async def test_a_stopped_run_leaves_no_container(podman: Podman, tmp_path: Path) -> None:
@@ -188,7 +186,7 @@ async def test_a_stopped_run_leaves_no_container(podman: Podman, tmp_path: Path)
             await Docker.sweep(backend, *asked)
             left = podman.containers()
 
-    assert asked == (run_id, plan, done)
+    assert asked == (run_id, done)
     assert (len(unswept), left) == (1, [])
 
 
