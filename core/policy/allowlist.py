@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import ConfigError
 from core.model.approval import AllowlistEntry
+from core.policy.elements import Surroundings, looks_typed
 from core.policy.path_index import PathIndex, at_home, complaint, covers_everything, is_glob
-from core.policy.templates import ArgvTemplate, Surroundings, looks_typed
+from core.policy.templates import ArgvTemplate
 
 _Paths = PathIndex[AllowlistEntry]
 _Bound = PathIndex[list[AllowlistEntry]]

@@ -14,9 +14,9 @@ from posixpath import join
 from core.model.command import ExecPlan, PinnedFile, PlannedCommand
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import bounded, effects
+from core.policy.elements import Surroundings, below
 from core.policy.path_words import normal, seen_from_links, starts, without_addresses
 from core.policy.rule_matching import surroundings
-from core.policy.templates import Surroundings, below
 from core.policy.wrappers import names_of, wrapper_kind
 
 TOOL = "Exec"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.model.approval import AllowlistEntry
 from core.policy.allowlist import Allowlist
-from core.policy.templates import Surroundings
+from core.policy.elements import Surroundings
 
 
 class Either(Allowlist):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from posixpath import dirname, join, normpath
 
-from core.policy.templates import Surroundings
+from core.policy.elements import Surroundings
 
 _ADDRESS = re.compile(
     r"(?<![A-Za-z0-9+.-])(?![A-Za-z0-9+.-]*(?i:file|unix):)(?!\S*\.\.)[A-Za-z][A-Za-z0-9+.-]*"

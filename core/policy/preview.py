@@ -20,7 +20,7 @@ from core.model.command import (
     Word,
 )
 from core.model.decision import Decision, Evaluation
-from core.model.identity import AgentId, SessionKey
+from core.model.identity import AgentId, SessionKey, TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.content import held
@@ -49,6 +49,7 @@ class Earlier:
     session: SessionKey
     plan: ExecPlan | None = None
     denied: bool = False
+    task: TaskId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,31 +83,35 @@ class History:
         own: Allowlist,
         judge: Judge,
         session: SessionKey | None = None,
+        task: TaskId | None = None,
     ) -> Preview:
         """Return what the entries would have let run beside the agent's ``own``.
 
-        A command counts if all of it would have run, one of the entries being used. ``session``:
-        they hold in this one only.
+        A command counts if all of it would have run, one of the entries being used. ``session``
+        and ``task``: they hold in these only.
         """
         wanted = Allowlist(entries, self._home)
         both, words = Either(wanted, own), {entry.words for entry in entries}
+        here = [
+            one
+            for one in self._commands
+            if session in {None, one.session} and task in {None, one.task}
+        ]
         matched = [
             one
-            for one, plan in self._concerned(entries, wanted, session)
+            for one, plan in self._concerned(entries, wanted, here)
             if _passes(judge(plan, both), words)
         ]
         denied = tuple(one.text for one in matched if one.denied)
         return Preview(len(self._commands), len(matched), denied)
 
     def _concerned(
-        self, entries: Sequence[AllowlistEntry], wanted: Allowlist, session: SessionKey | None
+        self, entries: Sequence[AllowlistEntry], wanted: Allowlist, commands: Sequence[Earlier]
     ) -> Iterator[tuple[Earlier, ExecPlan]]:
         """Find the commands with a program that an entry covers; the others need no judge."""
         programs = {**_own(entries, self._home), **self._known}
         names = _names(entries, programs, self._home)
-        for one in self._commands:
-            if session is not None and one.session != session:
-                continue
+        for one in commands:
             plan = one.plan
             if plan is None and (names is None or any(name in one.text for name in names)):
                 plan = self._read(one, programs)

@@ -3,12 +3,12 @@
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Promise, Reason
 from core.policy.content import content_of
+from core.policy.elements import looks_typed
 from core.policy.environment import judge_changes
 from core.policy.listing import distrusted
 from core.policy.path_index import is_literal
 from core.policy.programs import Program, program_of
 from core.policy.segments import decide, hidden_by, reads_anything, runs
-from core.policy.templates import looks_typed
 from core.policy.unwrap import Unwrapped
 from core.policy.verdicts import Context
 from core.policy.wrappers import names_of

@@ -10,11 +10,12 @@ from core.model.decision import Decision
 from core.model.identity import AgentId
 from core.policy.capabilities import Capabilities
 from core.policy.carrier_profiles import Effect
+from core.policy.elements import Surroundings, below
 from core.policy.path_index import at_home, complaint, is_glob
 from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
 from core.policy.rules import NO_RULES, Match, Rule, Rules
 from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
-from core.policy.templates import ArgvTemplate, Surroundings, below
+from core.policy.templates import ArgvTemplate
 from core.settings import CoreSettings
 from core.settings.rules import CapabilitiesSection, MatchSection, RuleSection
 

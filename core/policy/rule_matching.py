@@ -12,8 +12,9 @@ from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import bounded, effects, in_system_directory
+from core.policy.elements import Surroundings
 from core.policy.path_index import PathIndex
-from core.policy.templates import ArgvTemplate, Surroundings
+from core.policy.templates import ArgvTemplate
 from core.policy.wrappers import names_of
 
 

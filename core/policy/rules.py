@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Tier
+from core.policy.elements import Surroundings
 from core.policy.path_index import PathIndex, fold
 from core.policy.rule_matching import Called, EffectMatch, GlobMatch, VectorMatch
-from core.policy.templates import ArgvTemplate, Surroundings
+from core.policy.templates import ArgvTemplate
 
 _MOST_KEPT = 16_384
 Match = VectorMatch | GlobMatch | EffectMatch

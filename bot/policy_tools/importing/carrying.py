@@ -20,9 +20,9 @@ from core.model.decision import Decision, Promise
 from core.model.identity import AgentId
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import effects
+from core.policy.elements import looks_typed
 from core.policy.entry_lint import never_counts
 from core.policy.path_index import complaint, is_glob
-from core.policy.templates import looks_typed
 from core.policy.wrappers import names_of, wrapper_kind
 
 LONGEST = 12

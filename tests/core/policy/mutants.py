@@ -525,21 +525,21 @@ LISTS = (
     ),
     Mutant(
         "<INT> takes digits of other scripts",
-        "policy/templates.py",
+        "policy/elements.py",
         '_INT = re.compile(r"[1-9][0-9]{0,5}")',
         r'_INT = re.compile(r"[1-9]\d{0,5}")',
         "policy/test_templates.py::test_int_takes_nothing_else",
     ),
     Mutant(
         "<PATH> takes a path that climbs",
-        "policy/templates.py",
+        "policy/elements.py",
         r'_PART = r"(?!\.\.(?:/|\Z))',
         '_PART = r"',
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
     ),
     Mutant(
         "<PATH> takes a link that leads elsewhere",
-        "policy/templates.py",
+        "policy/elements.py",
         " and _within(element, at.real.get(path, path), at)",
         "",
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
@@ -577,7 +577,7 @@ DECISIONS = (
     ),
     Mutant(
         "a link dodges a rule that forbids its target",
-        "policy/templates.py",
+        "policy/elements.py",
         "meant = {path, at.real.get(path, path), at.real.get(joined, path)}",
         "meant = {path}",
         "policy/test_templates.py::test_a_link_into_a_forbidden_folder_may_be_meant",

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from core.model.command import UNKNOWN_LEAD, PinnedDirectory, PlannedCommand, Unreadable
 from core.model.decision import Decision, DenialReason, Reason
 from core.model.policy import ExecSecurity, Trust
+from core.policy.elements import below
 from core.policy.evaluate import denial_reason, evaluate
 from core.policy.provisions import compiled
-from core.policy.templates import below
 from tests.core.policy.plans import LISTED, command, listed, pinned, plan_of, wrapped
 from tests.core.policy.ruled import CODER, HOME, provisions, settings
 

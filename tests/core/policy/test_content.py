@@ -12,9 +12,9 @@ from core.model.identity import AgentId, SessionKey
 from core.model.policy import Trust
 from core.policy.allowlist import Allowlist
 from core.policy.either import Either
+from core.policy.elements import Surroundings
 from core.policy.evaluate import evaluate
 from core.policy.preview import Earlier, History
-from core.policy.templates import Surroundings
 from tests.core.policy.plans import LISTED, listed, pinned, plan_of, wrapped
 
 PYTHON = "/usr/bin/python3.11"

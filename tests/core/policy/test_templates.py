@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConfigError
-from core.policy.templates import ArgvTemplate, Surroundings, below, looks_typed
+from core.policy.elements import Surroundings, below, looks_typed
+from core.policy.templates import ArgvTemplate
 
 INT = ArgvTemplate.parse(["journalctl", "-n", "<INT>"])
 URL = ArgvTemplate.parse(["curl", "http://127.0.0.1:1<URL_PATH>"])
