@@ -5,7 +5,8 @@ import asyncio
 from starlette.types import Receive, Scope
 
 from bot.api.faults import Fault, FaultCode
-from core.ipc.frames import FrameError, read_object
+from core.ipc.codes import FrameError
+from core.ipc.strict_json import read_object
 
 _JSON = b"application/json"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from core.ipc.frames import LARGEST_NUMBER
+from core.ipc.strict_json import LARGEST_NUMBER
 from core.model.approval import ApprovalReply
 
 Json = dict[str, object]

@@ -19,16 +19,8 @@ from bot.api.token_end import token_end
 from bot.intake.caller import Caller
 from bot.intake.methods import AnyMethod, Table, invoke
 from core.errors import SaysoError, Unauthenticated
-from core.ipc.frames import (
-    Call,
-    Code,
-    FrameError,
-    Id,
-    error_frame,
-    notification_frame,
-    read_frame,
-    result_frame,
-)
+from core.ipc.codes import Code, FrameError, Id
+from core.ipc.frames import Call, error_frame, notification_frame, read_frame, result_frame
 from core.ipc.jsonrpc import CANCEL, refusal_frame
 from core.settings.http import HttpSection
 from core.store import Store

@@ -2,9 +2,11 @@
 
 ::
 
-    unix      the socket: who may connect, how many, and a calm end
-    jsonrpc   one connection: requests side by side, deadlines, cancellation
-    frames    one line: bytes to request, result to bytes; everything odd is refused
-    peer      who is at the other end, as the kernel says
-    users     the names of this machine's users
+    unix          the socket: who may connect, how many, and a calm end
+    jsonrpc       one connection: requests side by side, deadlines, cancellation
+    frames        one line: bytes to request, result to bytes; everything odd is refused
+    strict_json   what reads the bytes, and bodies of the API as well
+    codes         what can be wrong with a frame
+    peer          who is at the other end, as the kernel says
+    users         the names of this machine's users
 """

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.errors import BadRequest, Forbidden, SaysoError, Unauthenticated
+from core.ipc.codes import Code, FrameError, Id
 from core.ipc.frames import (
     MAX_FRAME,
     Call,
-    Code,
-    FrameError,
-    Id,
     error_frame,
     notification_frame,
     read_frame,

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import AnotherGateway, StateError
-from core.ipc.frames import MAX_FRAME, Code, error_frame
+from core.ipc.codes import Code
+from core.ipc.frames import MAX_FRAME, error_frame
 from core.ipc.jsonrpc import Connection, Handler, Limits
 from core.ipc.peer import Peer, peer_of
 

@@ -4,16 +4,9 @@ import json
 
 import pytest
 
-from core.ipc.frames import (
-    MAX_FRAME,
-    MAX_NESTING,
-    Call,
-    Code,
-    FrameError,
-    error_frame,
-    read_frame,
-    result_frame,
-)
+from core.ipc.codes import Code, FrameError
+from core.ipc.frames import MAX_FRAME, Call, error_frame, read_frame, result_frame
+from core.ipc.strict_json import MAX_NESTING
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,2.5,null,true,"\\u00e9"]}}\n'
 
