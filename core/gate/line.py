@@ -40,6 +40,7 @@ from core.policy.evaluate import denial_reason
 from core.ports import Journal
 from core.runner.plan import Planner, Refusal
 from core.store import Store, approvals, runs
+from core.store.standing import standing
 
 Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
@@ -213,15 +214,10 @@ class Gate:
         return await self._waiters.wait(run_id, timeout_ms) or await self._standing(run_id)
 
     async def _standing(self, run_id: ApprovalId) -> Submission | None:
-        outcome = await self.store.read(runs.outcome, run_id)
-        if outcome is not None:
-            return outcome
-        approval = await self.store.read(approvals.get, run_id)
-        if approval is None:
-            return Running(run_id) if run_id in self._running else None
-        if approval.resolution is None:
-            return Pending(run_id, approval.code, approval.deadline_ms)
-        return Running(run_id)
+        # Looked at first: what has ended meanwhile is in the store by then.
+        begins_here = run_id in self._running
+        stands = await self.store.read(standing, run_id)
+        return stands or (Running(run_id) if begins_here else None)
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""
