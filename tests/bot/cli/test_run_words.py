@@ -23,7 +23,7 @@ _CHOSEN = st.sampled_from([word for words in CHOICES.values() for word in words]
 _WORDS = st.lists(st.one_of(_OPTIONS, _OPTIONS, _PLAIN, _CHOSEN, _ODD), max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_WORDS, st.lists(st.one_of(_PLAIN, _ODD), max_size=4))
 def test_words_are_read_as_the_parser_reads_them(before: list[str], after: list[str]) -> None:
     """Where the quick way reads anything, the parser reads the same, and refuses nothing of it."""

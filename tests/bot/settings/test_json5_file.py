@@ -3,7 +3,7 @@ import time
 
 import json5
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.settings.json5_file import MAX_CHARACTERS, Document, read_json5
@@ -94,7 +94,6 @@ _trees = st.recursive(
 )
 
 
-@settings(deadline=None)  # the machine may be busy; only the result counts
 @given(tree=st.dictionaries(_words, _trees, max_size=4), indent=st.sampled_from([None, 1]))
 def test_the_scan_finds_exactly_the_librarys_keys(tree: dict[str, object], indent: int) -> None:
     """Every path of the value has a line, and no path is made up."""
@@ -105,7 +104,6 @@ def test_the_scan_finds_exactly_the_librarys_keys(tree: dict[str, object], inden
     assert set(document.lines) == set(paths(tree, ()))
 
 
-@settings(deadline=None)  # the machine may be busy; only the result counts
 @given(pairs=st.lists(st.tuples(st.sampled_from(["a", "b", "'a'", '"b"', "\\u0061"]), _words)))
 def test_duplicates_are_those_that_the_library_refuses(pairs: list[tuple[str, str]]) -> None:
     """The scan and the library's own check agree on every object."""

@@ -40,7 +40,7 @@ def boxed(message: Message) -> str:
     return "".join(boxes(message.blocks))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_HOSTILE, _HOSTILE, _HOSTILE, st.integers(min_value=1, max_value=400))
 def test_any_card_is_accepted(command: str, folder: str, why: str, times: int) -> None:
     """Whatever stands in the fields, and however long, no message breaks a limit."""
@@ -134,7 +134,7 @@ def test_bodies_name_place_thread_and_delivery() -> None:
     assert "thread_ts" not in payloads(build_prompt(approval()), _HERE)[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_HOSTILE, st.integers(min_value=40, max_value=400))
 def test_cutting_loses_nothing_and_splits_no_escape(text: str, limit: int) -> None:
     """Pieces weigh no more than they may, join to the text, and hold whole escapes."""

@@ -103,7 +103,7 @@ def test_what_is_not_whole_goes_alone() -> None:
     assert fits(CARDS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(_TEXT, _TEXT, _TEXT, st.booleans()), min_size=1, max_size=6))
 def test_what_fitted_once_fits_in_every_state(rows: list[tuple[str, str, str, bool]]) -> None:
     """Whatever stands in the fields, an ended item weighs less than the prompt it replaces."""

@@ -82,7 +82,7 @@ def test_what_cannot_be_shown_whole_is_no_part_of_a_group() -> None:
     assert not fits(_cards(*["ls"] * 40))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(_TEXT, min_size=1, max_size=8),
     _TEXT,

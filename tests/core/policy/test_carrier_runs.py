@@ -45,7 +45,7 @@ def invocations(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @given(invocations())
 def test_harmless_invocations_leave_no_trace(
     tmp_path_factory: pytest.TempPathFactory, invocation: tuple[str, list[str]]

@@ -92,7 +92,7 @@ def test_scripts_that_write_or_run_are_unknown(script: str) -> None:
 
 
 @pytest.mark.timeout(180)
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(st.lists(PIECES | SPOILERS, min_size=1, max_size=6).map("".join))
 def test_known_scripts_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, script: str

@@ -80,7 +80,7 @@ def test_the_whole_reader_reads_back_what_a_person_copies(operands: list[str]) -
 
 
 @pytest.mark.parametrize("name", ["bash", "dash"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(WORDS, max_size=4))
 def test_a_real_shell_reads_back_any_vector(name: str, argv: list[str]) -> None:
     """Each shell hands a program exactly the words that were written."""

@@ -65,7 +65,7 @@ def test_paths_are_refused(word: str) -> None:
 
 
 @pytest.mark.timeout(120)
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(DEFAULT_SAFE_BINS), st.lists(WORDS, max_size=4))
 def test_accepted_arguments_touch_no_file(
     tmp_path_factory: pytest.TempPathFactory, name: str, arguments: list[str]
