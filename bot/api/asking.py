@@ -11,7 +11,6 @@ from bot.api.faults import Fault, FaultCode
 from bot.api.rates import Places
 from bot.api.wakes import Wakes, Woken
 from bot.intake.methods import Table, invoke
-from core.errors import NotFound
 from core.model.identity import ApprovalId
 from core.store import owners
 
@@ -134,10 +133,7 @@ class Asking:
         return await self.wakes.store.read(owners.agent_of, run_id) is not None
 
     async def _standing(self, call: Call, run_id: ApprovalId) -> object:
-        try:
-            return await self.table["exec.wait"].call({"id": run_id, "timeoutMs": 0}, call.caller)
-        except NotFound:  # the row is there, and the gate is about to take it up
-            return {"status": "running", "id": run_id}
+        return await self.table["exec.wait"].call({"id": run_id, "timeoutMs": 0}, call.caller)
 
     def _ended(self, task: asyncio.Future[object]) -> None:
         self._started.discard(task)
