@@ -82,7 +82,7 @@ class QuestionMethods:
 
     async def wait(self, wish: WaitParams, caller: Caller) -> object:
         """Wait until an approval is decided and return it."""
-        approval_id = await sight.of_run(self.gate.store, wish.id, caller)
+        approval_id = await sight.of_run(self.gate, wish.id, caller)
         with suppress(TimeoutError):
             async with asyncio.timeout(_seconds(wish.timeout_ms)):
                 await self.gate.broker.wait(approval_id)
@@ -125,7 +125,7 @@ class QuestionMethods:
 
     async def copies(self, wish: IdParams, caller: Caller) -> object:
         """Tell where the copies of a prompt stand."""
-        approval_id = await sight.of_run(self.gate.store, wish.id, caller)
+        approval_id = await sight.of_run(self.gate, wish.id, caller)
         found = await self.gate.store.read(receipts, ApprovalId(approval_id))
         return {"copies": [results.copy(one) for one in found]}
 

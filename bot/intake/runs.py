@@ -100,7 +100,7 @@ class RunMethods:
 
     async def wait(self, wish: WaitParams, caller: Caller) -> object:
         """Wait for the end of a run."""
-        run_id = await sight.of_run(self.gate.store, wish.id, caller)
+        run_id = await sight.of_run(self.gate, wish.id, caller)
         line = streaming(self.gate, caller) if wish.stream else self.gate
         answer = await line.wait(run_id, wish.timeout_ms)
         if answer is None:
@@ -109,7 +109,7 @@ class RunMethods:
 
     async def cancel(self, wish: IdParams, caller: Caller) -> object:
         """Withdraw a question or end a running command."""
-        run_id = await sight.named(self.gate.store, wish.id, caller)
+        run_id = await sight.named(self.gate, wish.id, caller)
         stands = await self.gate.wait(run_id, 0)
         done = await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")
         if not done:
@@ -120,7 +120,7 @@ class RunMethods:
 
     async def tail(self, wish: IdParams, caller: Caller) -> object:
         """Show what a command printed last: while it runs here, and as stored after its end."""
-        run_id = await sight.of_run(self.gate.store, wish.id, caller)
+        run_id = await sight.of_run(self.gate, wish.id, caller)
         found = await self.gate.tail(run_id)
         if found is not None:
             return outcomes.live(found, caller)

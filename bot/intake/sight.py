@@ -5,40 +5,41 @@ from typing import NoReturn
 
 from bot.intake.caller import Caller
 from core.errors import NotFound
+from core.gate import Gate
 from core.model.approval import Approval
 from core.model.identity import ApprovalId
-from core.store import Store, owners
 from core.store.matching import matching
 
 
-async def of_run(store: Store, run_id: str, caller: Caller) -> ApprovalId:
+async def of_run(gate: Gate, run_id: str, caller: Caller) -> ApprovalId:
     """Return the id of a run or approval that the caller may know of.
 
     Raises:
         NotFound: there is none, or it is of an agent that is not the caller's.
     """
-    if not await _sees(store, ApprovalId(run_id), caller):
+    if not await _sees(gate, ApprovalId(run_id), caller):
         unknown(run_id)
     return ApprovalId(run_id)
 
 
-async def named(store: Store, ref: str, caller: Caller) -> ApprovalId:
+async def named(gate: Gate, ref: str, caller: Caller) -> ApprovalId:
     """Return the one run or approval that an id, a code or the start of an id means to a caller.
 
     Raises:
         NotFound: it means none that the caller may know of, or several.
     """
-    found = [one for one in await store.read(matching, ref) if await _sees(store, one, caller)]
+    meant = await gate.store.read(matching, ref)
+    found = [one for one in meant if await _sees(gate, one, caller)]
     if len(found) > 1:
         raise NotFound(f"{ref!r} could mean {len(found)} runs; give more of the id")
     # A run that has just begun may not be stored yet: then it goes by its whole id.
-    return found[0] if found else await of_run(store, ref, caller)
+    return found[0] if found else await of_run(gate, ref, caller)
 
 
-async def _sees(store: Store, run_id: ApprovalId, caller: Caller) -> bool:
+async def _sees(gate: Gate, run_id: ApprovalId, caller: Caller) -> bool:
     if caller.agents is None:
         return True
-    agent = await store.read(owners.agent_of, run_id)
+    agent = await gate.agent_of(run_id)
     return agent is not None and caller.sees(agent)
 
 

@@ -33,14 +33,13 @@ from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.crowding import Crowded
 from core.model.decision import Decision, DenialReason, Evaluation
-from core.model.identity import ApprovalId
+from core.model.identity import AgentId, ApprovalId
 from core.model.policy import ExecPolicy
 from core.model.result import Denied, ExecResult, LiveOutput, Pending, Running, Submission
 from core.policy.evaluate import denial_reason
 from core.ports import Journal
 from core.runner.plan import Planner, Refusal
 from core.store import Store, approvals, runs
-from core.store.standing import standing
 
 Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
@@ -64,7 +63,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
-        self._waiters = Waiters(self.store, self._running.__contains__)
+        self._waiters = Waiters(self.store, self._running)
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store)
         self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)
@@ -124,7 +123,7 @@ class Gate:
             return None
         wish = runs.wish_of(request)
         known = await self.store.read(runs.by_request_key, request.request_key, wish)
-        return None if known is None else await self._standing(known) or Running(known)
+        return None if known is None else await self._waiters.standing(known) or Running(known)
 
     async def _allow(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, begun: Begun | None
@@ -211,13 +210,11 @@ class Gate:
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
-        return await self._waiters.wait(run_id, timeout_ms) or await self._standing(run_id)
+        return await self._waiters.wait(run_id, timeout_ms) or await self._waiters.standing(run_id)
 
-    async def _standing(self, run_id: ApprovalId) -> Submission | None:
-        # Looked at first: what has ended meanwhile is in the store by then.
-        begins_here = run_id in self._running
-        stands = await self.store.read(standing, run_id)
-        return stands or (Running(run_id) if begins_here else None)
+    async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
+        """Return the agent that asked; ``None`` if there is no request of this id."""
+        return await self._waiters.agent_of(run_id)
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""

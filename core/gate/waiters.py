@@ -1,22 +1,30 @@
-"""Let callers wait for a run's end without holding anything in memory for those who do not."""
+"""Tell where runs stand, and let callers wait for an end.
+
+Nothing is held in memory for those who do not wait.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 
-from core.model.identity import ApprovalId
-from core.model.result import ExecResult
-from core.store import Store, runs
+from core.model.command import ExecPlan
+from core.model.identity import AgentId, ApprovalId
+from core.model.result import ExecResult, Running, Submission
+from core.store import Store, owners, runs
+from core.store.standing import standing
 
 _LOOK_AGAIN_S = 5.0
 
 
 class Waiters:
-    """Wake whoever waits for a run; a run that ended here is handed over with its whole output."""
+    """Wake whoever waits for a run; a run that ended here is handed over with its whole output.
 
-    def __init__(self, store: Store, runs_here: Callable[[ApprovalId], bool]) -> None:
+    ``running`` are the runs that have begun here and not been let go yet.
+    """
+
+    def __init__(self, store: Store, running: Mapping[ApprovalId, ExecPlan]) -> None:
         self._store = store
-        self._runs_here = runs_here
+        self._running = running
         self._here: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
 
     def settle(self, run_id: ApprovalId, result: ExecResult) -> None:
@@ -24,6 +32,18 @@ class Waiters:
         for future in self._here.pop(run_id, ()):
             if not future.done():
                 future.set_result(result)
+
+    async def standing(self, run_id: ApprovalId) -> Submission | None:
+        """Return where a request stands; ``None`` if there is none of this id."""
+        # Looked at first: what has ended meanwhile is in the store by then.
+        begun = run_id in self._running
+        stands = await self._store.read(standing, run_id)
+        return stands or (Running(run_id) if begun else None)
+
+    async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
+        """Return the agent that asked; ``None`` if there is no request of this id."""
+        begun = self._running.get(run_id)  # it may not be stored yet
+        return begun.agent if begun else await self._store.read(owners.agent_of, run_id)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None) -> ExecResult | None:
         """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes)."""
@@ -55,7 +75,7 @@ class Waiters:
             while not future.done():
                 outcome = await self._store.read(runs.outcome, run_id)
                 # What ends here is settled with its whole output; the store keeps the tail only.
-                if outcome is not None and not self._runs_here(run_id):
+                if outcome is not None and run_id not in self._running:
                     self.settle(run_id, outcome)
                     return
                 with suppress(TimeoutError):

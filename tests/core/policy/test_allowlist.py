@@ -129,7 +129,7 @@ def test_an_index_finds_what_its_patterns_find_alone(patterns: list[str], path: 
 def test_many_double_stars_do_not_blow_up() -> None:
     """Twelve ``**`` against a deep path that just fails stay fast (a regex takes 0.8 s)."""
     pattern = "/" + "/".join(["**", "a"] * 12) + "/b"
-    started = time.perf_counter()
+    started = time.thread_time()
     assert listed(pattern).match(["/" + "/".join(["a"] * 24)]) is None
     assert listed("/" + "*a" * 12 + "b").match(["/" + "a" * 200]) is None
-    assert time.perf_counter() - started < 0.05
+    assert time.thread_time() - started < 0.05
