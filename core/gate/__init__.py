@@ -6,6 +6,7 @@
     rulebook    what an agent may do now: settings, session, approvals file
     sessions    what people set for one chat session: /exec, /elevated
     granted     what people allowed for a while, before anybody is asked again
+    waiters     where requests stand, and who waits for an end
     execution   claim, run and tell; at most once (DESIGN §1 rule 6)
     lockdown    stop everything: $SAYSO_HOME/lockdown
     marks       the commands by which the gateway proves that its ways in hold
