@@ -41,10 +41,13 @@ def enclose(
 ) -> tuple[Job, list[int]]:
     """Return a job with each command inside the enclosure, and its descriptors.
 
+    What encloses goes by the names of folders, so the job's own must still lead where it led, too:
+    its descriptor comes once more, as a stage's.
+
     Raises:
         SpawnError: a command or its folder cannot be seen from inside.
     """
-    first = len(fds)
+    own, first = len(fds), len(fds) + 1
     inherit = list(range(first, first + len(enclosure.inherit)))
 
     def inside(place: int, stage: Stage, command: PlannedCommand) -> Stage:
@@ -55,6 +58,8 @@ def enclose(
             "argv": vector,
             "program": -1,
             "path": enclosure.path,
+            "folder": stage["folder"] or own,
+            "folder_path": folder,
             "inherit": inherit,
         }
 
@@ -63,4 +68,4 @@ def enclose(
         for place, (stage, command) in enumerate(zip(job["stages"], plan.commands, strict=True))
     ]
     environ = {**enclosure.environ, RUN_MARK: run_id}
-    return {**job, "stages": stages, "env": environ}, [*fds, *enclosure.inherit]
+    return {**job, "stages": stages, "env": environ}, [*fds, fds[0], *enclosure.inherit]

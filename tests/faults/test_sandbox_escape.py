@@ -8,19 +8,14 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.hosts.sandbox.bubblewrap import Bubblewrap, Enclosed
-from core.runner.enclosure import Enclosure
 from tests.core.hosts.sandbox.enclosed import (
     PYTHON,
-    SECRET,
     House,
     bwrap,
-    places_for,
     sandbox,
 )
 from tests.core.runner.runs import Watcher, marked, new_run, until
@@ -243,66 +238,3 @@ async def test_nothing_outlives_a_killed_supervisor(held: bool, tmp_path: Path) 
         os.kill(pid, 9)
 
     assert (len(left) > 0) is not held
-
-
-class Swapped(Watcher):
-    """Puts a link to the gateway's home in the workspace's place, after it was approved."""
-
-    def __init__(self, house: House) -> None:
-        super().__init__(before_claim=lambda: self.swap(house))
-
-    def swap(self, house: House) -> None:
-        """Swap."""
-        house.workspace.rename(house.workspace.with_name("moved"))
-        house.workspace.symlink_to(house.home)
-
-
-class Unguarded(Bubblewrap):
-    """Bubblewrap as it is, without the comparison."""
-
-    @contextlib.contextmanager
-    def enclose(self, *words: object) -> Iterator[Enclosure]:
-        """Yield the enclosure without its guard."""
-        with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
-            assert isinstance(enclosure, Enclosed)
-            yield replace(enclosure, guard=(), inherit=enclosure.inherit[:2])
-
-
-@pytest.mark.parametrize("guarded", [True, False], ids=["guarded", "control"])
-async def test_a_swapped_workspace_is_noticed(guarded: bool, tmp_path: Path) -> None:
-    """A name that leads elsewhere by the time of the mount opens nothing."""
-    async with sandbox(tmp_path) as house:
-        backend = (Bubblewrap if guarded else Unguarded)(
-            bwrap(), places_for(house.home), network=False
-        )
-        house.host._choice._proven = backend
-        plan = house.plan(("/usr/bin/cat", "state.db"))
-        done = await house.host.run(new_run(), plan, Swapped(house))
-        backend.close()
-
-    if guarded:
-        assert (done.exit_code, SECRET in done.output.text) == (126, False), done
-        assert "changed while the sandbox was made" in done.output.text
-    else:
-        assert SECRET in done.output.text
-
-
-@pytest.mark.parametrize("closes", [True, False], ids=["closed", "control"])
-async def test_no_descriptor_leads_out(closes: bool, tmp_path: Path) -> None:
-    """The descriptor that the workspace is compared with is closed before the command starts."""
-
-    class Open(Bubblewrap):
-        @contextlib.contextmanager
-        def enclose(self, *words: object) -> Iterator[Enclosure]:
-            with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
-                assert isinstance(enclosure, Enclosed)
-                guard = [word.replace("exec 5<&-", ":") for word in enclosure.guard]
-                yield enclosure if closes else replace(enclosure, guard=tuple(guard))
-
-    async with sandbox(tmp_path) as house:
-        backend = Open(bwrap(), places_for(house.home), network=False)
-        house.host._choice._proven = backend
-        done = await house.run(vector(attacks.HAS_FOREIGN_DESCRIPTORS))
-        backend.close()
-
-    assert ("ESCAPED" in done.output.text) is not closes, done.output.text

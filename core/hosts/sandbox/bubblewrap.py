@@ -14,7 +14,7 @@ from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.seccomp import filter_for
 from core.hosts.sandbox.view import Kind, View
-from core.hosts.sandbox.workspace import opened
+from core.hosts.sandbox.workspace import binds_descriptors, opened
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -35,8 +35,11 @@ _PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
 
 # bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
 # link that was put there. So what it mounted is compared with the folder that was opened before,
-# and only then the command starts. Where the folder can be seen without the mount as well, it must
-# be writable too. Process 1 inside has that descriptor as well until it has closed all of its own.
+# and only then the command starts. With `--bind-fd` bubblewrap compares by itself, right after the
+# mount, and closes the descriptor; a shell inside costs as much as a bare spawn. It is needed where
+# bubblewrap is older, and where the folder can be seen without the mount as well: then the right
+# folder in the right place does not prove that it was mounted there, so it must be writable too.
+# Process 1 inside has that descriptor as well until it has closed all of its own.
 _GUARD = f"""
 if [ /proc/self/fd/{_WORKSPACE} -ef "$0" ] && [ "$1" = hidden -o -w "$0" ]; then
 while [ -e /proc/1/fd/{_WORKSPACE} ]; do :; done
@@ -99,6 +102,7 @@ class Bubblewrap:
         self._places = places
         self._network = network
         self._landlock = landlock
+        self._binds_descriptors = binds_descriptors(binary)
         self._filter = -1
 
     def close(self) -> None:
@@ -118,13 +122,14 @@ class Bubblewrap:
         view = self._places.view(plan.cwd.path)
         seen = view.workspace is not None and view.sees_without_mount(view.workspace)
         with opened(view, plan.cwd, seen=seen) as folder:
+            inherit = (folder,) if folder >= 0 else ()
+            bind = "--bind-fd" if self._binds_descriptors and not seen else "--bind"
             guard: tuple[str, ...] = ()
-            if folder >= 0 and view.workspace is not None:
+            if inherit and bind == "--bind" and view.workspace is not None:
                 guard = (_SHELL, "-c", _GUARD, view.workspace, "seen" if seen else "hidden")
-            inherit = (folder,) if guard else ()
             if self._landlock:
-                guard += ruling.words(view, bound=bool(guard))
-            words = (*self.fixed_options(), *_mounts(view, bound=bool(inherit)))
+                guard += ruling.words(view, bound=bool(inherit))
+            words = (*self.fixed_options(), *_mounts(view, bind if inherit else ""))
             variables = _environment(run_id, plan)
             options = sealed("sayso-sandbox", "\0".join((*words, *variables, "")).encode())
             try:
@@ -155,13 +160,16 @@ class Bubblewrap:
 
 
 @functools.lru_cache(maxsize=256)
-def _mounts(view: View, *, bound: bool) -> tuple[str, ...]:
-    """Return the options that make a view, but for the run's own ``/tmp``."""
-    kinds = ((path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bound)
-    return (*(word for path, kind in kinds for word in _mount(path, kind)), *_LAST)
+def _mounts(view: View, bind: str) -> tuple[str, ...]:
+    """Return the options that make a view, but for the run's own ``/tmp``.
+
+    ``bind`` is the option that binds the workspace, empty where it is not to be bound.
+    """
+    kinds = ((path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bind)
+    return (*(word for path, kind in kinds for word in _mount(path, kind, bind)), *_LAST)
 
 
-def _mount(path: str, kind: Kind) -> tuple[str, ...]:
+def _mount(path: str, kind: Kind, bind: str) -> tuple[str, ...]:
     match kind:
         case Kind.PRIVATE if path == TMP:
             return ()
@@ -175,7 +183,7 @@ def _mount(path: str, kind: Kind) -> tuple[str, ...]:
         case Kind.SYSTEM | Kind.SHOWN:
             return ("--ro-bind", path, path)
         case Kind.WORKSPACE:
-            return ("--bind", path, path)
+            return (bind, _WORKSPACE if bind == "--bind-fd" else path, path)
 
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:

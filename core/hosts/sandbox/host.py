@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from core.errors import HostUnavailable, SpawnError
 from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.choice import Choice
+from core.hosts.sandbox.environment import TMP
 from core.hosts.sandbox.probe import probe
 from core.hosts.sandbox.scratch import Scratch
 from core.model.command import ExecPlan
@@ -117,7 +118,7 @@ class SandboxHost:
     async def _inside(
         self, backend: Backend, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
     ) -> Finished:
-        with self._scratch.made(run_id) as scratch:
+        with self._scratch.made(run_id, _below_tmp(plan.cwd.path)) as scratch:
             done = None
             try:
                 with backend.enclose(run_id, plan, scratch) as enclosure:
@@ -127,3 +128,8 @@ class SandboxHost:
         if backend.broke(done):
             self._choice.doubt(backend)
         return done
+
+
+def _below_tmp(folder: str) -> str:
+    """Return what a folder is called below ``/tmp``, empty where it is not there."""
+    return folder.removeprefix(f"{TMP}/") if folder.startswith(f"{TMP}/") else ""

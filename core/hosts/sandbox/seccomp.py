@@ -9,6 +9,7 @@ import errno
 import platform
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 
 from core.hosts.sandbox.syscalls import AARCH64, X86_64
 
@@ -47,6 +48,9 @@ _REFUSED = (
     *("lookup_dcookie", "iopl", "ioperm", "modify_ldt", "uselib"),
 )
 
+_Span = tuple[int, list[bytes]]
+"""The first number of some calls in a row, and what to do with them, up to the next such."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -70,7 +74,6 @@ def filter_for(machine: str = "") -> bytes | None:
 
 
 def _program(machine: Machine) -> list[bytes]:
-    numbers = machine.numbers
     program = [
         _op(_LOAD, _ARCH_AT),
         _op(_EQUAL, machine.arch, 1, 0),
@@ -79,21 +82,30 @@ def _program(machine: Machine) -> list[bytes]:
     ]
     if machine.other_numbers:
         program += [_op(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _KILL)]
-    for name in _REFUSED:
-        if name in numbers:
-            program += _call(numbers[name], [_refuse(errno.EPERM)])
+    return [*program, *_search(_spans(machine.numbers))]
+
+
+def _spans(numbers: dict[str, int]) -> list[_Span]:
+    """Return what becomes of the calls, in the order of their numbers and without gaps."""
+    calls = {numbers[name]: [_refuse(errno.EPERM)] for name in _REFUSED if name in numbers}
     # Its flags lie in memory, which a filter cannot read; libc falls back to `clone`.
-    program += _call(numbers["clone3"], [_refuse(errno.ENOSYS)])
-    program += _call(numbers["clone"], _flags(_NEW_NAMESPACES))
-    program += _call(numbers["unshare"], _flags(_NEW_NAMESPACES | _NEW_TIME))
-    program += _call(numbers["ioctl"], _requests())
-    program += _call(numbers["socket"], _families())
-    return [*program, _op(_RETURN, _ALLOW)]
+    calls[numbers["clone3"]] = [_refuse(errno.ENOSYS)]
+    calls[numbers["clone"]] = _flags(_NEW_NAMESPACES)
+    calls[numbers["unshare"]] = _flags(_NEW_NAMESPACES | _NEW_TIME)
+    calls[numbers["ioctl"]] = _requests()
+    calls[numbers["socket"]] = _families()
+    ends = {number + 1: [_op(_RETURN, _ALLOW)] for number in (-1, *calls)}
+    spans = sorted((ends | calls).items())
+    return [spans[0], *(now for before, now in pairwise(spans) if now[1] != before[1])]
 
 
-def _call(number: int, body: list[bytes]) -> list[bytes]:
-    """Do something for one call; the number stays loaded for those that it is not."""
-    return [_op(_EQUAL, number, 0, len(body)), *body]
+def _search(spans: list[_Span]) -> list[bytes]:
+    """Find a call's span by halves: for each call the kernel tries the filter when it is loaded."""
+    if len(spans) == 1:
+        return spans[0][1]
+    middle = len(spans) // 2
+    below = _search(spans[:middle])
+    return [_op(_AT_LEAST, spans[middle][0], len(below), 0), *below, *_search(spans[middle:])]
 
 
 def _flags(forbidden: int) -> list[bytes]:

@@ -3,12 +3,28 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from core.errors import PlanDrift
 from core.hosts.sandbox.view import View
 from core.model.command import PinnedDirectory
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_COMPARING = (b"--bind-fd", b"Race condition binding dirfd")
+
+
+def binds_descriptors(binary: str) -> bool:
+    """Tell whether a bubblewrap binds a descriptor, and sees itself that it was that folder.
+
+    Debian has added it to 0.8.0, so the version tells nothing; both words are in the program. Where
+    it cannot be read the answer is no, and then the comparing shell does it.
+    """
+    try:
+        content = Path(binary).read_bytes()
+    except OSError:
+        return False
+    return all(one in content for one in _COMPARING)
 
 
 @contextmanager

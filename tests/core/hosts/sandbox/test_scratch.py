@@ -1,5 +1,6 @@
 """The private folder of a run goes, whatever the run did to it."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from core.hosts.sandbox.scratch import Scratch
+from core.model.identity import ApprovalId
+from tests.core.runner.runs import until
 from tests.e2e.processes import ROOT
 
 _AS_NOBODY = """
@@ -62,3 +66,59 @@ def test_a_folder_that_was_closed_goes(open_folder: Path) -> None:
 def test_without_opening_it_would_stay(open_folder: Path) -> None:
     """The control: plain removal leaves the folder, and a disk could be filled for good."""
     assert _left(open_folder, mended=False)[0]
+
+
+async def after(scratch: Scratch, run: str, holds: str = "") -> tuple[int, list[str]]:
+    """Give a run its folder; return the folder's number, and what is in it at first."""
+    with scratch.made(ApprovalId(run), holds) as path:
+        found = path.stat().st_ino, sorted(str(one.relative_to(path)) for one in path.rglob("*"))
+        (path / "left").write_bytes(b"x")
+    await asyncio.sleep(0)  # what the end of a run leaves to the loop
+    return found
+
+
+async def test_a_folder_is_ready_for_the_next_run(tmp_path: Path) -> None:
+    """It is a new one each time, nobody's before, and none stays in the end."""
+    scratch = Scratch(tmp_path / "runs")
+    await after(scratch, "0first")
+    ready = {one.stat().st_ino for one in (tmp_path / "runs").glob("spare*")}
+    second, third = await after(scratch, "0second"), await after(scratch, "0third")
+    await scratch.settle()
+
+    assert ready == {second[0]}
+    assert second[1] == third[1] == []
+    assert second[0] != third[0]
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+async def test_what_is_ready_fits_the_place(tmp_path: Path) -> None:
+    """What a workspace is mounted at is seen by runs in the same place only."""
+    scratch = Scratch(tmp_path / "runs")
+    places = ("a/work", "", "a/work", "b", "", "b")
+    found = [(await after(scratch, f"0{n}", holds))[1] for n, holds in enumerate(places)]
+    await scratch.settle()
+
+    assert found == [[], [], ["a", "a/work"], [], [], ["b"]]
+
+
+async def test_few_folders_wait(tmp_path: Path) -> None:
+    """However many places runs are in."""
+    scratch = Scratch(tmp_path / "runs")
+    for place in range(30):
+        await after(scratch, f"0{place}", f"place{place}")
+    await until(lambda: len(list((tmp_path / "runs").iterdir())) == 8)  # threads remove the others
+    waiting = {one.name for one in (tmp_path / "runs").glob("spare*/*")}
+    await scratch.settle()
+
+    assert waiting == {f"place{n}" for n in range(22, 30)}
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+async def test_a_folder_that_was_taken_away_is_made_anew(tmp_path: Path) -> None:
+    """A tidy-minded administrator keeps no run from starting."""
+    scratch = Scratch(tmp_path / "runs")
+    await after(scratch, "0first")
+    for one in (tmp_path / "runs").glob("spare*"):
+        one.rmdir()
+    assert (await after(scratch, "0second"))[1] == []
+    await scratch.settle()

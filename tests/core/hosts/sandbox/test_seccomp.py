@@ -15,7 +15,14 @@ DENY = 0x00050000 | errno.EPERM
 
 
 def ruled(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
-    """Return what the filter of a machine returns for a call (linux/filter.h)."""
+    """Return what the filter of a machine returns for a call."""
+    return followed(machine, number, *arguments, arch=arch)[0]
+
+
+def followed(
+    machine: str, number: int, *arguments: int, arch: int | None = None
+) -> tuple[int, int]:
+    """Return that, and after how many operations (linux/filter.h)."""
     program = filter_for(machine)
     assert program is not None
     words = [MACHINES[machine].arch if arch is None else arch, 0, 0]
@@ -23,7 +30,7 @@ def ruled(machine: str, number: int, *arguments: int, arch: int | None = None) -
     data = struct.pack("=iIQ6Q", number, words[0], 0, *padded)
     operations = list(struct.iter_unpack("=HBBI", program))
     at, loaded = 0, 0
-    while True:
+    for count in range(1, len(operations) + 1):
         code, if_true, if_false, operand = operations[at]
         at += 1
         match code:
@@ -36,9 +43,10 @@ def ruled(machine: str, number: int, *arguments: int, arch: int | None = None) -
             case 0x45:
                 at += if_true if loaded & operand else if_false
             case 0x06:
-                return int(operand)
+                return int(operand), count
             case _:
                 raise AssertionError(code)
+    raise AssertionError("a filter has no loops")
 
 
 @pytest.mark.parametrize(("machine", "numbers"), [("x86_64", X86_64), ("aarch64", AARCH64)])
@@ -80,6 +88,12 @@ def test_arguments(machine: str) -> None:
         assert ruled(machine, socket, family) == ALLOW
     for family in (17, 38, 40, 44, 1 << 32 | 40):
         assert ruled(machine, socket, family) == 0x00050000 | errno.EAFNOSUPPORT
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_call_takes_long(machine: str) -> None:
+    """The kernel tries the filter for each call when it is loaded, and for some at each call."""
+    assert max(followed(machine, number)[1] for number in range(500)) <= 20
 
 
 def test_an_unknown_machine_has_no_filter() -> None:

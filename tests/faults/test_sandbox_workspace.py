@@ -1,0 +1,186 @@
+"""Swap the workspace between the approval and the mount: nothing of the gateway's is opened."""
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import PlanDrift
+from core.hosts.sandbox import bubblewrap
+from core.hosts.sandbox.bubblewrap import Bubblewrap, Enclosed
+from core.hosts.sandbox.view import View
+from core.runner.enclosure import Enclosure
+from tests.core.hosts.sandbox.enclosed import SECRET, House, bwrap, places_for, sandbox
+from tests.core.runner.runs import Watcher, new_run
+from tests.faults import sandbox_attacks as attacks
+from tests.faults.test_sandbox_escape import vector
+
+
+class Swapped(Watcher):
+    """Swaps the workspace for something else, after it was approved."""
+
+    def __init__(self, house: House, swap: Callable[[House], None]) -> None:
+        super().__init__(before_claim=lambda: swap(house))
+
+
+def for_a_link(house: House) -> None:
+    """Put a link to the gateway's home in the workspace's place."""
+    house.workspace.rename(house.workspace.with_name("moved"))
+    house.workspace.symlink_to(house.home)
+
+
+def for_what_is_told_of_it(house: House) -> None:
+    """Remove it, and put a link where the kernel says that its descriptor leads now."""
+    shutil.rmtree(house.workspace)
+    house.workspace.with_name(f"{house.workspace.name} (deleted)").symlink_to(house.home)
+
+
+class ByName(Bubblewrap):
+    """Bubblewrap as where it binds no descriptors."""
+
+    def __init__(self, *words: object, **options: object) -> None:
+        super().__init__(*words, **options)  # type: ignore[arg-type] # passed on
+        self._binds_descriptors = False
+
+
+class Unguarded(ByName):
+    """The same without the comparison."""
+
+    @contextlib.contextmanager
+    def enclose(self, *words: object) -> Iterator[Enclosure]:
+        """Yield the enclosure without its guard."""
+        with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
+            assert isinstance(enclosure, Enclosed)
+            yield replace(enclosure, guard=(), inherit=enclosure.inherit[:2])
+
+
+async def read_after(house: House, kind: type[Bubblewrap], swap: Callable[[House], None]) -> str:
+    """Read a file of a workspace that was swapped, from a folder beside it; return code and text.
+
+    The folder that the command itself starts in is looked at before, so it has to be another.
+    """
+    (house.workspace / "state.db").write_text("the workspace's")
+    places = replace(places_for(house.home), workspace=str(house.workspace))
+    backend = kind(bwrap(), places, network=False)
+    house.host._choice._proven = backend
+    plan = house.plan(("/usr/bin/cat", str(house.workspace / "state.db")), Path("/usr"))
+    done = await house.host.run(new_run(), plan, Swapped(house, swap))
+    backend.close()
+    return f"{done.exit_code}: {done.output.text}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (Bubblewrap, "0: the workspace's"),
+        (ByName, "126: sayso: the workspace {} changed while the sandbox was made, so nothing ran"),
+        (Unguarded, f"0: {SECRET}"),
+    ],
+    ids=["by descriptor", "by name", "control"],
+)
+async def test_a_swapped_workspace_is_noticed(
+    kind: type[Bubblewrap], told: str, tmp_path: Path
+) -> None:
+    """A name that leads elsewhere by the time of the mount opens nothing."""
+    async with sandbox(tmp_path) as house:
+        assert Bubblewrap(bwrap(), places_for(house.home), network=False)._binds_descriptors
+        read = await read_after(house, kind, for_a_link)
+
+    assert read.strip() == told.format(house.workspace)
+
+
+@pytest.mark.parametrize("compared", [True, False], ids=["compared", "control"])
+async def test_what_was_mounted_is_compared_with_the_descriptor(
+    compared: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Bubblewrap mounts a descriptor by where it leads at that moment, and then looks again."""
+    options = bubblewrap._mounts
+
+    def believing(view: View, bind: str) -> tuple[str, ...]:
+        return tuple(
+            "/proc/self/fd/5" if one == "5" else one.replace("--bind-fd", "--bind")
+            for one in options(view, bind)
+        )
+
+    if not compared:
+        monkeypatch.setattr(bubblewrap, "_mounts", believing)
+    async with sandbox(tmp_path) as house:
+        read = await read_after(house, Bubblewrap, for_what_is_told_of_it)
+
+    if compared:
+        assert read.startswith("1: bwrap: Race condition binding dirfd")
+    else:
+        assert read == f"0: {SECRET}"
+
+
+@pytest.mark.parametrize("swapped", [True, False], ids=["swapped", "control"])
+async def test_a_folder_whose_name_leads_elsewhere_starts_nothing(
+    swapped: bool, tmp_path: Path
+) -> None:
+    """What encloses goes by names, so the command's own folder is looked at before it starts."""
+    async with sandbox(tmp_path) as house:
+        watcher = Swapped(house, for_a_link) if swapped else Watcher()
+        plan = house.plan(("/usr/bin/touch", "ran"))
+        if swapped:
+            with pytest.raises(PlanDrift, match="changed after it was approved"):
+                await house.host.run(new_run(), plan, watcher)
+        else:
+            await house.host.run(new_run(), plan, watcher)
+        ran = [one for one in (house.home, *tmp_path.iterdir()) if (one / "ran").exists()]
+
+    assert (ran == []) is swapped
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["workspace", "control"])
+async def test_a_workspace_in_sight_is_compared_by_the_shell(named: bool, tmp_path: Path) -> None:
+    """The folder being there does not prove that it was mounted, so it must be writable, too."""
+    folder = Path(f"/opt/sayso-{secrets.token_hex(4)}")
+    folder.mkdir()
+    try:
+        async with sandbox(tmp_path) as house:
+            places = replace(places_for(house.home), workspace=str(folder) if named else None)
+            backend = Bubblewrap(bwrap(), places, network=False)
+            house.host._choice._proven = backend
+            plan = house.plan(("/usr/bin/touch", "made"), folder)
+            with backend.enclose(new_run(), plan, tmp_path) as enclosure:
+                assert isinstance(enclosure, Enclosed)
+                assert ("seen" in enclosure.guard) is named
+            done = await house.host.run(new_run(), plan, Watcher())
+            backend.close()
+        assert (done.exit_code == 0, (folder / "made").exists()) == (named, named)
+    finally:
+        shutil.rmtree(folder)
+
+
+class Open(ByName):
+    """Bubblewrap whose comparison leaves its descriptor open."""
+
+    @contextlib.contextmanager
+    def enclose(self, *words: object) -> Iterator[Enclosure]:
+        """Yield the enclosure without the word that closes it."""
+        with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
+            assert isinstance(enclosure, Enclosed)
+            guard = tuple(word.replace("exec 5<&-", ":") for word in enclosure.guard)
+            yield replace(enclosure, guard=guard)
+
+
+@pytest.mark.parametrize(
+    ("kind", "closes"),
+    [(Bubblewrap, True), (ByName, True), (Open, False)],
+    ids=["by descriptor", "by name", "control"],
+)
+async def test_no_descriptor_leads_out(
+    kind: type[Bubblewrap], closes: bool, tmp_path: Path
+) -> None:
+    """The descriptor that the workspace is compared with is closed before the command starts."""
+    async with sandbox(tmp_path) as house:
+        backend = kind(bwrap(), places_for(house.home), network=False)
+        house.host._choice._proven = backend
+        done = await house.run(vector(attacks.HAS_FOREIGN_DESCRIPTORS))
+        backend.close()
+
+    assert ("ESCAPED" in done.output.text) is not closes, done.output.text
