@@ -11,6 +11,7 @@
     inbox      a person's reply, authorised, to the gate
     outbox     committed changes, to every copy of a prompt
     clock      what happens by time
+    weekly     the look at what prompts cost, told to people once a week
     gate_proof a harmless marked command down every way in, to see that it is held
     health     what is well and what is not, part by part
 """

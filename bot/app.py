@@ -39,6 +39,7 @@ from bot.remote import remote_exec
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, make_channels, senders
 from bot.timed import TimedWork
+from bot.weekly import every_week
 from channels.base import Channel
 from core.gate import Gate
 from core.ipc.unix import listen
@@ -99,6 +100,7 @@ async def gateway(
         await _start_socket(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
+        every_week(clock, prover.alarm.tell, settings)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
         yield Gateway(settings, gate, ground.store, channels, url)
 

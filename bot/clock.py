@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import Protocol
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEvent
@@ -17,11 +18,17 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
+from bot.week_time import WeekTime
+
 _log = logging.getLogger(__name__)
 _SWEEP_S = 1.0
 _NEXT = "next-deadline"
 _LOOK = "look"
 _SOON_S = 0.05
+_WEEKLY_JITTER_S = 600
+_AFTER_START_S = 5.0
+_LONG_S = 60.0
+"""How long a job may hold up its own next turns before somebody should know."""
 
 
 class Work(Protocol):
@@ -40,30 +47,103 @@ class Work(Protocol):
         """Look at the gateway's health."""
 
 
-class Clock:
-    """Run the fixed jobs: next deadline, sweep, heartbeat, retention, health."""
+class _Turns:
+    """The turns of one job, one at a time: one that comes while the last still runs is left out.
 
-    def __init__(self, work: Work) -> None:
+    The next one does what was due, so nobody is warned, except once of a job that runs for longer
+    than ``long_s``. The library would warn each time.
+    """
+
+    def __init__(self, name: str, job: Callable[[], Awaitable[object]], long_s: float) -> None:
+        self._name = name
+        self._job = job
+        self._long_s = long_s
+        self._since: float | None = None
+        self._told = False
+
+    async def take(self) -> None:
+        """Do the job unless it still runs; the gateway's stop may cut it off."""
+        if self._since is not None:
+            self._leave_out(monotonic() - self._since)
+            return
+        self._since = monotonic()
+        try:
+            # The scheduler cancels what runs when it stops, and would log that as a failure.
+            with suppress(asyncio.CancelledError):
+                await self._job()
+        finally:
+            self._since, self._told = None, False
+
+    def _leave_out(self, runs_s: float) -> None:
+        _log.debug("the job %s runs for %.0f s; this turn is left out", self._name, runs_s)
+        if runs_s > self._long_s and not self._told:
+            self._told = True
+            _log.warning(
+                "the job %s runs for %.0f s; its turns are left out until it ends. Is the machine "
+                "or the store overloaded?",
+                self._name,
+                runs_s,
+            )
+
+
+class Clock:
+    """Run the fixed jobs: next deadline, sweep, heartbeat, retention, health.
+
+    A job that still runs after ``long_s`` when its next turn comes is a warning.
+    """
+
+    def __init__(self, work: Work, long_s: float = _LONG_S) -> None:
         self._work = work
+        self._long_s = long_s
         self._armed_ms: int | None = None
+        self._soon, self._next = (self._turns(name, self._look) for name in (_LOOK, _NEXT))
+        # One turn at a time is what ``_Turns`` sees to; one that is left out is over at once.
         self._scheduler = AsyncIOScheduler(
             timezone=UTC,
-            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 3},
         )
         self._scheduler.add_listener(_report, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
 
     def start(self) -> None:
         """Start the jobs in the running event loop."""
-        add = self._scheduler.add_job
-        add(self._sweep, IntervalTrigger(seconds=_SWEEP_S), id="sweep")
-        add(_stoppable(self._work.beat), IntervalTrigger(seconds=2), id="beat")
-        add(_stoppable(self._work.watch), IntervalTrigger(seconds=10), id="watch")
-        add(_stoppable(self._work.retain), CronTrigger(hour=3, jitter=600), id="retain")
+        # A clock that stepped, or a note that was lost, costs a sweep's time at most.
+        self.repeat("sweep", _SWEEP_S, self._look)
+        self.repeat("beat", 2, self._work.beat)
+        self.repeat("watch", 10, self._work.watch)
+        retain = self._turns("retain", self._work.retain)
+        self._scheduler.add_job(retain.take, CronTrigger(hour=3, jitter=600), id="retain")
         self._scheduler.start()
 
     def repeat(self, name: str, seconds: float, job: Callable[[], Awaitable[object]]) -> None:
         """Do this as well, every so many seconds from now on, never twice at a time."""
-        self._scheduler.add_job(_stoppable(job), IntervalTrigger(seconds=seconds), id=name)
+        turns = self._turns(name, job)
+        self._scheduler.add_job(turns.take, IntervalTrigger(seconds=seconds), id=name)
+
+    def weekly(
+        self,
+        name: str,
+        at: WeekTime,
+        job: Callable[[], Awaitable[object]],
+        *,
+        jitter_s: int = _WEEKLY_JITTER_S,
+        soon_s: float = _AFTER_START_S,
+    ) -> None:
+        """Do this once a week, at most ``jitter_s`` late, and once ``soon_s`` from now.
+
+        The job sees by itself whether it is due: the gateway may not have run at the time.
+        """
+        add, missed = self._scheduler.add_job, f"{name}-missed"
+        when = CronTrigger(
+            day_of_week=at.weekday,
+            hour=at.hour,
+            minute=at.minute,
+            second=at.second,
+            timezone=at.zone,
+            jitter=jitter_s,
+        )
+        soon = datetime.now(UTC) + timedelta(seconds=soon_s)
+        add(self._turns(missed, job).take, DateTrigger(run_date=soon), id=missed)
+        add(self._turns(name, job).take, when, id=name)
 
     def hear(self, note: str) -> None:
         """Look soon at what is due next when a deadline was committed; a listener of the store.
@@ -74,7 +154,7 @@ class Clock:
             return
         if self._scheduler.get_job(_LOOK) is None:
             soon = datetime.now(UTC) + timedelta(seconds=_SOON_S)
-            self._scheduler.add_job(self._sweep, DateTrigger(run_date=soon), id=_LOOK)
+            self._scheduler.add_job(self._soon.take, DateTrigger(run_date=soon), id=_LOOK)
 
     def stop(self) -> None:
         """Stop all jobs; what was due is done after the next start."""
@@ -92,25 +172,13 @@ class Clock:
 
     async def _wake(self) -> None:
         self._armed_ms = None
-        await self._sweep()
-
-    async def _sweep(self) -> None:
-        """Look whether anything is due: a clock that stepped, or a note that was lost."""
-        await _stoppable(self._look)()
+        await self._next.take()
 
     async def _look(self) -> None:
         self.arm(await self._work.due())
 
-
-def _stoppable(job: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
-    """Let a job be cut off by the gateway's stop; what was due is done after the next start."""
-
-    async def run() -> None:
-        # The scheduler cancels what runs when it stops, and would log that as a failure.
-        with suppress(asyncio.CancelledError):
-            await job()
-
-    return run
+    def _turns(self, name: str, job: Callable[[], Awaitable[object]]) -> _Turns:
+        return _Turns(name, job, self._long_s)
 
 
 def _report(event: JobExecutionEvent) -> None:

@@ -1,22 +1,18 @@
 """Make the gate: the rules it goes by, the broker it asks through, the hosts it runs on."""
 
 import logging
-import os
 from collections.abc import Mapping
 
 from bot.ground import Ground
 from bot.machines import Machines
-from bot.provisions import provisions_of
+from bot.rulebook import rulebook_of
 from bot.settings import Settings
 from bot.surfaces import approvers, forwarding, timing
 from channels.base import Channel
-from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.answering import Answering
 from core.approvals.asking import Asking
 from core.approvals.broker import Broker
-from core.approvals.idle import Idle
 from core.approvals.tiers import tiers_of
-from core.approvals.usage import UsageFile
 from core.errors import StateError
 from core.gate import Gate
 from core.gate.execution import Execution
@@ -67,16 +63,7 @@ def check_tables() -> None:
 
 def _rulebook(settings: Settings) -> Rulebook:
     check_tables()
-    provisions = provisions_of(settings)
-    for line in lint(provisions):
+    book = rulebook_of(settings)
+    for line in lint(book.compiled):
         _LOG.warning("%s", line)
-    usage = UsageFile(settings.home / "exec-approvals.usage.json")
-    return Rulebook(
-        configured=settings.exec_layers,
-        file=ApprovalsFile(settings.home / "exec-approvals.json"),
-        usage=usage,
-        home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
-        elevated=settings.tools.elevated.enabled,
-        compiled=provisions,
-        idle=Idle.of(settings.home, usage, settings.approvals.exec.allow_always_idle),
-    )
+    return book

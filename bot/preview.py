@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TextIO
 
 from bot.explain.entry import REQUESTER, entry_of, parse_line
-from bot.explain.single import Explained
+from bot.explain.judged import Explained
 from channels.cards import build_prompt
 from channels.previews import approvable, payloads
 from core.approvals.ids import new_id

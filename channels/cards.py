@@ -74,6 +74,7 @@ class PromptCard:
     people: Redacted = NOTHING
     zone: tzinfo = UTC
     step_up: bool = False
+    task: Redacted = NOTHING
 
     @property
     def approvable(self) -> bool:
@@ -142,6 +143,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         people=agreement(approval),
         zone=zone,
         step_up=approval.step_up,
+        task=NOTHING if plan.task is None else phrase("task {}", redact(plan.task, strict=True)),
     )
 
 
@@ -169,7 +171,7 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Commands", Redacted(str(card.segments) if several else "")),
         Fact("Not allowed by policy", join("\n", card.concerns) if several else Redacted("")),
         Fact("Folder", card.cwd),
-        Fact("Agent", join(" · ", (card.agent, card.session))),
+        Fact("Agent", join(" · ", _asker(card))),
         Fact("Runs on", card.host),
         Fact(
             "Programs" if several or len(card.resolved) > 1 else "Program",
@@ -187,6 +189,10 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
         Fact("Length and check", Redacted(f"{card.size:,} characters · {card.digest}")),
     )
     return tuple(line for line in lines if line.value.text)
+
+
+def _asker(card: PromptCard) -> tuple[Redacted, ...]:
+    return (card.agent, card.session, *((card.task,) if card.task.text else ()))
 
 
 def _step_up(card: PromptCard) -> Redacted:

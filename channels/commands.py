@@ -37,7 +37,9 @@ class SlashCommand:
 
 
 SLASH_COMMANDS = (
-    SlashCommand("approve", "Answer a prompt", "CODE allow-once|allow-always|30m|session|deny"),
+    SlashCommand(
+        "approve", "Answer a prompt", "CODE allow-once|allow-always|30m|session|task|deny"
+    ),
     SlashCommand("pending", "List what is waiting for an answer"),
     SlashCommand("history", "List what was asked and how it ended", "[COUNT]"),
     SlashCommand("run", "Run a command through the policy", "COMMAND"),
@@ -57,7 +59,7 @@ SLASH_COMMANDS = (
 HELP = (
     "/approve CODE allow-once: run it this once\n"
     "/approve CODE allow-always: run it, and allow what the prompt names from now on\n"
-    "/approve CODE 30m, 5x or session: the same, but only for so long\n"
+    "/approve CODE 30m, 5x, session or task: the same, but only for so long\n"
     "/approve CODE deny REASON: do not run it; the agent reads the reason\n"
     "A reply to a prompt may be just yes, no, always, 30m or deny REASON.\n"
     + "\n".join(f"{command.line}: {command.description}" for command in SLASH_COMMANDS[1:])

@@ -1,19 +1,20 @@
 """Write what a button means in at most 58 bytes, and read it back; the same on every platform.
 
 A press carries ``<letter>:<id>``: ``o`` once, ``c`` choose how long, ``a`` always, ``d`` deny,
-``s`` this session, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop. That fits Telegram's 64 bytes
-with a mark of the platform before it. The id is no secret: who may answer is checked at the press.
+``s`` this session, ``k`` this task, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop. That fits
+Telegram's 64 bytes with a mark of the platform before it. The id is no secret: who may answer is
+checked at the press.
 """
 
 import re
 
 from channels.commands import Approve, Choose, Command, Malformed, Stop, Tail
-from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.approval import THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from core.model.identity import ApprovalId
 
 FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
 _PRESS = re.compile(
-    r"(?P<what>[ocadstx]|m(?P<minutes>[1-9][0-9]{0,4})):(?P<id>[0-9a-hjkmnp-tv-z]{26})"
+    r"(?P<what>[ocadsktx]|m(?P<minutes>[1-9][0-9]{0,4})):(?P<id>[0-9a-hjkmnp-tv-z]{26})"
 )
 _MINUTE_MS = 60_000
 _REPLIES = {
@@ -21,6 +22,7 @@ _REPLIES = {
     "a": ApprovalReply.ALLOW_ALWAYS,
     "d": ApprovalReply.DENY,
 }
+_BOUND = {"s": THIS_SESSION, "k": THIS_TASK}
 _LETTERS = {reply: letter for letter, reply in _REPLIES.items()}
 
 
@@ -59,16 +61,17 @@ def decode(press: str) -> Command:
     if found["minutes"]:
         terms = GrantTerms(for_ms=int(found["minutes"]) * _MINUTE_MS)
         return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=terms)
-    if what == "s":
-        return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=THIS_SESSION)
+    if what in _BOUND:
+        return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=_BOUND[what])
     if what == "c":
         return Choose(ref)
     return Tail(ref) if what == "t" else Stop(ref)
 
 
 def _limit(terms: GrantTerms) -> str:
-    if terms == THIS_SESSION:
-        return "s"
+    for letter, bound in _BOUND.items():
+        if terms == bound:
+            return letter
     if terms.for_ms is not None and terms == GrantTerms(for_ms=terms.for_ms):
         return f"m{terms.for_ms // _MINUTE_MS}"
-    raise ValueError("only a time in minutes or this session fits a button")
+    raise ValueError("only a time in minutes, this session or this task fits a button")

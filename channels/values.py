@@ -2,7 +2,7 @@
 
 import re
 
-from core.model.approval import THIS_SESSION, GrantTerms
+from core.model.approval import THIS_SESSION, THIS_TASK, GrantTerms
 from core.model.command import ExecOverrides
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 
@@ -15,10 +15,12 @@ _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def grant_terms(word: str) -> GrantTerms | None:
-    """Read ``30m``, ``2h``, ``7d`` (30 days at most), ``5x`` or ``session``."""
+    """Read ``30m``, ``2h``, ``7d`` (30 days at most), ``5x``, ``session`` or ``task``."""
     word = word.lower().rstrip(".,;!")
     if word == "session":
         return THIS_SESSION
+    if word == "task":
+        return THIS_TASK
     uses = _USES.fullmatch(word)
     if uses:
         return GrantTerms(uses=int(uses[1]))

@@ -47,6 +47,14 @@ class ExecutionHost(Protocol):
     def place(self) -> str:
         """Return the word that events show: ``gateway``, ``sandbox`` or a node id."""
 
+    async def check(self, plan: ExecPlan) -> None:
+        """Refuse what could not start here however it was answered, before anybody is asked.
+
+        Raises:
+            HostUnavailable: the host does not work here, or not for such plans.
+            SpawnError: the command could not be started.
+        """
+
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
         """Verify the plan, claim, spawn and wait.
 

@@ -149,6 +149,7 @@ class ApprovalAnswer(Answer):
     cwd: str
     agent: str
     session: str
+    task: str | None
     host: ExecHost
     why: str
     promise: list[str]

@@ -51,6 +51,7 @@ class HistoryRowAnswer(Answer):
     at_ms: Milliseconds
     agent: str
     session: str
+    task: str | None
     command: str
     source: DecisionSource | None
     state: RowState | ApprovalState

@@ -46,6 +46,7 @@ class GrantAnswer(Answer):
     code: str
     agent: str
     session: str | None
+    task: str | None
     promise: list[str]
     by: str
     name: str

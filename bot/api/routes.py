@@ -113,6 +113,7 @@ _RULES = (
         Style.CHANGE,
         finds=True,
     ),
+    Route("POST", "/v1/tasks/end", "tasks.end", rules.ChangeAnswer, Style.CHANGE, clashes=True),
     Route("POST", "/v1/policy/explain", "policy.explain", rules.ExplainAnswer),
 )
 _TOOLS = (Route("POST", "/v1/tools/call", "tool.call", rules.ToolAnswer, Style.TOOL),)

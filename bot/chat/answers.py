@@ -8,8 +8,7 @@ from core.approvals.answering import Answer, Answered, AnswerOutcome
 from core.approvals.rendering import Redacted, join, phrase, redact
 from core.gate import Gate
 from core.gate.previews import Previews, words_of
-from core.model.approval import HALF_HOUR, THIS_SESSION, Approval, ApprovalReply
-from core.model.identity import ApprovalId
+from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, Approval, ApprovalReply
 from core.store import Store
 from core.store.copies import adopt, approval_of, members
 
@@ -67,14 +66,14 @@ class Answers:
             redact(approval.plan.agent, strict=True),
             join("\n", await self._stored(approval)),
         )
-        return Reply(words, choices=_scopes(approval.id))
+        return Reply(words, choices=_scopes(approval))
 
     async def _stored(self, approval: Approval) -> tuple[Redacted, ...]:
         """Word what would be stored, and what it would have let run, if that can be told."""
         promise = approval.evaluation.promise
         stored = tuple(redact(one.words) for one in promise)
         if any(one.content for one in promise):
-            stored = (*stored, phrase("With a limit of time or session a script may change."))
+            stored = (*stored, phrase("With a limit of time, session or task a script may change."))
         preview = await Previews(self.store, self.gate.rulebook).of_question(approval)
         return stored if preview is None else (*stored, phrase("It {}.", words_of(preview)))
 
@@ -96,12 +95,16 @@ def _answer(inbound: Inbound, command: Approve) -> Answer:
     )
 
 
-def _scopes(approval: ApprovalId) -> tuple[Choice, ...]:
+def _scopes(approval: Approval) -> tuple[Choice, ...]:
+    """Offer how far always goes: where a task is named, for that instead of the session."""
+    words, here = (
+        ("This session", THIS_SESSION) if approval.plan.task is None else ("This task", THIS_TASK)
+    )
     return (
-        Choice("30 min", Approve(approval, _ALWAYS, terms=HALF_HOUR)),
-        Choice("This session", Approve(approval, _ALWAYS, terms=THIS_SESSION)),
-        Choice("Always", Approve(approval, _ALWAYS)),
-        Choice("Only once", Approve(approval, ApprovalReply.ALLOW_ONCE)),
+        Choice("30 min", Approve(approval.id, _ALWAYS, terms=HALF_HOUR)),
+        Choice(words, Approve(approval.id, _ALWAYS, terms=here)),
+        Choice("Always", Approve(approval.id, _ALWAYS)),
+        Choice("Only once", Approve(approval.id, ApprovalReply.ALLOW_ONCE)),
     )
 
 

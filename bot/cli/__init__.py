@@ -24,6 +24,7 @@ COMMANDS = {
     "events": "bot.cli.events",
     "people": "bot.cli.people",
     "grants": "bot.cli.grants",
+    "task": "bot.cli.grants",
     "token": "bot.cli.token",
     "lockdown": "bot.cli.lockdown",
     "policy": "bot.cli.policy",

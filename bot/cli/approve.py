@@ -65,7 +65,8 @@ def _add_approve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "decision",
         metavar="DECISION",
-        help="allow-once, allow-always or deny; or how far always goes: 30m, 2h, 7d, 5x, session",
+        help="allow-once, allow-always or deny; or how far always goes: 30m, 2h, 7d, 5x, session,"
+        " task",
     )
     parser.add_argument(
         "limit", metavar="LIMIT", nargs="?", help="how far allow-always goes, behind it"
@@ -90,9 +91,10 @@ def pending(args: argparse.Namespace) -> int:
     for row in rows:
         left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
         first = (row.get("behind") or "")[:_CODE].upper()
+        task = f"  task {row['task']}" if row.get("task") else ""
         waits = f"  asked when {first}, which is identical, has ended" if first else ""
         sys.stdout.write(
-            f"{row['code']}  {row['agent']}  {left}s left{waits}\n{_indent(row['command'])}\n"
+            f"{row['code']}  {row['agent']}{task}  {left}s left{waits}\n{_indent(row['command'])}\n"
         )
     if not rows:
         sys.stdout.write("Nothing is waiting.\n")
@@ -136,7 +138,8 @@ def history(args: argparse.Namespace) -> int:
     for row in rows:
         at = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(row["atMs"] / 1000))
         by = f"; decided by {row['by']}" if row["by"] else ""
-        sys.stdout.write(f"{at}  {row['code']}  {row['agent']}  {row['how']}{by}\n")
+        task = f"  task {row['task']}" if row.get("task") else ""
+        sys.stdout.write(f"{at}  {row['code']}  {row['agent']}{task}  {row['how']}{by}\n")
         sys.stdout.write(f"{_indent(row['command'])}\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""Offer `sayso grants`: what people allowed for a while."""
+"""Offer `sayso grants` and `sayso task`: what people allowed for a while, and its end."""
 
 import argparse
 import json
@@ -28,6 +28,17 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser = offer(inner, "revoke", "end a grant at once", "sayso grants revoke 7K3F9Q")
     parser.add_argument("id", metavar="ID", help="the grant's code or id")
     parser.set_defaults(run=revoke)
+    _add_task(commands)
+
+
+def _add_task(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    group = commands.add_parser("task", help="end what was allowed for a task", allow_abbrev=False)
+    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
+    example = "sayso task end fix-login"
+    parser = offer(inner, "end", "end every grant of a task at once", example)
+    parser.add_argument("name", metavar="NAME", help="the task, as `sayso run --task` names it")
+    parser.add_argument("--agent", default=None, metavar="A", help="only this agent's")
+    parser.set_defaults(run=end_task)
 
 
 def show(args: argparse.Namespace) -> int:
@@ -57,13 +68,25 @@ def _limits(grant: "Mapping[str, Any]") -> str:
         parts.append(f"{grant['usesLeft']} runs left")
     if grant["session"] is not None:
         parts.append(f"session {grant['session']}")
+    if grant["task"] is not None:
+        parts.append(f"task {grant['task']}")
     return "".join(f"{part}, " for part in parts)
 
 
 def revoke(args: argparse.Namespace) -> int:
     """End a grant; exit 3 if none of this name holds."""
     with Client(socket_path()) as client:
-        answer = client.call("grants.revoke", {"id": args.id})
+        return _told(args, client.call("grants.revoke", {"id": args.id}))
+
+
+def end_task(args: argparse.Namespace) -> int:
+    """End every grant of a task; exit 3 if none holds."""
+    wish = {"task": args.name} | ({"agent": args.agent} if args.agent else {})
+    with Client(socket_path()) as client:
+        return _told(args, client.call("tasks.end", wish))
+
+
+def _told(args: argparse.Namespace, answer: "Mapping[str, Any]") -> int:
     if args.json:
         sys.stdout.write(json.dumps(answer, indent=2) + "\n")
     else:

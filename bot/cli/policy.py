@@ -36,6 +36,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
     add("--host", choices=_HOSTS, help="where it would run (default: as configured)")
     add("--session", default="main", metavar="K", help="whose grants and settings count")
+    add("--task", metavar="T", help="as if the call named this task")
     add("--cwd", metavar="D", help="where it would run (default: here)")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=explain)
@@ -68,12 +69,14 @@ def explain(args: argparse.Namespace) -> int:
 
 def _explain_one(args: argparse.Namespace) -> int:
     from bot.explain.single import explain_one, shown, to_json  # noqa: PLC0415 - slow to import
+    from core.model.identity import TaskId  # noqa: PLC0415 - the same
     from core.model.policy import ExecHost  # noqa: PLC0415 - the same
 
     cwd = os.path.abspath(args.cwd or os.getcwd())  # noqa: PTH100, PTH109 - text, not a Path
     argv, host = tuple(args.argv) or None, None if args.host is None else ExecHost(args.host)
+    task = None if args.task is None else TaskId(args.task)
     explained = explain_one(
-        args.line, argv, args.agent, cwd, os.environ, host, session=args.session
+        args.line, argv, args.agent, cwd, os.environ, host, session=args.session, task=task
     )
     if args.json:
         sys.stdout.write(json.dumps(to_json(explained), indent=2) + "\n")

@@ -1,52 +1,25 @@
 """Explain one command under the configuration in effect, as the gateway would judge it."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 
-from bot.explain.asks import Asks, asks_of
+from bot.explain.asks import ConfiguredTerms
 from bot.explain.batch import evaluated
 from bot.explain.entry import REQUESTER
-from bot.explain.idle import idle_words
-from bot.explain.rules import Looks, looks_of
+from bot.explain.judged import Explained, Explaining
 from bot.explain.rules import shown as shown_rules
 from bot.explain.rules import to_json as to_rules
-from bot.explain.standing import MAIN, standing_of
-from bot.policy_tools.judging import idle_of
-from bot.provisions import provisions_of
+from bot.explain.standing import MAIN, standing_aside
+from bot.rulebook import rulebook_of
 from bot.settings import home_folder, read
-from core.approvals.allowlist_file import ApprovalsFile
 from core.approvals.rendering import redact
-from core.gate.granted import lifted, with_grants
-from core.model.command import ExecOverrides, ExecPlan, ExecRequest
+from core.model.command import ExecOverrides, ExecRequest
 from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
-from core.model.identity import AgentId, SessionKey
-from core.model.policy import ExecHost, ExecPolicy, PolicyLayer
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.policy.resolve import CALL, resolve
+from core.model.identity import AgentId, SessionKey, TaskId
+from core.model.policy import ExecHost, ExecPolicy
 from core.runner.plan import Planner, Refusal
-from core.store.grants import Grant
 
 _KNOBS = ("host", "node", "security", "ask", "ask_fallback", "trust", "safe_bins", "timeout_ms")
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists.
-
-    ``idle`` tells the entries that would cover a program of it, were they not idle.
-    """
-
-    policy: ExecPolicy
-    verdict: Evaluation | Refusal
-    agent: AgentId
-    looks: tuple[Looks, ...] = ()
-    idle: tuple[str, ...] = ()
-    asks: Asks | None = None
-    unread: str = ""
-    plan: ExecPlan | None = None
 
 
 def explain_one(
@@ -57,49 +30,31 @@ def explain_one(
     environ: Mapping[str, str],
     host: ExecHost | None = None,
     session: str = MAIN,
+    task: TaskId | None = None,
 ) -> Explained:
     """Judge one command as the gateway of this home would; nothing is run or stored.
 
-    ``host`` is what the call would name, ``None``: nothing. ``session`` is whose settings and
-    grants count.
+    ``host`` is what the call would name, ``None``: nothing. ``session`` and ``task`` are whose
+    settings and grants count.
 
     Raises:
         SaysoError: the configuration or the approvals file cannot be used.
     """
-    home, who = home_folder(None, environ), AgentId(agent)
-    settings = read(home, environ).settings
-    file = ApprovalsFile(home / "exec-approvals.json")
-    call, key = PolicyLayer(source=CALL, host=host), SessionKey(session)
-    idle = idle_of(settings, home)
-    standing = standing_of(settings, who, key, idle.after_ms)
-    policy = resolve((call, *standing.layers, *settings.exec_layers(who)), file.layer(who))
+    settings = read(home_folder(None, environ), environ).settings
+    book = rulebook_of(settings, looks=True)
     request = ExecRequest(
-        REQUESTER, key, cwd, line=line, argv=argv, agent=who, overrides=ExecOverrides(host)
+        REQUESTER,
+        SessionKey(session),
+        cwd,
+        line=line,
+        argv=argv,
+        agent=AgentId(agent),
+        overrides=ExecOverrides(host),
+        task=task,
     )
-    plan = Planner(settings.tools.exec.search_path).plan(request, policy)
-    if isinstance(plan, Refusal):
-        return Explained(policy, plan, who, unread=standing.unread)
-    entries, home_of = idle.sort(who, file.entries(who)), str(Path.home())
-    allowlist = Allowlist(entries.counted, home_of)
-    provisions = provisions_of(settings).of(who, skilled=file.read().auto_allow_skills(who))
-
-    def judged(given: Sequence[Grant]) -> Evaluation:
-        listed = with_grants(allowlist, given, home_of) if given else allowlist
-        return evaluate(plan, policy, listed, provisions=provisions)
-
-    verdict = _lifted(judged, standing.grants)
-    looks, idling = looks_of(plan, provisions.rules), idle_words(plan, entries)
-    asks = asks_of(settings, who, key, verdict)
-    return Explained(policy, verdict, who, looks, idling, asks, standing.unread, plan)
-
-
-def _lifted(
-    judged: Callable[[Sequence[Grant]], Evaluation], grants: tuple[Grant, ...]
-) -> Evaluation:
-    verdict = judged(())
-    if verdict.decision is not Decision.ASK or not grants:
-        return verdict
-    return (lifted(verdict, grants, judged) or (verdict,))[0]
+    planner = Planner(settings.tools.exec.search_path)
+    standing = standing_aside(settings.store_url, request, book.idle_ms)
+    return Explaining(book, planner, ConfiguredTerms.of(settings)).explain(request, standing)
 
 
 def to_json(explained: Explained) -> dict[str, object]:

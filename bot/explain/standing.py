@@ -1,16 +1,17 @@
-"""Look beside the gateway at what people set for a session and what they granted for a while."""
+"""Look up what people set for a session and what they granted for a while."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from bot.settings import Settings
 from core.errors import StoreError
 from core.gate.sessions import layer_of
-from core.model.identity import AgentId, SessionKey
-from core.model.policy import ExecSecurity, PolicyLayer
-from core.store import grants, session_overrides
+from core.model.command import ExecRequest
+from core.model.identity import AgentId, SessionKey, TaskId
+from core.model.policy import PolicyLayer
+from core.store import Store, grants, session_overrides
 from core.store.aside import read_aside
 from core.store.grants import Grant
+from core.store.session_overrides import SessionKnobs
 
 _SQLITE = "sqlite:///"
 MAIN = "main"
@@ -21,30 +22,42 @@ MAIN = "main"
 class Standing:
     """What holds for a session besides files; ``unread`` says why that could not be looked up."""
 
-    layers: tuple[PolicyLayer, ...] = ()
+    layer: PolicyLayer | None = None
     grants: tuple[Grant, ...] = ()
     unread: str = ""
 
 
-def standing_of(
-    settings: Settings, agent: AgentId, session: SessionKey, idle_ms: int | None
-) -> Standing:
-    """Read it from the store, whether a gateway holds that or not; without a store it is nothing.
+def standing_aside(url: str, request: ExecRequest, idle_ms: int | None) -> Standing:
+    """Read it beside the gateway, whether one holds the store or not; without a store it is none.
 
     ``idle_ms``: grants that were not used for so long are left out.
     """
-    url = settings.store_url
     if url.startswith(_SQLITE) and not Path("/" + url.removeprefix(_SQLITE).lstrip("/")).exists():
         return Standing()
+    session, whose = request.session, _whose(request, idle_ms)
     try:
         knobs = read_aside(url, session_overrides.get, session)
-        given = read_aside(url, grants.active, agent, session, idle_ms)
+        given = read_aside(url, grants.active, *whose)
     except StoreError as failure:
         return Standing(unread=f"Grants and the session's settings were not looked at. {failure}")
-    layers = () if knobs is None else (layer_of(knobs),)
-    elevated = settings.tools.elevated.enabled
-    return Standing(layers if elevated else tuple(map(_unelevated, layers)), given)
+    return _standing(knobs, given)
 
 
-def _unelevated(layer: PolicyLayer) -> PolicyLayer:
-    return replace(layer, security=None) if layer.security is ExecSecurity.FULL else layer
+async def standing_in(store: Store, request: ExecRequest, idle_ms: int | None) -> Standing:
+    """Read it in the gateway itself.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    knobs = await store.read(session_overrides.get, request.session)
+    return _standing(knobs, await store.read(grants.active, *_whose(request, idle_ms)))
+
+
+def _whose(
+    request: ExecRequest, idle_ms: int | None
+) -> tuple[AgentId, SessionKey, int | None, TaskId | None]:
+    return request.agent, request.session, idle_ms, request.task
+
+
+def _standing(knobs: SessionKnobs | None, given: tuple[Grant, ...]) -> Standing:
+    return Standing(None if knobs is None else layer_of(knobs), given)

@@ -12,4 +12,5 @@
     terminal   a person at a terminal, who alone may give rights on the socket
     sight      what of another agent's is hidden
     frames     params of the methods, strict at this edge;  results  what they answer
+    standing   how a request stands, and where it is answered
 """

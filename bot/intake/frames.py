@@ -3,21 +3,40 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from bot.intake.complaints import complaints
 from bot.intake.stdin import Base64Input
 from channels.values import grant_terms
+from core.approvals.rendering import redact
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
-from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey
+from core.model.identity import DEFAULT_AGENT, TASK_NAME, AgentId, Requester, SessionKey, TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.stdio import Capture, Stdio
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A name of anything: no control character, 200 characters at most."""
+
+
+def _no_secret(name: str) -> str:
+    """Refuse a name that nobody could read, for secrets are masked wherever it is shown."""
+    if redact(name).text != name:
+        raise ValueError("reads like a secret, which a task's name never holds")
+    return name
+
+
+TaskName = Annotated[str, Field(pattern=rf"^{TASK_NAME.pattern}$"), AfterValidator(_no_secret)]
+"""The name of a task, as ``TASK_NAME`` has it, and no secret."""
 _DAY_MS = 86_400_000
 _LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 section 6)
 
@@ -84,6 +103,9 @@ class RunParams(SessionParams):
     )
     wait: bool = Field(default=True, description="answer when it ended, else at once")
     stream: bool = Field(default=False, description=_STREAM)
+    task: TaskName | None = Field(
+        default=None, description="what the request belongs to; people can allow for that alone"
+    )
     stdin: Base64Input | None = Field(
         default=None, description="standard input in base64; 1 MiB at most; people see it"
     )
@@ -111,6 +133,7 @@ class RunParams(SessionParams):
             timeout_ms=self.timeout_ms,
             request_key=self._scoped_key(requester),
             stdio=Stdio(self.stdin, self.capture),
+            task=None if self.task is None else TaskId(self.task),
         )
 
     @property
@@ -157,7 +180,7 @@ class ResolveParams(Params):
         default="", description="why; the agent reads it"
     )
     limit: Name | None = Field(
-        default=None, description="how far allow-always goes: 30m, 2h, 7d, 5x or session"
+        default=None, description="how far allow-always goes: 30m, 2h, 7d, 5x, session or task"
     )
 
     @model_validator(mode="after")
@@ -167,7 +190,7 @@ class ResolveParams(Params):
         if self.limit is not None and self.terms is None:
             raise ValueError(
                 "a decision is allow-once, allow-always or deny; a limit of allow-always is 30m, "
-                "2h, 7d (30 days at most), 5x or session"
+                "2h, 7d (30 days at most), 5x, session or task"
             )
         return self
 

@@ -7,24 +7,31 @@ from pydantic import Field
 
 from bot.intake import results
 from bot.intake.caller import Caller
-from bot.intake.frames import AgentParams, Name, Params
+from bot.intake.frames import AgentParams, Name, Params, TaskName
 from bot.intake.methods import AnyMethod, Method
 from bot.intake.people import CHANGE
 from bot.intake.questions import READS
 from core.gate import Gate
 from core.gate.previews import Previews
 from core.model.access import PEOPLES_SCOPES
-from core.model.identity import CODE_LENGTH
+from core.model.identity import CODE_LENGTH, AgentId, TaskId
 from core.store import grants
 from core.store.grants import Grant
 
 _NONE = "No such grant holds, so nothing was revoked; `sayso grants list` names them."
+_NO_TASK = "No grant of task {} holds, so nothing was ended; `sayso grants list` names them."
 
 
 class GrantParams(Params):
     """A method about one grant."""
 
     id: Name = Field(description="a grant's id or code")
+
+
+class TaskParams(AgentParams):
+    """``tasks.end``: a task, of one agent or of all."""
+
+    task: TaskName = Field(description="the task, as requests name it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +50,10 @@ class GrantMethods:
                 handler=self.listed,
                 summary="List what people allowed for a while and what still holds.",
                 answer=(
-                    '`{"grants": [{"id", "code", "agent", "session", "promise", "by", '
-                    '"expiresMs", "usesLeft", "usedMs", "preview", …}]}`; `preview` is `{"looked",'
-                    ' "matched", "denied", "sentence"}` over the agent\'s last 500 commands, or '
-                    "`null`"
+                    '`{"grants": [{"id", "code", "agent", "session", "task", "promise", '
+                    '"by", "expiresMs", "usesLeft", "usedMs", "preview", …}]}`; `preview` is '
+                    '`{"looked", "matched", "denied", "sentence"}` over the agent\'s last 500 '
+                    "commands, or `null`"
                 ),
             ),
             Method(
@@ -55,6 +62,14 @@ class GrantMethods:
                 scopes=PEOPLES_SCOPES,
                 handler=self.revoke,
                 summary="End a grant at once.",
+                answer=CHANGE,
+            ),
+            Method(
+                name="tasks.end",
+                params=TaskParams,
+                scopes=PEOPLES_SCOPES,
+                handler=self.end_task,
+                summary="End every grant of a task at once.",
                 answer=CHANGE,
             ),
         )
@@ -82,6 +97,30 @@ class GrantMethods:
                 f"Grant {wish.id.upper()[:6]} is revoked; people are asked again."
             )
         return results.change(_NONE, done=False)
+
+    async def end_task(self, wish: TaskParams, caller: Caller) -> object:
+        """End what was allowed for a task; every local process may call this, for it only narrows.
+
+        The name may be used again: what people allow for it from then on holds.
+        """
+        task, agent = TaskId(wish.task), None if wish.agent is None else AgentId(wish.agent)
+        held = await self.gate.store.read(grants.listed)
+        if not any(one.task == task and agent in {None, one.agent} for one in held):
+            return results.change(_NO_TASK.format(task), done=False)
+        record: dict[str, object] = {
+            "by": caller.ref,
+            "what": "end task",
+            "whom": results.safe(task),
+            **({} if agent is None else {"agent": results.safe(agent)}),
+        }
+        await self.gate.journal.append("people", record)
+        ended = await self.gate.store.write(grants.end_task, task, agent)
+        if not ended:
+            return results.change(_NO_TASK.format(task), done=False)
+        codes = ", ".join(grant.code for grant in ended)
+        return results.change(
+            f"Task {task} has ended. Revoked with it: {codes}; people are asked again."
+        )
 
 
 def _named(ref: str, holding: Iterable[Grant]) -> bool:

@@ -6,25 +6,32 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from bot.explain.entry import REQUESTER, SESSION
-from bot.explain.idle import idle_words
-from bot.explain.rules import looks_of
-from bot.explain.single import Explained, to_json
+from bot.explain.entry import REQUESTER
+from bot.explain.judged import Explaining
+from bot.explain.single import to_json
+from bot.explain.standing import standing_in
 from bot.intake import results
 from bot.intake.caller import Caller
-from bot.intake.frames import AgentParams, NoParams
+from bot.intake.frames import NoParams, SessionParams, TaskName
 from bot.intake.methods import AnyMethod, Method
 from bot.intake.questions import READS
 from bot.intake.runs import FOLLOWS
 from core.gate import Gate
+from core.model.access import Scope
 from core.model.command import ExecOverrides, ExecRequest
-from core.model.identity import DEFAULT_AGENT, AgentId
+from core.model.identity import DEFAULT_AGENT, AgentId, SessionKey, TaskId
 from core.model.policy import ExecHost
-from core.runner.plan import Refusal
+
+_EXPLAINED = (
+    "as `sayso policy explain --json`; which grant counts, and who gave it, is told to `read` only"
+)
 
 
-class ExplainParams(AgentParams):
-    """``policy.explain``: one of ``command`` and ``argv``; nothing is run."""
+class ExplainParams(SessionParams):
+    """``policy.explain``: one of ``command`` and ``argv``; nothing is run.
+
+    The grants and settings of the session count, and the grants of the task.
+    """
 
     command: str | None = Field(default=None, description="a command line; this or `argv`")
     argv: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
@@ -34,12 +41,27 @@ class ExplainParams(AgentParams):
     host: Annotated[ExecHost, Field(strict=False)] | None = Field(
         default=None, description="as if the call named this host: sandbox, gateway or node"
     )
+    task: TaskName | None = Field(default=None, description="as if the call named this task")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.command is None) == (self.argv is None):
             raise ValueError("give one of `command` and `argv`")
         return self
+
+    @property
+    def request(self) -> ExecRequest:
+        """Return the request that would be judged."""
+        return ExecRequest(
+            requester=REQUESTER,
+            session=SessionKey(self.session),
+            cwd=self.cwd,
+            line=self.command,
+            argv=self.argv,
+            agent=DEFAULT_AGENT if self.agent is None else AgentId(self.agent),
+            overrides=ExecOverrides(self.host),
+            task=None if self.task is None else TaskId(self.task),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +107,7 @@ class OutlookMethods:
                 scopes=FOLLOWS,
                 handler=self.explain,
                 summary="Judge a command as the gateway would now; nothing is run or stored.",
-                answer="as `sayso policy explain --json`",
+                answer=_EXPLAINED,
             ),
         )
 
@@ -102,27 +124,10 @@ class OutlookMethods:
         """List the paired nodes: there is no way to pair one yet, so there is none."""
         return {"nodes": []}
 
-    async def explain(self, wish: ExplainParams, _caller: Caller) -> object:
+    async def explain(self, wish: ExplainParams, caller: Caller) -> object:
         """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it."""
-        return to_json(self._explained(wish))
-
-    def _explained(self, wish: ExplainParams) -> Explained:
-        agent = DEFAULT_AGENT if wish.agent is None else AgentId(wish.agent)
-        request = ExecRequest(
-            requester=REQUESTER,
-            session=SESSION,
-            cwd=wish.cwd,
-            line=wish.command,
-            argv=wish.argv,
-            agent=agent,
-            overrides=ExecOverrides(wish.host),
-        )
-        rulebook = self.gate.rulebook
-        policy = rulebook.policy(request)
-        plan = self.gate.planner.plan(request, policy)
-        if isinstance(plan, Refusal):
-            return Explained(policy, plan, agent)
-        looks = looks_of(plan, rulebook.provisions(agent).rules)
-        verdict = rulebook.judge(plan, policy)
-        idle = idle_words(plan, rulebook.entries(agent))
-        return Explained(policy, verdict, agent, looks, idle)
+        gate, request = self.gate, wish.request
+        standing = await standing_in(gate.store, request, gate.rulebook.idle_ms)
+        names = caller.may(Scope.READ)  # as for grants.list
+        explaining = Explaining(gate.rulebook, gate.planner, gate.broker.asking, names=names)
+        return to_json(explaining.explain(request, standing))

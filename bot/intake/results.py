@@ -32,6 +32,7 @@ def approval(question: Approval) -> Json:
         "cwd": redact(plan.cwd.path).text,
         "agent": redact(plan.agent).text,
         "session": redact(plan.session).text,
+        "task": _task(plan.task),
         "host": plan.host,
         "why": redact(question.evaluation.why).text,
         "promise": [redact(promise.words).text for promise in question.evaluation.promise],
@@ -106,6 +107,7 @@ def history(row: HistoryRow) -> Json:
         "atMs": row.at_ms,
         "agent": redact(row.agent).text,
         "session": redact(row.session).text,
+        "task": _task(row.task),
         "command": redact(row.text).text,
         "source": row.source,
         "state": row.state,
@@ -117,6 +119,10 @@ def history(row: HistoryRow) -> Json:
         "cancelled": end is not None and end.cancelled,
         "durationMs": end.duration_ms if end is not None else None,
     }
+
+
+def _task(name: str | None) -> str | None:
+    return None if name is None else safe(name)
 
 
 def change(sentence: str, *, done: bool = True) -> Json:
@@ -153,6 +159,7 @@ def grant(one: Grant, preview: Preview | None) -> Json:
         "code": one.code,
         "agent": safe(one.agent),
         "session": safe(one.session) if one.session is not None else None,
+        "task": _task(one.task),
         "promise": [safe(promise.words) for promise in one.promise],
         "by": safe(one.by.ref),
         "name": safe(one.by.name),

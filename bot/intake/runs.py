@@ -8,6 +8,7 @@ from bot.intake import outcomes, sight
 from bot.intake.caller import Caller
 from bot.intake.frames import AskParams, IdParams, RunParams, WaitParams
 from bot.intake.methods import AnyMethod, Method
+from bot.intake.standing import standing
 from bot.intake.streaming import streaming
 from bot.intake.terminal import Askers
 from core.gate import Gate
@@ -96,7 +97,7 @@ class RunMethods:
             caller.begun(answer.run_id)
         if wish.wait and isinstance(answer, Pending | Running):
             answer = await (line or self.gate).wait(answer.run_id) or answer
-        return outcomes.submission(answer, caller)
+        return await standing(self.gate, answer, caller)
 
     async def wait(self, wish: WaitParams, caller: Caller) -> object:
         """Wait for the end of a run."""
@@ -105,7 +106,7 @@ class RunMethods:
         answer = await line.wait(run_id, wish.timeout_ms)
         if answer is None:
             sight.unknown(wish.id)
-        return outcomes.submission(answer, caller)
+        return await standing(self.gate, answer, caller)
 
     async def cancel(self, wish: IdParams, caller: Caller) -> object:
         """Withdraw a question or end a running command."""

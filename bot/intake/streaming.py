@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from bot.intake import outcomes
 from bot.intake.caller import Caller
+from bot.intake.standing import standing
 from core.errors import BadRequest
 from core.gate import Gate
 from core.ipc.jsonrpc import Notify
@@ -108,7 +109,8 @@ class Streaming:
                 now = await self.gate.wait(run_id, 0)
                 if isinstance(now, Pending | Running) and now != told:
                     told = now
-                    await self.notify("exec.state", outcomes.submission(now, self.caller))
+                    stands = await standing(self.gate, now, self.caller)
+                    await self.notify("exec.state", stands)
                     if isinstance(now, Running) and not running.done():
                         running.set_result(None)
         finally:

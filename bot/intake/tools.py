@@ -7,7 +7,7 @@ from pydantic import Field
 
 from bot.intake import outcomes, results
 from bot.intake.caller import Caller
-from bot.intake.frames import Name, SessionParams
+from bot.intake.frames import Name, SessionParams, TaskName
 from bot.intake.methods import AnyMethod, Method
 from bot.intake.runs import ASKS
 from bot.intake.terminal import Askers
@@ -16,7 +16,7 @@ from core.gate.tools.answers import ToolAnswer, ToolCall, ToolRefused
 from core.gate.tools.builtin import register_builtin_tools
 from core.gate.tools.exec_tool import register_exec_tool
 from core.gate.tools.registry import Tools
-from core.model.identity import DEFAULT_AGENT, AgentId, SessionKey
+from core.model.identity import DEFAULT_AGENT, AgentId, SessionKey, TaskId
 from core.policy.capabilities import TOOL
 
 _TEXTS = ("stdout", "stderr")
@@ -27,6 +27,7 @@ class ToolParams(SessionParams):
 
     tool: Name = Field(description="the tool's name, as `capabilities.tools` grants it")
     args: dict[str, object] = Field(default={}, description="the tool's arguments")
+    task: TaskName | None = Field(default=None, description="what the call belongs to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class ToolMethods:
             agent=DEFAULT_AGENT if wish.agent is None else AgentId(wish.agent),
             session=SessionKey(wish.session),
             begun=caller.begun,
+            task=None if wish.task is None else TaskId(wish.task),
         )
         return _told(await tools_of(self.gate).call(call), caller)
 

@@ -51,15 +51,15 @@ def span_ms(text: str) -> int:
     return int(found[1]) * _UNIT_MS[found[2]]
 
 
-def past_commands(settings: Settings, since: str) -> tuple[PastCommand, ...]:
-    """Return what was asked for within a span before now, the newest first.
+def past_commands(settings: Settings, since: str, most: int = _MOST) -> tuple[PastCommand, ...]:
+    """Return what was asked for within a span before now, the newest first, ``most`` at most.
 
     Raises:
         BadRequest: ``since`` is no span.
         StoreError: the store cannot be read.
     """
     begin = time.time_ns() // 1_000_000 - span_ms(since)
-    return read_aside(settings.store_url, past, begin, _MOST)
+    return read_aside(settings.store_url, past, begin, most)
 
 
 def replayed(command: PastCommand, judge: Judge, cwd: str) -> Replay:

@@ -15,6 +15,7 @@ from bot.settings.json5_file import MAX_CHARACTERS, Document, read_json5
 from bot.settings.model import SHAPE, Settings, trees
 from bot.settings.origins import Origins
 from bot.settings.problems import InvalidConfig, KeyPath, Problem
+from bot.settings.rule_mistakes import rule_problems
 from core.policy.provisions import BadRule, compiled
 
 _MAX_BYTES = 4 * MAX_CHARACTERS
@@ -47,18 +48,7 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
     above, found = _examine(overrides.tree, home, environ, overrides.place)
     below, more = _examine(document.value, home, environ, file_only.near)
     problems = [*document.problems, *overrides.problems, *found, *more]
-    settings = _validate(home, (above, below), origins, problems)
-    _check_rules(settings, origins)
-    return Reading(settings, origins)
-
-
-def _check_rules(settings: Settings, origins: Origins) -> None:
-    """Compile the rules once, so that an example that does not behave stops every start."""
-    try:
-        compiled(settings, os.path.expanduser("~"))  # noqa: PTH111 - patterns are text
-    except BadRule as error:
-        told = Problem(origins.near(error.path), error.path, str(error))
-        raise InvalidConfig([told]) from error
+    return Reading(_validate(home, (above, below), origins, problems), origins)
 
 
 def _read_document(path: Path) -> Document:
@@ -93,9 +83,28 @@ def _validate(
             for error in made.errors(include_url=False)
             if (path := path_of(error)) not in told
         )
-    if problems or isinstance(made, ValidationError):
-        raise InvalidConfig(sorted(problems, key=_order))
-    return made
+    elif not problems:
+        bad = _bad_rule(made)
+        if bad is None:
+            return made
+        problems = rule_problems(sources, (), origins, _folder())
+        problems = problems or [Problem(origins.near(bad.path), bad.path, str(bad))]
+        raise InvalidConfig(sorted(problems, key=_order)) from bad
+    problems.extend(rule_problems(sources, problems, origins, _folder()))
+    raise InvalidConfig(sorted(problems, key=_order))
+
+
+def _bad_rule(settings: Settings) -> BadRule | None:
+    """Compile the rules once, so that an example that does not behave stops every start."""
+    try:
+        compiled(settings, _folder())
+    except BadRule as error:
+        return error
+    return None
+
+
+def _folder() -> str:
+    return os.path.expanduser("~")  # noqa: PTH111 - patterns are text
 
 
 def _construct(home: Path, sources: tuple[Tree, ...]) -> Settings | ValidationError:

@@ -76,7 +76,7 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
             "decision",
             "what is to happen",
             required=True,
-            choices=("allow-once", "allow-always", "30m", "session", "deny"),
+            choices=("allow-once", "allow-always", "30m", "session", "task", "deny"),
         ),
         Option("note", "why not; the agent reads it", longest=500),
     ),

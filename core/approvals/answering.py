@@ -163,7 +163,7 @@ class Answering:
 
 def _not_taken(answer: Answer, approval: Approval) -> Answered | None:
     """Say why what still waits is not answered so by anybody, or return ``None``."""
-    words = _not_offered(answer.reply, approval)
+    words = _not_offered(answer, approval)
     if words:
         return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
     if approval.step_up and not answer.typed and answer.reply is not ApprovalReply.DENY:
@@ -172,12 +172,15 @@ def _not_taken(answer: Answer, approval: Approval) -> Answered | None:
     return None
 
 
-def _not_offered(reply: ApprovalReply, approval: Approval) -> str:
-    """Say why no surface offers this reply, or return ``""``: typed words count no more."""
+def _not_offered(answer: Answer, approval: Approval) -> str:
+    """Say why no surface offers this answer, or return ``""``: typed words count no more."""
+    reply = answer.reply
     if reply is not ApprovalReply.DENY and not shows_input(approval.plan):
         return sentences.allow_not_offered(approval)
     if reply is ApprovalReply.ALLOW_ALWAYS and not approval.evaluation.promise:
         return sentences.always_not_offered(approval)
+    if answer.terms is not None and answer.terms.task_only and approval.plan.task is None:
+        return sentences.no_task(approval)
     return ""
 
 

@@ -56,13 +56,14 @@ class Sorted:
 class Idle:
     """What is idle: unused for ``after_ms``; ``None`` never is. ``path`` is the seen file's.
 
-    ``now_ms`` tells epoch ms.
+    ``now_ms`` tells epoch ms. Without ``writes`` the file is only read.
     """
 
     usage: UsageFile
     path: Path | None = None
     after_ms: int | None = None
     now_ms: Callable[[], int] = _wall_ms
+    writes: bool = True
     _seen: dict[str, dict[str, int]] | None = field(default=None, init=False)
 
     @classmethod
@@ -142,7 +143,7 @@ class Idle:
 
     def _keep(self, seen: dict[str, dict[str, int]]) -> None:
         self._seen = seen
-        if self.path is None:
+        if self.path is None or not self.writes:
             return
         text = json.dumps({"version": _VERSION, "agents": seen}, indent=2) + "\n"
         try:

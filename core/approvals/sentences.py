@@ -37,6 +37,8 @@ def limits(terms: GrantTerms) -> str:
         parts.append("for 1 more run" if terms.uses == 1 else f"for {terms.uses} more runs")
     if terms.session_only:
         parts.append("in this session")
+    if terms.task_only:
+        parts.append("in this task")
     return ", ".join(parts)
 
 
@@ -176,6 +178,14 @@ def not_typed(approval: Approval, reply: ApprovalReply) -> str:
     return (
         f"{approval.code} is not allowed yet: here a button is not enough. Type /approve "
         f"{approval.code} {reply} (in a Slack thread without the slash), or answer deny."
+    )
+
+
+def no_task(approval: Approval) -> str:
+    """Word an allow-always for a task where the request names none."""
+    return (
+        f"{approval.code} cannot be allowed for its task: the request names none. It is still "
+        "waiting; answer with a time, a number of runs or `session`, allow-once or deny."
     )
 
 

@@ -19,6 +19,7 @@ def decided(
     is_denied = evaluation.decision is Decision.DENY
     return {
         **({"stdin_bytes": read} if read else {}),
+        **({} if plan.task is None else {"task": redact(plan.task).text}),
         **({"denial": denial_reason(evaluation)} if is_denied else {}),
         "run": run_id,
         "requester": f"{requester.intake}:{requester.account}",

@@ -45,11 +45,18 @@ class Execution:
     guard: Guard = field(default_factory=Guard)
     _cancelled: set[ApprovalId] = field(default_factory=set)
 
-    def missing(self, plan: ExecPlan) -> Refusal | None:
+    async def missing(self, plan: ExecPlan) -> Refusal | None:
         """Return why a plan could run nowhere, so that nobody is asked about it in vain."""
-        if self.hosts.pick(plan) is not None:
-            return None
-        return Refusal(DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
+        host = self.hosts.pick(plan)
+        if host is None:
+            return Refusal(DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
+        try:
+            await host.check(plan)
+        except HostUnavailable as refusal:
+            return Refusal(DenialReason.HOST_UNAVAILABLE, str(refusal))
+        except SpawnError as failure:
+            return Refusal(DenialReason.SPAWN_FAILED, str(failure))
+        return None
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
         """Run a plan and record how it ended; ``None`` if somebody else holds the claim.

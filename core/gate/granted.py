@@ -39,7 +39,8 @@ class Granted:
             StoreError: the grants cannot be read or used, so nothing runs.
         """
         idle_ms = self.rulebook.idle_ms
-        active = await self.store.read(grants.active, plan.agent, plan.session, idle_ms)
+        whose = plan.agent, plan.session, idle_ms, plan.task
+        active = await self.store.read(grants.active, *whose)
         if not active:
             return None
         found = lifted(asked, active, lambda given: self._judged(plan, policy, given))
@@ -107,6 +108,7 @@ def rule_of(grant: Grant) -> str:
     runs = "run" if grant.uses_left == 1 else "runs"
     count = "" if grant.uses_left is None else f" for {grant.uses_left} more {runs}"
     where = "" if grant.session is None else " in this session"
+    where += "" if grant.task is None else f" in task {grant.task}"
     return f"granted{until}{count}{where} by {person(grant.by)}, grant {grant.code}"
 
 

@@ -139,7 +139,7 @@ class Gate:
     async def _ask(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
     ) -> Submission:
-        missing = self.execution.missing(plan)
+        missing = await self.execution.missing(plan)
         approval = missing or await self.broker.open(request, plan, evaluation, policy)
         if isinstance(approval, Refusal | Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)

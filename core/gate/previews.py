@@ -15,7 +15,7 @@ from core.gate.rulebook import Rulebook
 from core.model.approval import AllowlistEntry, Approval
 from core.model.command import ExecPlan
 from core.model.decision import Evaluation, Promise
-from core.model.identity import AgentId, ApprovalId, SessionKey
+from core.model.identity import AgentId, ApprovalId, SessionKey, TaskId
 from core.policy.allowlist import Allowlist
 from core.policy.preview import LOOKED_AT, History, Preview, by_lists
 from core.store import Store
@@ -57,8 +57,8 @@ class Previews:
                     if one.agent not in histories:
                         histories[one.agent] = await self._history(one.agent)
                     history = histories[one.agent]
-                    made = await self._made(history, one.agent, one.promise, one.session)
-                    found[one.id] = made
+                    where = one.session, one.task
+                    found[one.id] = await self._made(history, one.agent, one.promise, *where)
         except Exception:  # noqa: BLE001 - as above: what holds must be listed all the same
             _LOG.warning(_MISSING, exc_info=True)
         return found
@@ -73,6 +73,7 @@ class Previews:
         agent: AgentId,
         promise: Sequence[Promise],
         session: SessionKey | None = None,
+        task: TaskId | None = None,
     ) -> Preview:
         entries = [AllowlistEntry(one.pattern, None, one.argv, one.content) for one in promise]
         own, policy = self.rulebook.allowlist(agent), by_lists(self.rulebook.standing(agent))
@@ -80,7 +81,7 @@ class Previews:
         def judge(plan: ExecPlan, allowlist: Allowlist) -> Evaluation:
             return self.rulebook.judge(plan, policy, allowlist)
 
-        return await asyncio.to_thread(partial(history.preview, entries, own, judge, session))
+        return await asyncio.to_thread(partial(history.preview, entries, own, judge, session, task))
 
 
 def words_of(preview: Preview) -> Redacted:

@@ -21,6 +21,9 @@ class GatewayHost:
         """Return the word that events show."""
         return ExecHost.GATEWAY.value
 
+    async def check(self, plan: ExecPlan) -> None:
+        """Let every plan be asked about: the planner has looked at all that it needs."""
+
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
         """Verify the plan, claim, spawn and wait.
 

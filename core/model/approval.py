@@ -31,16 +31,19 @@ class GrantTerms:
     """How far an allow-always goes; without any limit it is an entry of the approvals file (S1).
 
     ``for_ms`` ends it by time, ``uses`` by count; ``session_only`` binds it to the session that
-    asked. Limits add up: the first one that is reached ends the grant.
+    asked, ``task_only`` to the task that the request named. Limits add up: the first one that is
+    reached ends the grant.
     """
 
     for_ms: int | None = None
     uses: int | None = None
     session_only: bool = False
+    task_only: bool = False
 
 
 HALF_HOUR = GrantTerms(for_ms=1_800_000)
 THIS_SESSION = GrantTerms(session_only=True)
+THIS_TASK = GrantTerms(task_only=True)
 
 
 @dataclass(frozen=True, slots=True)

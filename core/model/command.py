@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, Target
+from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, Target, TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.stdio import PLAIN_STDIO, Environ, Stdio
 
@@ -25,6 +25,7 @@ class ExecRequest:
     ``cwd`` is absolute. ``env`` holds requested changes only. ``timeout_ms`` is wall clock.
     ``request_key`` makes a repeated submission the same request (idempotency). ``environ`` and
     ``cpu_s`` are for hardened tools: their own environment table, their own CPU limit in seconds.
+    ``task`` is what the requester says it works on, a ``TASK_NAME``.
     """
 
     requester: Requester
@@ -41,6 +42,7 @@ class ExecRequest:
     stdio: Stdio = PLAIN_STDIO
     environ: Environ = Environ.STANDARD
     cpu_s: int | None = None
+    task: TaskId | None = None
 
 
 class Connector(StrEnum):
@@ -231,3 +233,4 @@ class ExecPlan:
     digest: str
     stdio: Stdio = PLAIN_STDIO
     cpu_s: int | None = None
+    task: TaskId | None = None

@@ -17,7 +17,7 @@ from core.policy.rules import NO_RULES, Match, Rule, Rules
 from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
 from core.policy.templates import ArgvTemplate
 from core.settings import CoreSettings
-from core.settings.rules import CapabilitiesSection, MatchSection, RuleSection
+from core.settings.rules import CapabilitiesSection, MatchSection, RootEntry, RuleSection
 
 KeyPath = tuple[str | int, ...]
 Real = Callable[[str], str]
@@ -74,7 +74,7 @@ def compiled(
     Raises:
         BadRule: a rule is ill written, or one of its examples does not behave.
     """
-    reader = _Reader(settings, home, real)
+    reader = _Reader(settings.tools.exec.roots, home, real)
     path: KeyPath = ("tools", "exec", "rules")
     shared = reader.rules(settings.tools.exec.rules, path, "tools.exec.rules")
     agents = {}
@@ -89,6 +89,19 @@ def compiled(
     return Compiled(Provisions(_numbered(shared)), agents, skills)
 
 
+def rule_mistakes(
+    rules: Iterable[tuple[KeyPath, RuleSection]], roots: Iterable[RootEntry], home: str
+) -> tuple[BadRule, ...]:
+    """Return what is wrong with rules, one mistake for each; they stand at these paths."""
+    reader, found = _Reader(roots, home, str), []
+    for path, section in rules:
+        try:
+            reader.rule(section, path, "")
+        except BadRule as error:
+            found.append(error)
+    return tuple(found)
+
+
 def _numbered(rules: Iterable[Rule]) -> Rules:
     return Rules([replace(rule, number=number) for number, rule in enumerate(rules)])
 
@@ -96,10 +109,10 @@ def _numbered(rules: Iterable[Rule]) -> Rules:
 class _Reader:
     """Read the sections of one configuration."""
 
-    def __init__(self, settings: CoreSettings, home: str, real: Real) -> None:
+    def __init__(self, roots: Iterable[RootEntry], home: str, real: Real) -> None:
         self._home = home
         self._real = real
-        self._roots = {root.name: self._folder(root.path) for root in settings.tools.exec.roots}
+        self._roots = {root.name: self._folder(root.path) for root in roots}
 
     def granted(self, section: CapabilitiesSection | None) -> Capabilities | None:
         """Return an agent's capabilities, ``None`` where it is not limited."""
@@ -126,11 +139,16 @@ class _Reader:
             BadRule: see ``compiled``.
         """
         return tuple(
-            self._rule(section, (*path, number), f"{label}[{number}]")
+            self.rule(section, (*path, number), f"{label}[{number}]")
             for number, section in enumerate(sections)
         )
 
-    def _rule(self, section: RuleSection, path: KeyPath, place: str) -> Rule:
+    def rule(self, section: RuleSection, path: KeyPath, place: str) -> Rule:
+        """Return one rule, its examples checked.
+
+        Raises:
+            BadRule: see ``compiled``.
+        """
         decide = Decision[section.decide.upper()]
         try:
             match = self._match(section.match, decide)

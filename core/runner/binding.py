@@ -27,6 +27,7 @@ def digest_of(plan: ExecPlan) -> str:
         "unreadable": None if unreadable is None else (unreadable.rule, unreadable.detail),
         "version": 1,
         **_stdio(plan),
+        **({} if plan.task is None else {"task": plan.task}),
     }
     return hashlib.sha256(_canonical(bound).encode()).hexdigest()
 
@@ -49,6 +50,7 @@ def bind(plan: ExecPlan) -> ExecPlan:
         digest=digest_of(plan),
         stdio=plan.stdio,
         cpu_s=plan.cpu_s,
+        task=plan.task,
     )
 
 

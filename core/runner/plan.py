@@ -170,6 +170,7 @@ class Planner:
             digest="",
             stdio=request.stdio,
             cpu_s=request.cpu_s,
+            task=request.task,
         )
         return bind(plan)
 

@@ -10,6 +10,7 @@ from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, 
 from core.settings.pending import PendingSection
 from core.settings.quiet_hours import QuietHoursSection, Zone
 from core.settings.session_filter import session_filter
+from core.settings.suggest import SuggestSection
 
 DEFAULT_APPROVAL_SECONDS = 600
 LONGEST_LADDER_SECONDS = 30 * 24 * 3600
@@ -184,6 +185,9 @@ class ApprovalsExecSection(Section):
     )
     quiet_hours: QuietHoursSection | None = Field(
         default=None, description="when only steps with wake are asked; null: at no time"
+    )
+    suggest: SuggestSection = Field(
+        default_factory=SuggestSection, description="the weekly look at what prompts cost"
     )
     zone: Zone = Field(
         default="UTC",

@@ -146,6 +146,7 @@ def _insert(
         "digest": plan.digest,
         "behind": leader.id if leader else None,
         "input_bytes": input_bytes(draft),
+        "task": plan.task,
     }
     if conn.execute(_INSERT, row).first() is None:
         raise CodeTaken(f"The code {row['code']} is taken. Draw a new id.")

@@ -94,6 +94,7 @@ grants = Table(
     Column("uses_left", BigInteger),
     Column("used_ms", BigInteger),
     Column("revoked_ms", BigInteger),
+    Column("task", Text),  # null: every task of the agent, and none
 )
 
 # What a session remembers: the chat that it came from, and what /exec and /elevated set for it.

@@ -6,7 +6,7 @@ from enum import StrEnum
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
-from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey, Target
+from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey, Target, TaskId
 from core.model.result import Finished
 from core.store.states import DecisionSource, OutboxKind, RowState
 
@@ -157,3 +157,4 @@ class HistoryRow:
     reason: DenialReason | None
     state: RowState | ApprovalState
     end: Finished | None
+    task: TaskId | None = None

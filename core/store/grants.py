@@ -1,8 +1,9 @@
-"""Keep allow-always with a limit: until a time, for a number of uses, in one session.
+"""Keep allow-always with a limit: until a time, for a number of uses, in one session or task.
 
 The row is written in the transaction of the decision. What it lets run is what the prompt promised
 to store. A grant ends by its limits, by ``revoke``, and while its giver is revoked; one that was
-not used for ``idle_ms`` does not count either.
+not used for ``idle_ms`` does not count either. One of a task ends with ``end_task``, and without a
+time of its own after ``TASK_IDLE_MS`` without use, for nobody may ever end the task.
 """
 
 from collections.abc import Sequence
@@ -22,26 +23,34 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
+from core.errors import StoreError
 from core.model.approval import GrantTerms
 from core.model.decision import Evaluation, Promise
-from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, SessionKey
+from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, SessionKey, TaskId
 from core.store import people
 from core.store.codec import dump, load, plain
 from core.store.directory import grants
 from core.store.tables import approvals, questions
 
 _ASKED = (
-    select(approvals.c.agent, approvals.c.session, questions.c.evaluation)
+    select(approvals.c.agent, approvals.c.session, approvals.c.task, questions.c.evaluation)
     .join(questions, questions.c.id == approvals.c.id)
     .where(approvals.c.id == bindparam("p_id"))
 )
+TASK_IDLE_MS = 86_400_000
+"""How long a grant of a task may go unused where nobody gave it a time: 24 hours."""
 _GIVE = insert(grants).on_conflict_do_nothing()
+_last_use = func.coalesce(grants.c.used_ms, grants.c.created_ms)
 _is_live = and_(
     grants.c.revoked_ms.is_(None),
     or_(grants.c.expires_ms.is_(None), grants.c.expires_ms > func.sayso_now()),
     or_(grants.c.uses_left.is_(None), grants.c.uses_left > 0),
-    func.coalesce(grants.c.used_ms, grants.c.created_ms) + bindparam("p_idle", type_=BigInteger)
-    > func.sayso_now(),
+    _last_use + bindparam("p_idle", type_=BigInteger) > func.sayso_now(),
+    or_(
+        grants.c.task.is_(None),
+        grants.c.expires_ms.is_not(None),
+        _last_use + TASK_IDLE_MS > func.sayso_now(),
+    ),
 )
 _NEVER = 1 << 60
 """An idle time in ms that no clock reaches."""
@@ -49,6 +58,7 @@ _LIVE = select(grants).where(_is_live).order_by(grants.c.created_ms, grants.c.id
 _ACTIVE = _LIVE.where(
     grants.c.agent == bindparam("p_agent"),
     or_(grants.c.session.is_(None), grants.c.session == bindparam("p_session")),
+    or_(grants.c.task.is_(None), grants.c.task == bindparam("p_task")),
 )
 _USE = (
     update(grants)
@@ -59,6 +69,12 @@ _USE = (
 _REVOKE = (
     update(grants)
     .where(grants.c.id.startswith(bindparam("p_ref")), grants.c.revoked_ms.is_(None))
+    .values(revoked_ms=func.sayso_now())
+    .returning(*grants.c)
+)
+_END_TASK = (
+    update(grants)
+    .where(grants.c.task == bindparam("p_task"), _is_live)
     .values(revoked_ms=func.sayso_now())
     .returning(*grants.c)
 )
@@ -81,6 +97,7 @@ class Grant:
     expires_ms: int | None
     uses_left: int | None
     used_ms: int | None = None
+    task: TaskId | None = None
 
     @property
     def code(self) -> str:
@@ -91,14 +108,21 @@ class Grant:
 def give(
     conn: Connection, approval_id: ApprovalId, terms: GrantTerms, by: Actor, at_ms: int
 ) -> None:
-    """Write the grant of a decision that this transaction takes."""
+    """Write the grant of a decision that this transaction takes.
+
+    Raises:
+        StoreError: it is for a task, and none was named: it would hold for every one.
+    """
     asked = conn.execute(_ASKED, {"p_id": approval_id}).one()
+    if terms.task_only and asked.task is None:
+        raise StoreError(f"{approval_id} names no task, so no grant of a task was given.")
     promise = load(Evaluation, asked.evaluation).promise
     row = {
         "id": approval_id,
         "approval_id": approval_id,
         "agent": asked.agent,
         "session": asked.session if terms.session_only else None,
+        "task": asked.task if terms.task_only else None,
         # A limit is what scripts that change are for, so none is held to its content.
         "promise": dump(tuple(replace(one, content=()) for one in promise)),
         "channel": by.channel,
@@ -112,13 +136,22 @@ def give(
 
 
 def active(
-    conn: Connection, agent: AgentId, session: SessionKey, idle_ms: int | None = None
+    conn: Connection,
+    agent: AgentId,
+    session: SessionKey,
+    idle_ms: int | None = None,
+    task: TaskId | None = None,
 ) -> tuple[Grant, ...]:
-    """Return what may lift a question of this agent in this session now.
+    """Return what may lift a question of this agent in this session and task now.
 
     Those without a count come first, so that counted uses are kept for what needs them.
     """
-    params = {"p_agent": agent, "p_session": session, "p_idle": idle_ms or _NEVER}
+    params = {
+        "p_agent": agent,
+        "p_session": session,
+        "p_task": task,
+        "p_idle": idle_ms or _NEVER,
+    }
     rows = conn.execute(_ACTIVE, params).mappings().all()
     found = [_grant(row) for row in rows]
     standing = [grant for grant in found if not people.known_as(conn, grant.by).revoked]
@@ -151,6 +184,13 @@ def revoke(conn: Connection, ref: str) -> tuple[Grant, ...]:
     return tuple(_grant(row) for row in conn.execute(_REVOKE, {"p_ref": ref}).mappings())
 
 
+def end_task(conn: Connection, task: TaskId, agent: AgentId | None = None) -> tuple[Grant, ...]:
+    """End every grant of a task, of one agent or of all; return what was ended."""
+    ended = _END_TASK if agent is None else _END_TASK.where(grants.c.agent == agent)
+    rows = conn.execute(ended, {"p_task": task, "p_idle": _NEVER}).mappings().all()
+    return tuple(_grant(row) for row in rows)
+
+
 def _grant(row: RowMapping) -> Grant:
     return Grant(
         id=ApprovalId(row["id"]),
@@ -162,4 +202,5 @@ def _grant(row: RowMapping) -> Grant:
         expires_ms=row["expires_ms"],
         uses_left=row["uses_left"],
         used_ms=row["used_ms"],
+        task=TaskId(row["task"]) if row["task"] is not None else None,
     )

@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
-from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey
+from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey, TaskId
 from core.model.result import Finished, Output
 from core.store.drafts import HistoryRow
 from core.store.lookup import actor_of
@@ -40,6 +40,7 @@ _ASKED: Select[tuple[object, ...]] = (
         approvals.c.session,
         approvals.c.place,
         approvals.c.text,
+        approvals.c.task,
         approvals.c.state,
         decisions.c.source,
         decisions.c.reply,
@@ -67,6 +68,7 @@ _UNASKED: Select[tuple[object, ...]] = (
         runs.c.session,
         runs.c.place,
         runs.c.text,
+        runs.c.task,
         null().label("state"),
         literal(DecisionSource.POLICY.value).label("source"),
         null().label("reply"),
@@ -127,6 +129,7 @@ def _history_row(row: RowMapping) -> HistoryRow:
         reason=DenialReason(reason) if reason else None,
         state=RowState(run_state) if run_state else ApprovalState(row["state"]),
         end=_end(row),
+        task=TaskId(row["task"]) if row["task"] is not None else None,
     )
 
 

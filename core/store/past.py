@@ -19,7 +19,7 @@ from sqlalchemy import (
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan
 from core.model.decision import Evaluation
-from core.model.identity import AgentId, ApprovalId, SessionKey
+from core.model.identity import AgentId, ApprovalId, SessionKey, TaskId
 from core.policy.preview import Earlier
 from core.store.codec import load
 from core.store.tables import IS_UNASKED_RUN, approvals, decisions, questions, runs
@@ -66,7 +66,7 @@ _UNASKED = (
 def _of_agent(table: Table, *where: TextClause) -> Select[Any]:
     """Read an agent's last rows from the index by agent and time; no reading grows with time."""
     return (
-        select(table.c.id, table.c.created_ms, table.c.session, table.c.text)
+        select(table.c.id, table.c.created_ms, table.c.session, table.c.task, table.c.text)
         .where(*where, table.c.agent == bindparam("p_agent"), table.c.id != bindparam("p_but"))
         .order_by(table.c.created_ms.desc(), table.c.id)
         .limit(bindparam("p_limit"))
@@ -131,13 +131,15 @@ def recent(
 
 def _earlier(row: RowMapping, question: RowMapping | None) -> Earlier:
     text, session = row["text"], SessionKey(row["session"])
+    task = None if row["task"] is None else TaskId(row["task"])
     if question is None:
-        return Earlier(text, session)
+        return Earlier(text, session, task=task)
     try:
         plan = load(ExecPlan, question["plan"])
     except ValidationError:
         plan = None
-    return Earlier(text, session, plan, question["reply"] == ApprovalReply.DENY.value)
+    denied = question["reply"] == ApprovalReply.DENY.value
+    return Earlier(text, session, plan, denied, task)
 
 
 def _asked(row: RowMapping) -> PastCommand:

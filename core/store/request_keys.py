@@ -34,7 +34,7 @@ def wish_of(request: ExecRequest) -> str | None:
         return None
     stdio, knobs = request.stdio, request.overrides
     # Named one by one: a field that a later version adds must not make an old request another.
-    parts = {
+    parts: dict[str, object] = {
         "line": request.line,
         "argv": request.argv,
         "cwd": request.cwd,
@@ -49,6 +49,8 @@ def wish_of(request: ExecRequest) -> str | None:
         "environ": request.environ,
         "cpu_s": request.cpu_s,
     }
+    if request.task is not None:
+        parts["task"] = request.task
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

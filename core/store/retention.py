@@ -29,6 +29,7 @@ from core.store.directory import (
     tokens,
     votes,
 )
+from core.store.grants import TASK_IDLE_MS
 from core.store.tables import (
     IS_OPEN_ITEM,
     IS_OPEN_RUN,
@@ -83,15 +84,19 @@ _old_events = (
 _DELETE_EVENT = delete(session_events).where(
     session_events.c.session == bindparam("p_session"), session_events.c.seq == bindparam("p_seq")
 )
+_last_use = func.coalesce(grants.c.used_ms, grants.c.created_ms)
+_of_idle_task = (
+    grants.c.task.is_not(None)
+    & grants.c.expires_ms.is_(None)
+    & (_last_use + TASK_IDLE_MS < _BEFORE)
+)
 _DELETE_GRANTS = delete(grants).where(
     (grants.c.revoked_ms < _BEFORE)
     | (grants.c.expires_ms < _BEFORE)
     | ((grants.c.uses_left == 0) & (grants.c.used_ms < _BEFORE))
+    | _of_idle_task
 )
-_IDLE_GRANTS = delete(grants).where(
-    func.coalesce(grants.c.used_ms, grants.c.created_ms) + bindparam("p_idle", type_=BigInteger)
-    < _BEFORE
-)
+_IDLE_GRANTS = delete(grants).where(_last_use + bindparam("p_idle", type_=BigInteger) < _BEFORE)
 _lives = exists().where(
     session_settings.c.session == threads.c.session, session_settings.c.at_ms >= _BEFORE
 )

@@ -224,4 +224,5 @@ def _row(draft: RunDraft, now: int) -> dict[str, object]:
         "text": plain(plan.text),
         "noted": 0,
         "created_ms": now,
+        "task": plan.task,
     }

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0007"
+SCHEMA_VERSION: Final = "0008"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -54,6 +54,7 @@ approvals = Table(
     Column("digest", Text, nullable=False),
     Column("behind", Text),  # the identical question that is asked first
     Column("input_bytes", Integer, nullable=False, server_default=text("0")),
+    Column("task", Text),
 )
 
 # Apart from ``approvals``: an engine writes a whole row anew for each change of state, and these
@@ -129,6 +130,7 @@ runs = Table(
     Column("reason", Text),
     Column("why", Text),
     Column("result", Text),
+    Column("task", Text),
 )
 
 sessions = Table(

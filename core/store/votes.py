@@ -122,6 +122,7 @@ def narrowest(counted: tuple[Vote, ...]) -> tuple[ApprovalReply, GrantTerms | No
         for_ms=min(times, default=None),
         uses=min(uses, default=None),
         session_only=any(limit.session_only for limit in limits),
+        task_only=any(limit.task_only for limit in limits),
     )
 
 

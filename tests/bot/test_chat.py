@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from channels.commands import Approve
 from channels.memory import MemoryChannel
 from core.approvals.approvers import Approvers
 from core.model.approval import HALF_HOUR, ApprovalReply
-from core.model.identity import Target
+from core.model.identity import Target, TaskId
 from core.model.policy import ExecSecurity
 from core.model.result import Finished, Pending
 from core.store import pairing, people
@@ -40,6 +41,27 @@ async def test_always_shows_what_is_stored_and_a_limit_ends_it(tmp_path: Path) -
     assert isinstance(first, Finished)
     assert isinstance(second, Finished)
     assert not (tmp_path / "exec-approvals.json").exists()
+
+
+async def test_always_offers_the_task_where_one_is_named(tmp_path: Path) -> None:
+    """In the place of the session; it lets the next one of the task run, and no other."""
+    channel = MemoryChannel()
+    wish = replace(request("uptime", cwd=tmp_path), task=TaskId("fix-login"))
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        asked = await gate.submit(wish)
+        await until(lambda: prompts(channel))
+        offered = await channel.press(prompts(channel)[0].id, ALWAYS, ANA)
+        reply = await channel.press_choice(PLACE, "This task", ANA)
+        await gate.wait(asked.run_id, 10_000)
+        second = await gate.submit(wish)
+        other = await gate.submit(replace(wish, task=TaskId("fix-logout")))
+
+    assert offered is not None
+    assert ["30 min", "This task", "Always", "Only once"] == [c.label for c in offered.choices]
+    assert reply is not None
+    assert "Allowed in this task" in reply.text.text
+    assert isinstance(second, Finished)
+    assert isinstance(other, Pending)
 
 
 async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:

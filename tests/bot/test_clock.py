@@ -1,8 +1,9 @@
 """The clock wakes on time, is never silenced by being late, and stops quietly."""
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ class Work:
     dues: list[int] = field(default_factory=list)
     beats: int = 0
     fails: int = 0
+    held: asyncio.Event | None = None
 
     async def due(self) -> int | None:
         """Note the time of the call."""
@@ -26,6 +28,8 @@ class Work:
         if self.fails:
             self.fails -= 1
             raise RuntimeError("a sweep that failed")
+        if self.held is not None:
+            await self.held.wait()
         return self.next_ms
 
     async def beat(self) -> None:
@@ -40,9 +44,9 @@ class Work:
 
 
 @asynccontextmanager
-async def running(work: Work) -> AsyncIterator[Clock]:
+async def running(work: Work, long_s: float = 60) -> AsyncIterator[Clock]:
     """Run a clock over some work."""
-    clock = Clock(work)
+    clock = Clock(work, long_s)
     clock.start()
     try:
         yield clock
@@ -112,3 +116,63 @@ async def test_a_late_loop_loses_nothing() -> None:
         await asyncio.sleep(0.2)
 
     assert work.dues
+
+
+async def test_turns_of_a_sweep_that_still_runs_are_left_out_quietly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The next one comes once it has ended; nobody is warned of what does no harm."""
+    caplog.set_level(logging.DEBUG, "bot.clock")
+    work = Work(held=asyncio.Event())
+    async with running(work):
+        await until(lambda: "the job sweep runs for" in caplog.text)
+        assert 1 == len(work.dues)
+        assert work.held is not None
+        work.held.set()
+        await until(lambda: len(work.dues) > 1)
+
+    assert [] == [one.message for one in caplog.records if one.levelno > logging.INFO]
+
+
+async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """One warning however many turns are left out; another one when it happens anew."""
+    caplog.set_level(logging.DEBUG, "bot.clock")
+    work = Work(held=asyncio.Event())
+    async with running(work, long_s=0.5):
+        await until(lambda: caplog.text.count("this turn is left out") >= 3)
+        first = warnings(caplog)
+        assert work.held is not None
+        work.held.set()
+        await until(lambda: len(work.dues) > 1)
+        work.held = asyncio.Event()
+        await until(lambda: len(warnings(caplog)) > 1)
+
+    (words,) = first
+    assert words.startswith("the job sweep runs for ")
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was warned of, by whomever."""
+    return [one.message for one in caplog.records if one.levelno >= logging.WARNING]
+
+
+async def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_deadline_whose_turn_was_left_out_hides_no_later_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """While the last wake-up still runs the next is left out, and is armed no longer."""
+    caplog.set_level(logging.DEBUG, "bot.clock")
+    work = Work(held=asyncio.Event())
+    async with running(work) as clock:
+        clock.arm(round(time.time() * 1000) + 20)
+        await until(lambda: bool(work.dues))
+        clock.arm(round(time.time() * 1000) + 20)
+        await until(lambda: "the job next-deadline runs for" in caplog.text)
+
+        assert clock._armed_ms is None

@@ -4,7 +4,7 @@ import pytest
 
 from bot.intake.frames import EventsParams, IdParams, ResolveParams, RunParams, read
 from core.errors import BadRequest
-from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.approval import THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from core.model.identity import Intake, Requester
 from core.model.policy import ExecAsk, ExecHost
 
@@ -25,6 +25,7 @@ def test_a_request_is_built_from_params_and_connection() -> None:
             "ask": "always",
             "timeoutMs": 5000,
             "requestKey": "k",
+            "task": "fix/login#4",
         },
     ).request(ASKER)
 
@@ -33,6 +34,7 @@ def test_a_request_is_built_from_params_and_connection() -> None:
     assert (("A", "1"), ("B", "2")) == wish.env
     assert (ExecHost.GATEWAY, ExecAsk.ALWAYS) == (wish.overrides.host, wish.overrides.ask)
     assert 5000 == wish.timeout_ms
+    assert "fix/login#4" == wish.task
     assert "uid:0\x1fcoder\x1fs1\x1fk" == wish.request_key
 
 
@@ -100,12 +102,34 @@ def test_other_methods() -> None:
 
 
 @pytest.mark.parametrize(
+    "task",
+    [
+        "",
+        " fix",
+        "fix login",
+        "fix\n",
+        "-fix",
+        "f\u0456x",
+        "x" * 101,
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    ],
+)
+def test_a_task_has_a_plain_name_and_never_a_secret(task: str) -> None:
+    """What reads like another name, hides in a line or would be masked is refused, unechoed."""
+    with pytest.raises(BadRequest, match="task") as refused:
+        read(RunParams, {"command": "ls", "cwd": "/", "task": task})
+
+    assert len(task) < 5 or task not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("limit", "terms"),
     [
         (None, None),
         ("30m", GrantTerms(for_ms=1_800_000)),
         ("5x", GrantTerms(uses=5)),
         ("session", THIS_SESSION),
+        ("task", THIS_TASK),
     ],
 )
 def test_an_allow_always_may_have_a_limit(limit: str | None, terms: GrantTerms | None) -> None:

@@ -62,6 +62,7 @@ NEEDS = {
     "people.restore": "admin",
     "grants.list": "read",
     "grants.revoke": "approve admin",
+    "tasks.end": "approve admin",
     "lockdown.get": "read approve admin",
     "lockdown.engage": "approve admin",
     "lockdown.lift": "",
@@ -459,6 +460,7 @@ async def test_the_approvals_file_is_read_and_replaced(api: Api, tmp_path: Path)
     [
         ("token.revoke", {"token": "nosuch"}),
         ("grants.revoke", {"id": "ZZZZZZ"}),
+        ("tasks.end", {"task": "nosuch"}),
         ("people.revoke", {"who": "nosuch"}),
     ],
 )
@@ -471,7 +473,7 @@ async def test_what_is_not_there_is_not_revoked(
     journal = tmp_path / "audit.jsonl"
 
     assert answer["done"] is False
-    assert re.match("(There is no|No such)", str(answer["sentence"]))
+    assert re.match("(There is no|No such|No grant of)", str(answer["sentence"]))
     assert "revoke" not in (journal.read_text() if journal.exists() else "")
 
 

@@ -8,7 +8,7 @@ from channels.cards import LONGEST_SHOWN, build_outcome, build_prompt, facts
 from channels.wording import digest_words, duration
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
-from core.model.identity import Actor
+from core.model.identity import Actor, TaskId
 from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from tests.contracts.channel_examples import ID, approval, plan, program, resolved
 from tests.core.policy.plans import wrapped
@@ -33,6 +33,22 @@ def test_the_prompt_names_everything_that_is_bound() -> None:
         "Id": ID,
         "Length and check": "13 characters · gusop-nakus-babid-famug",
     }
+
+
+def test_the_prompt_names_the_task_beside_the_session() -> None:
+    """Escaped and masked as every untrusted text; without one nothing is said."""
+    shown = {
+        task: {fact.label: fact.value.text for fact in facts(build_prompt(approval(of)))}["Agent"]
+        for task in ("fix-login", "f\u202ex", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", None)
+        for of in [replace(plan(("rm", "x")), task=None if task is None else TaskId(task))]
+    }
+
+    assert [
+        "main · agent:main:main · task fix-login",
+        "main · agent:main:main · task f\\u{202E}x",
+        "main · agent:main:main · task [secret: GitHub token]",
+        "main · agent:main:main",
+    ] == list(shown.values())
 
 
 def test_values_of_the_environment_are_never_shown() -> None:

@@ -24,7 +24,7 @@ from channels.commands import (
     Tail,
 )
 from channels.grammar import parse
-from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
 from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity
 
@@ -197,6 +197,8 @@ def test_a_note_is_bounded() -> None:
         ("/approve 7K3F9Q 7d", GrantTerms(for_ms=604_800_000)),
         ("/approve 7K3F9Q 5x", GrantTerms(uses=5)),
         ("/approve 7K3F9Q session", THIS_SESSION),
+        ("/approve 7K3F9Q task", THIS_TASK),
+        ("/approve 7K3F9Q allow-always for task", THIS_TASK),
     ],
 )
 def test_grants_have_limits(text: str, terms: GrantTerms) -> None:
@@ -279,6 +281,7 @@ def test_each_registered_command_is_understood(command: SlashCommand) -> None:
         ("30m", BareReply(ALWAYS, terms=HALF_HOUR)),
         ("always 30m", BareReply(ALWAYS, terms=HALF_HOUR)),
         ("session", BareReply(ALWAYS, terms=THIS_SESSION)),
+        ("always task", BareReply(ALWAYS, terms=THIS_TASK)),
         ("yes 30m", Malformed(REPLY_USAGE)),
     ],
 )

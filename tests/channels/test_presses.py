@@ -4,13 +4,14 @@ import pytest
 
 from channels import presses
 from channels.commands import Approve, Choose, Command, Help, Malformed, Stop, Tail
-from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from tests.contracts.channel_examples import ID
 
 COMMANDS: tuple[Command, ...] = (
     *(Approve(ID, reply) for reply in ApprovalReply),
     Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=HALF_HOUR),
     Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=THIS_SESSION),
+    Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=THIS_TASK),
     Choose(ID),
     Tail(ID),
     Stop(ID),

@@ -50,11 +50,13 @@ def test_it_is_enclosed(fresh: GatewayProcess, tmp_path: Path) -> None:
     assert not Path(mark).exists()
 
 
-def test_ask_always_holds_there_too(fresh: GatewayProcess) -> None:
+def test_ask_always_holds_there_too(fresh: GatewayProcess, tmp_path: Path) -> None:
     """Who asks to be asked is asked; here nobody can be, so it is denied."""
-    done = fresh.json("run", "--ask", "always", "-c", "id")
+    done = fresh.json("run", "--ask", "always", "--cwd", str(tmp_path), "-c", "id")
+    unseen = fresh.json("run", "--ask", "always", "--cwd", str(fresh.home), "-c", "id")
 
     assert (done["status"], done["reason"]) == ("denied", "no_route")
+    assert (unseen["status"], unseen["reason"]) == ("denied", "spawn_failed")
 
 
 def test_the_doctor_tells_what_encloses(fresh: GatewayProcess) -> None:

@@ -44,10 +44,7 @@ class Spinner:
         if self._code != standing["code"]:
             self.hide()
             self._code = standing["code"]
-            _write(
-                f"sayso: asking a person ({self._code}); "
-                f"`sayso approve {self._code} allow-once|allow-always|deny` answers\n"
-            )
+            _write(f"sayso: asking a person ({self._code}); {_how(standing)}\n")
         self._deadline_ms = standing["deadlineMs"]
         self.shown = not self._dumb
         self.tick()
@@ -79,6 +76,16 @@ class Spinner:
         left = max(0, round(self._deadline_ms / 1000 - time()))
         where = f"asked {self._where}" if self._where else "waiting for the answer"
         return f"{where} · {left // 60}:{left % 60:02} left"
+
+
+def _how(standing: "dict[str, Any]") -> str:
+    """Say how it is answered: here, where anybody may do so, else where else."""
+    answers = standing.get("answers")
+    if answers is None or "terminal" in answers:
+        return f"`sayso approve {standing['code']} allow-once|allow-always|deny` answers"
+    if "api" in answers:
+        return "it is answered over the API or in the chats that are asked, not on this machine"
+    return "it is answered in the chats that are asked, not on this machine"
 
 
 def _place(copy: "dict[str, Any]") -> str:

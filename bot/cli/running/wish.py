@@ -28,6 +28,7 @@ def wish_of(args: "Namespace", *, separate: bool) -> "dict[str, object]":
         "cwd": os.path.abspath(args.cwd or os.getcwd()),  # noqa: PTH100, PTH109 - see bot.cli.home
         "agent": args.agent,
         "session": args.session,
+        "task": (os.environ.get("SAYSO_TASK") if args.task is None else args.task) or None,
         "env": _variables(args.env),
         "host": args.host,
         "security": args.security,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 VALUES: "dict[str, tuple[str, str, str]]" = {
     "--agent": ("agent", "A", "the agent that asks (default: main)"),
     "--session": ("session", "K", "the session that hears events"),
+    "--task": ("task", "T", "what it belongs to (default: $SAYSO_TASK); people can allow for that"),
     "--cwd": ("cwd", "D", "where it runs (default: here)"),
     "--timeout": ("timeout", "S", "wall clock of the run, seconds; a day at most"),
     "--host": ("host", "", "where it runs (default: as configured)"),

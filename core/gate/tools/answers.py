@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from core.model.decision import DenialReason
-from core.model.identity import AgentId, ApprovalId, Requester, SessionKey
+from core.model.identity import AgentId, ApprovalId, Requester, SessionKey, TaskId
 
 
 class ToolError(StrEnum):
@@ -33,6 +33,7 @@ class ToolCall:
     agent: AgentId
     session: SessionKey
     begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
+    task: TaskId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ def _request(call: ToolCall, wish: ExecArguments, folder: str) -> ExecRequest:
         stdio=Stdio(capture=Capture.SEPARATE, most_stdout=most, most_stderr=most),
         environ=Environ.EXEC_TOOL,
         cpu_s=max(wish.timeout_s, 1),
+        task=call.task,
     )
 
 

@@ -17,6 +17,13 @@ class Backend(Protocol):
     def name(self) -> str:
         """Return the word of ``sandbox.backend``."""
 
+    def check(self, plan: ExecPlan) -> None:
+        """Refuse a plan that could not start inside.
+
+        Raises:
+            SpawnError: a command or its folder cannot be seen from inside.
+        """
+
     def enclose(
         self, run_id: ApprovalId, plan: ExecPlan, scratch: Path
     ) -> AbstractContextManager[Enclosure]:

@@ -74,13 +74,7 @@ class Enclosed:
             SpawnError: the command or its folder cannot be seen from inside.
         """
         del place  # every command is enclosed alike
-        program = command.executable
-        if program is None or not (
-            self.view.sees(program.path) and self.view.sees(program.realpath)
-        ):
-            raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
-        if not self.view.enters(folder):
-            raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
+        _check_seen(self.view, command, folder)
         if len(command.vector) > MOST_WORDS:
             raise SpawnError(f"a sandboxed command has {MOST_WORDS} words at most; use xargs")
         fixed = ("bwrap", "--bind", self.scratch, TMP, "--args", _OPTIONS, "--chdir", folder, "--")
@@ -110,6 +104,16 @@ class Bubblewrap:
         if self._filter >= 0:
             os.close(self._filter)
             self._filter = -1
+
+    def check(self, plan: ExecPlan) -> None:
+        """Refuse a plan that could not start inside.
+
+        Raises:
+            SpawnError: a command or its folder cannot be seen from inside.
+        """
+        view = self._places.view(plan.cwd.path)
+        for command in plan.commands:
+            _check_seen(view, command, (command.cwd or plan.cwd).path)
 
     @contextmanager
     def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
@@ -157,6 +161,14 @@ class Bubblewrap:
         """Return the options that every run has; mounts are made in their order."""
         alone = () if self._network else ("--unshare-net",)
         return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *_KERNEL)
+
+
+def _check_seen(view: View, command: PlannedCommand, folder: str) -> None:
+    program = command.executable
+    if program is None or not (view.sees(program.path) and view.sees(program.realpath)):
+        raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
+    if not view.enters(folder):
+        raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
 
 
 @functools.lru_cache(maxsize=256)

@@ -94,9 +94,7 @@ class Enclosed:
         Raises:
             SpawnError: the folder is not there inside.
         """
-        inside = View(tuple(self.view.beside_a_system()), self.view.workspace)
-        if not inside.enters(folder):
-            raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
+        _check_seen(self.view, folder)
         words = command.by_path
         if self.inode is not None and self.view.workspace is not None:
             words = (_SHELL, "-c", _GUARD, self.view.workspace, str(self.inode), *words)
@@ -124,6 +122,16 @@ class Docker:
 
     def close(self) -> None:
         """Give back nothing: it holds nothing."""
+
+    def check(self, plan: ExecPlan) -> None:
+        """Refuse a plan that could not start inside; its programs are the image's own.
+
+        Raises:
+            SpawnError: a folder cannot be seen from inside.
+        """
+        view = self._places.view(plan.cwd.path)
+        for command in plan.commands:
+            _check_seen(view, (command.cwd or plan.cwd).path)
 
     @contextmanager
     def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
@@ -173,6 +181,12 @@ class Docker:
 
     def _cli(self) -> dict[str, str]:
         return {"PATH": ":".join(DEFAULT_SEARCH_PATH), **self._environ}
+
+
+def _check_seen(view: View, folder: str) -> None:
+    inside = View(tuple(view.beside_a_system()), view.workspace)
+    if not inside.enters(folder):
+        raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
 
 
 def _label(run_id: ApprovalId) -> str:

@@ -82,6 +82,15 @@ class SandboxHost:
         for backend in self._backends:
             backend.close()
 
+    async def check(self, plan: ExecPlan) -> None:
+        """Refuse what could not start inside.
+
+        Raises:
+            HostUnavailable: no sandbox works here.
+            SpawnError: a command or its folder cannot be seen from inside.
+        """
+        (await self._choice.proven()).check(plan)
+
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
         """Verify the plan, claim, start its commands inside and wait.
 

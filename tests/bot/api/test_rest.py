@@ -186,6 +186,30 @@ def test_a_grant_is_listed_and_revoked(home: House) -> None:
     assert home.client("reader").get("/v1/grants").json() == {"grants": []}
 
 
+def test_a_task_is_named_and_ended(home: House) -> None:
+    """What a person allowed for a task is told with it, and ends with it, for its agent only."""
+    asked = home.ask("uname -a", session="tasks", task="fix-login")
+    path = f"/v1/approvals/{asked['id']}/resolve"
+    yes = {"decision": "allow-always", "limit": "task"}
+    assert home.client("person").post(path, json=yes).json()["accepted"] is True
+
+    (grant,) = home.client("reader").get("/v1/grants").json()["grants"]
+    admin = home.client("admin")
+    assert (grant["task"], grant["session"], grant["expiresMs"]) == ("fix-login", None, None)
+    other = {"task": "fix-login", "agent": "somebody-else"}
+    assert error_of(admin.post("/v1/tasks/end", json=other)) == "conflict"
+    assert error_of(home.client("agent").post("/v1/tasks/end", json=other)) == "forbidden"
+    assert admin.post("/v1/tasks/end", json={"task": "fix-login"}).json()["done"] is True
+    assert home.client("reader").get("/v1/grants").json() == {"grants": []}
+    assert error_of(admin.post("/v1/tasks/end", json={"task": "fix-login"})) == "conflict"
+    (row,) = (
+        one
+        for one in home.client("reader").get("/v1/history").json()["history"]
+        if one["id"] == asked["id"]
+    )
+    assert row["task"] == "fix-login"
+
+
 def test_policy_is_explained_and_nothing_runs(home: House) -> None:
     """The verdict on a command, with nothing stored."""
     before = home.client("reader").get("/v1/history").json()

@@ -26,6 +26,7 @@ ROUTES_OF_THE_PAGE = {
     ("PUT", "/v1/allowlists"): {Scope.ADMIN},
     ("GET", "/v1/grants"): {Scope.READ},
     ("DELETE", "/v1/grants/{id}"): {Scope.APPROVE, Scope.ADMIN},
+    ("POST", "/v1/tasks/end"): {Scope.APPROVE, Scope.ADMIN},
     ("POST", "/v1/policy/explain"): {Scope.REQUEST, Scope.READ},
     ("POST", "/v1/tools/call"): {Scope.REQUEST},
     ("GET", "/v1/sessions"): {Scope.READ},

@@ -172,6 +172,19 @@ def test_what_is_asked(tmp_path: Path) -> None:
     assert MOST_INPUT == LARGEST_STDIN
 
 
+def test_a_task_is_taken_from_the_environment_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is named goes before ``$SAYSO_TASK``, and an empty name is none."""
+    monkeypatch.delenv("SAYSO_TASK", raising=False)
+    assert "task" not in wished("-c", "ls")
+    monkeypatch.setenv("SAYSO_TASK", "fix")
+
+    assert wished("-c", "ls")["task"] == "fix"
+    assert wished("-c", "ls", "--task", "other")["task"] == "other"
+    assert "task" not in wished("-c", "ls", "--task", "")
+
+
 @pytest.mark.parametrize(
     "words", [(), ("-c", "x", "--", "y"), ("--stdin", "--stdin-file", "f", "-c", "x")]
 )
@@ -313,3 +326,28 @@ def test_the_line_tells_where_people_were_asked(
     assert f"{expected}0:00 left" in drawn[-1]
     spinner.hide()
     assert capfd.readouterr().err == "\r\x1b[K"
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (["terminal", "api"], "`sayso approve ABC allow-once|allow-always|deny` answers"),
+        (
+            ["api"],
+            "it is answered over the API or in the chats that are asked, not on this machine",
+        ),
+        ([], "it is answered in the chats that are asked, not on this machine"),
+    ],
+)
+def test_the_line_offers_only_what_can_answer(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    answers: list[str],
+    words: str,
+) -> None:
+    """`sayso approve` is named where somebody may use it, and nowhere else; also without colour."""
+    monkeypatch.setenv("TERM", "dumb")
+    asked = {"status": "pending", "code": "ABC", "deadlineMs": 0, "answers": answers}
+    Spinner().show(asked)
+
+    assert f"sayso: asking a person (ABC); {words}\n" == capfd.readouterr().err

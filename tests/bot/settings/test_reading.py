@@ -127,7 +127,7 @@ def test_every_mistake_is_told_in_one_line_of_its_own(home: Path) -> None:
         (
             "config.json5:5: approvals.exec.wibble: unknown key; known here: enabled, mode,"
             " agentFilter, sessionFilter, targets, approvers, quorum, timeout, remind, ask,"
-            " allowAlwaysIdle, tiers, pending, quietHours, zone, threads"
+            " allowAlwaysIdle, tiers, pending, quietHours, suggest, zone, threads"
         ),
         "config.json5:5: approvals.exec.remind: must be true or false, not text",
         "config.json5:6: approvals.exec.targets[0].to: is required; add it",
@@ -300,3 +300,69 @@ def test_an_ill_written_rule_is_told(home: Path, rule: str, words: str) -> None:
     (line,) = told(home, "{tools: {exec: {rules: [" + rule + "]}}}")
     assert line.startswith("config.json5:1: tools.exec.rules[0]")
     assert words in line
+
+
+def test_a_rules_mistake_does_not_wait_behind_others(home: Path) -> None:
+    """Wrong keys elsewhere, an ill-shaped rule, and two rules that fail: all of it in one pass."""
+    lines = told(
+        home,
+        """{tools: {exec: {ask: "alway", wibble: 1, rules: [
+  {match: {argv: ["git push"]}, decide: "deny"},
+  {match: {argv: ["a"]}, decide: "no"},
+  {match: {argv: ["rm"]}, decide: "ask", examples: {match: [["ls"]]}},
+  {match: {argv: ["rm"]}, decide: "ask", examples: {match: [["rm"]]}},
+]}},
+agents: {list: [{id: "coder", tools: {exec: {rules: [
+  {match: {argv: ["a", "<X>"]}, decide: "ask"}]}}}]},
+}""",
+    )
+
+    assert [
+        ("config.json5:1", "tools.exec.ask"),
+        ("config.json5:1", "tools.exec.wibble"),
+        ("config.json5:2", "tools.exec.rules[0].match"),
+        ("config.json5:3", "tools.exec.rules[1].decide"),
+        ("config.json5:4", "tools.exec.rules[2].examples.match[0]"),
+        ("config.json5:8", "agents.list[0].tools.exec.rules[0].match"),
+    ] == sorted((line.split(": ")[0], line.split(": ")[1]) for line in lines)
+
+
+def test_every_rule_that_fails_is_told_where_nothing_else_is_wrong(home: Path) -> None:
+    """One line for each, and none for those that hold."""
+    bad = '{match: {argv: ["git push"]}, decide: "deny"}'
+    good = '{match: {argv: ["git", "push"]}, decide: "deny"}'
+    lines = told(home, f"{{tools: {{exec: {{rules: [{bad},{good},{bad}]}}}}}}")
+
+    assert ["tools.exec.rules[0].match", "tools.exec.rules[2].match"] == [
+        line.split(": ")[1] for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        'roots: [{name: "shop", path: "srv"}], rules: [RULE]',  # the root that it needs is wrong
+        'rules: [{match: {argv: ["cat", "<PATH:shop>"], args: 1}, decide: "ask"}]',
+        'rules: [RULE], rules: [RULE], roots: [{name: "shop", path: "/srv"}]',
+    ],
+)
+def test_what_follows_from_another_mistake_is_not_told(home: Path, wrong: str) -> None:
+    """A rule is judged by what its owner wrote, never by what is left of it."""
+    rule = '{match: {argv: ["cat", "<PATH:shop>"]}, decide: "ask"}'
+    lines = told(home, "{tools: {exec: {" + wrong.replace("RULE", rule) + "}}}")
+
+    assert 1 == len(lines), lines
+
+
+def test_rules_of_a_variable_replace_those_of_the_file(home: Path) -> None:
+    """The list that is in effect is judged, beside what else is wrong; its place is told."""
+    bad = '[{match: {argv: ["git push"]}, decide: "deny"}]'
+    lines = told(
+        home,
+        "{tools: {exec: {ask: 'alway', rules: " + bad + "}}}",
+        SAYSO_TOOLS__EXEC__RULES='[{match: {argv: ["ls"]}, decide: "ask"}]',
+    )
+    (above,) = told(home, "{}", SAYSO_TOOLS__EXEC__RULES=bad)
+
+    assert 1 == len(lines), lines
+    assert above.startswith("SAYSO_TOOLS__EXEC__RULES: tools.exec.rules[0].match: ")

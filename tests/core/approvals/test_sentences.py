@@ -6,6 +6,7 @@ from core.approvals import sentences
 from core.model.approval import (
     HALF_HOUR,
     THIS_SESSION,
+    THIS_TASK,
     ApprovalReply,
     ApprovalState,
     GrantTerms,
@@ -75,6 +76,7 @@ def test_limits_are_told() -> None:
     assert words == sentences.limits(terms)
     assert "for 30 minutes" == sentences.limits(HALF_HOUR)
     assert "in this session" == sentences.limits(THIS_SESSION)
+    assert "in this task" == sentences.limits(THIS_TASK)
     assert "for 1 minute, for 1 more run" == sentences.limits(GrantTerms(60_000, 1))
     assert f"Allowed {words}: K3F7QZ." == sentences.accepted(
         pending(end), ApprovalReply.ALLOW_ALWAYS

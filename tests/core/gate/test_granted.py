@@ -13,7 +13,7 @@ from core.gate.granted import rule_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
 from core.model.decision import Promise
-from core.model.identity import Actor, AgentId, ApprovalId, SessionKey
+from core.model.identity import Actor, AgentId, ApprovalId, SessionKey, TaskId
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished, Pending
 from core.store import grants, people
@@ -168,9 +168,10 @@ def test_a_grant_is_worded_with_all_its_limits() -> None:
         created_ms=1_790_000_000_000,
         expires_ms=1_790_000_000_000,
         uses_left=2,
+        task=TaskId("fix-login"),
     )
 
     assert (
-        "granted until 14:13 UTC for 2 more runs in this session by Ana (slack), grant 7K3F9Q"
-        == rule_of(grant)
+        "granted until 14:13 UTC for 2 more runs in this session in task fix-login by Ana (slack), "
+        "grant 7K3F9Q" == rule_of(grant)
     )

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import Conflict
 from core.model.command import ExecOverrides
+from core.model.identity import TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Finished
 from core.model.stdio import Capture, Stdio
@@ -48,6 +49,7 @@ async def test_another_command_under_a_known_key_is_a_conflict(tmp_path: Path) -
         {"timeout_ms": 5},
         {"stdio": Stdio(b"")},
         {"stdio": Stdio(capture=Capture.PTY)},
+        {"task": TaskId("fix-login")},
     ],
 )
 def test_what_makes_a_request_another(other: dict[str, object]) -> None:

@@ -986,4 +986,45 @@ CONTENT = (
     ),
 )
 
-MUTANTS = (*READERS, *WRAPPERS, *PROFILES, *LISTS, *DECISIONS, *INPUT, *EXPOSURE, *CONTENT)
+GRANTS = (
+    Mutant(
+        "a grant of a task counts in every task",
+        "store/grants.py",
+        '    or_(grants.c.task.is_(None), grants.c.task == bindparam("p_task")),\n',
+        "",
+        "policy/test_task_grants.py::test_a_grant_of_a_task_is_not_there_for_another",
+    ),
+    Mutant(
+        "a grant of a task counts where none is named",
+        "store/grants.py",
+        'or_(grants.c.task.is_(None), grants.c.task == bindparam("p_task"))',
+        'func.coalesce(grants.c.task, "") == func.coalesce(bindparam("p_task"), grants.c.task, "")',
+        "policy/test_task_grants.py::test_a_grant_of_a_task_is_not_there_for_another",
+    ),
+    Mutant(
+        "an allow-always for a task is one for all",
+        "store/grants.py",
+        '"task": asked.task if terms.task_only else None',
+        '"task": None',
+        "policy/test_task_grants.py::test_a_grant_of_a_task_is_not_there_for_another",
+    ),
+    Mutant(
+        "the end of a task ends none of its grants",
+        "store/grants.py",
+        '    .where(grants.c.task == bindparam("p_task"), _is_live)\n',
+        '    .where(grants.c.task != bindparam("p_task"), _is_live)\n',
+        "policy/test_task_grants.py::test_a_grant_ends_with_its_own_task",
+    ),
+)
+
+MUTANTS = (
+    *READERS,
+    *WRAPPERS,
+    *PROFILES,
+    *LISTS,
+    *DECISIONS,
+    *INPUT,
+    *EXPOSURE,
+    *CONTENT,
+    *GRANTS,
+)

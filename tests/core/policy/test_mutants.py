@@ -19,7 +19,12 @@ ROOT = Path(__file__).parents[3]
 SERVER = Path(__file__).with_name("mutant_server.py")
 CAUGHT = ("AssertionError", "Failed")
 """What a test raises that says no; anything else would be a mutant that does not even run."""
-NEEDED = ("tests/core/policy", "tests/core/runner/test_expand.py", "tests/corpus")
+NEEDED = (
+    "tests/core/policy",
+    "tests/core/runner/test_expand.py",
+    "tests/core/store/making.py",
+    "tests/corpus",
+)
 _NO_CACHE = shutil.ignore_patterns("__pycache__", "test_mutants.py")
 _NO_TRACES = shutil.ignore_patterns("log.txt", ".hypothesis")
 
@@ -99,7 +104,7 @@ def _copy_project(folder: Path) -> None:
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
-    for package in ("tests", "tests/core", "tests/core/runner"):
+    for package in ("tests", "tests/core", "tests/core/runner", "tests/core/store"):
         (folder / package / "__init__.py").touch()
 
 

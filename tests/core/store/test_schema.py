@@ -5,17 +5,19 @@ import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedIndex
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from core.errors import StoreError
+from core.model.approval import HALF_HOUR as GRANTED
 from core.model.crowding import PendingLimits
-from core.store import approvals, open_store, runs
+from core.model.identity import TaskId
+from core.store import approvals, grants, open_store, runs
 from core.store.directory import ALL_TABLES
 from core.store.schema import prepare, upgrade
 from core.store.tables import SCHEMA_VERSION
-from tests.core.store.making import draft, run_draft
+from tests.core.store.making import ALICE, ALWAYS, SESSION, draft, run_draft
 from tests.postgres import PostgresServer
 
 
@@ -75,6 +77,7 @@ async def test_questions_from_before_keep_waiting(tmp_path: Path) -> None:
         conn.execute(text("ALTER TABLE approvals DROP COLUMN input_bytes"))
         conn.execute(text("ALTER TABLE requests DROP COLUMN wish"))
         conn.execute(text("ALTER TABLE questions DROP COLUMN step_up"))
+        _drop_tasks(conn)
         conn.execute(text("UPDATE schema_version SET version_num = '0004'"))
     engine.dispose()
     store = await open_store(f"sqlite:///{path}")
@@ -84,6 +87,30 @@ async def test_questions_from_before_keep_waiting(tmp_path: Path) -> None:
     await store.close()
     assert found is not None
     assert (found.resolution, found.step_up) == (None, False)
+
+
+async def test_grants_from_before_are_of_no_task(tmp_path: Path) -> None:
+    """What was granted before tasks were known holds as it did, in each of them."""
+    path, asked = tmp_path / "state.db", draft()
+    store = await open_store(f"sqlite:///{path}")
+    await store.write(approvals.create, asked)
+    await store.write(approvals.answer, asked.id, ALWAYS, ALICE, None, "", GRANTED)
+    await store.close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as conn:
+        _drop_tasks(conn)
+        conn.execute(text("UPDATE schema_version SET version_num = '0007'"))
+    engine.dispose()
+    store = await open_store(f"sqlite:///{path}")
+    (held,) = await store.read(grants.active, asked.plan.agent, SESSION, None, TaskId("fix"))
+    (row,) = await store.read(approvals.history, 10)
+    await store.close()
+    assert (held.id, held.task, row.task) == (asked.id, None, None)
+
+
+def _drop_tasks(conn: Connection) -> None:
+    for table in ("approvals", "runs", "grants"):
+        conn.execute(text(f"ALTER TABLE {table} DROP COLUMN task"))
 
 
 async def test_request_keys_from_before_are_not_compared(tmp_path: Path) -> None:
@@ -96,6 +123,7 @@ async def test_request_keys_from_before_are_not_compared(tmp_path: Path) -> None
     with engine.begin() as conn:
         conn.execute(text("ALTER TABLE requests DROP COLUMN wish"))
         conn.execute(text("ALTER TABLE questions DROP COLUMN step_up"))
+        _drop_tasks(conn)
         conn.execute(text("UPDATE schema_version SET version_num = '0005'"))
     engine.dispose()
     store = await open_store(f"sqlite:///{path}")

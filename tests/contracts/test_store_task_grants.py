@@ -1,0 +1,180 @@
+"""What every engine must do with allow-always for one task."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from core.errors import StoreError
+from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, GrantTerms
+from core.model.identity import AgentId, ApprovalId, SessionKey, TaskId
+from core.store import approvals, grants, prune
+from core.store.grants import TASK_IDLE_MS, Grant, GrantSpent
+from tests.core.store.bench import Bench
+from tests.core.store.making import ALICE, ALWAYS, BOB, SESSION, draft
+
+MAIN, CODER = AgentId("main"), AgentId("coder")
+FIX, OTHER = TaskId("fix"), TaskId("other")
+
+
+async def give(
+    bench: Bench, terms: GrantTerms, task: TaskId | None = FIX, agent: AgentId = MAIN
+) -> ApprovalId:
+    """Ask as an agent that works on a task, and let Alice allow it within limits."""
+    question = draft()
+    asked = await bench.ask(replace(question, plan=replace(question.plan, task=task, agent=agent)))
+    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
+    return asked
+
+
+async def active(
+    bench: Bench,
+    task: TaskId | None = FIX,
+    agent: AgentId = MAIN,
+    session: SessionKey = SESSION,
+) -> list[ApprovalId]:
+    """Return what may lift a question of an agent that works on a task."""
+    found = await bench.store.read(grants.active, agent, session, None, task)
+    return [grant.id for grant in found]
+
+
+async def listed(bench: Bench) -> dict[ApprovalId, Grant]:
+    """Return what holds for anybody."""
+    return {grant.id: grant for grant in await bench.store.read(grants.listed)}
+
+
+async def test_a_grant_of_a_task_holds_for_its_agent_and_task(bench: Bench) -> None:
+    """In every session; for another task, for none, and for another agent it is not there."""
+    asked = await give(bench, THIS_TASK)
+
+    assert [asked] == await active(bench)
+    assert [asked] == await active(bench, session=SessionKey("elsewhere"))
+    assert [] == await active(bench, OTHER)
+    assert [] == await active(bench, TaskId("FIX"))
+    assert [] == await active(bench, None)
+    assert [] == await active(bench, agent=CODER)
+    assert (FIX, None) == ((await listed(bench))[asked].task, (await listed(bench))[asked].session)
+
+
+async def test_another_limit_binds_to_no_task(bench: Bench) -> None:
+    """The name of a task narrows nothing unless the answer says so."""
+    asked = await give(bench, HALF_HOUR)
+
+    assert [asked] == await active(bench, OTHER)
+    assert [asked] == await active(bench, None)
+    assert (await listed(bench))[asked].task is None
+
+
+async def test_limits_of_session_and_task_add_up(bench: Bench) -> None:
+    """Where people limited it in both ways, both must be met."""
+    asked = await give(bench, GrantTerms(uses=1, session_only=True, task_only=True))
+
+    assert [asked] == await active(bench)
+    assert [] == await active(bench, OTHER)
+    assert [] == await active(bench, session=SessionKey("elsewhere"))
+    await bench.store.write(grants.use, (asked,))
+    assert [] == await active(bench)
+
+
+async def test_the_votes_of_several_people_add_up(bench: Bench) -> None:
+    """One says half an hour, one says this task: it is half an hour of this task."""
+    question = draft()
+    asked = await bench.ask(replace(question, plan=replace(question.plan, task=FIX), quorum=2))
+    for actor, terms in ((ALICE, HALF_HOUR), (BOB, THIS_TASK)):
+        await bench.store.write(approvals.answer, asked, ALWAYS, actor, None, "", terms)
+
+    held = (await listed(bench))[asked]
+    assert (FIX, held.created_ms + 1_800_000) == (held.task, held.expires_ms)
+    assert [] == await active(bench, OTHER)
+
+
+async def test_without_a_task_no_grant_of_one_is_given(bench: Bench) -> None:
+    """Nothing is decided: a grant without its task would hold for every one."""
+    asked = await bench.ask()
+    with pytest.raises(StoreError, match="names no task"):
+        await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", THIS_TASK)
+
+    approval = await bench.store.read(approvals.get, asked)
+    assert approval is not None
+    assert approval.resolution is None
+    assert {} == await listed(bench)
+
+
+async def test_the_end_of_a_task_ends_its_grants_only(bench: Bench) -> None:
+    """Of one agent where it is named, else of all; a second time there is nothing to end."""
+    mine, hers = await give(bench, THIS_TASK), await give(bench, THIS_TASK, agent=CODER)
+    timed = await give(bench, GrantTerms(for_ms=60_000, task_only=True))
+    stays = {await give(bench, THIS_TASK, OTHER), await give(bench, THIS_SESSION)}
+
+    assert () == await bench.store.write(grants.end_task, TaskId("FIX"))
+    ended = await bench.store.write(grants.end_task, FIX, MAIN)
+    assert {mine, timed} == {grant.id for grant in ended}
+    assert [hers] == [one.id for one in await bench.store.write(grants.end_task, FIX)]
+    assert () == await bench.store.write(grants.end_task, FIX)
+    assert stays == set(await listed(bench))
+    with pytest.raises(GrantSpent):
+        await bench.store.write(grants.use, (mine,))
+
+
+async def test_a_task_that_ends_while_it_is_used(bench: Bench) -> None:
+    """Each use comes before the end and is counted, or after it and is none; never both."""
+    asked = await give(bench, GrantTerms(uses=100, task_only=True))
+
+    async def use() -> bool:
+        try:
+            await bench.store.write(grants.use, (asked,))
+        except GrantSpent:
+            return False
+        return True
+
+    async def end() -> Grant:
+        (ended,) = await bench.store.write(grants.end_task, FIX)
+        return ended
+
+    before = [asyncio.create_task(use()) for _ in range(6)]
+    ending = asyncio.create_task(end())
+    used = await asyncio.gather(*before, *(use() for _ in range(6)))
+    ended = await ending
+
+    assert ended.uses_left is not None
+    assert 100 - ended.uses_left == sum(used)
+    assert not await use()
+
+
+async def test_a_task_that_nobody_ends_ends_by_itself(bench: Bench) -> None:
+    """After 24 hours without use; each use begins them anew, and no other grant has them."""
+    unused = await give(bench, THIS_TASK)
+    used = await give(bench, GrantTerms(uses=9, task_only=True))
+    session = await give(bench, THIS_SESSION)
+    await bench.advance(TASK_IDLE_MS // 2)
+    assert {unused, used, session} == set(await active(bench))
+    await bench.store.write(grants.use, (used,))
+    await bench.advance(TASK_IDLE_MS // 2 + 60_000)
+
+    assert {used, session} == set(await active(bench))
+    assert {used, session} == set(await listed(bench))
+    with pytest.raises(GrantSpent):
+        await bench.store.write(grants.use, (unused,))
+    await bench.advance(TASK_IDLE_MS)
+    assert {session} == set(await active(bench))
+
+
+async def test_a_time_of_its_own_is_the_bound(bench: Bench) -> None:
+    """Who gave a task two days meant two days, used or not."""
+    asked = await give(bench, GrantTerms(for_ms=2 * TASK_IDLE_MS, task_only=True))
+    await bench.advance(TASK_IDLE_MS + 60_000)
+    assert [asked] == await active(bench)
+    await bench.advance(TASK_IDLE_MS)
+
+    assert [] == await active(bench)
+
+
+async def test_pruning_forgets_tasks_that_ended(bench: Bench) -> None:
+    """Those that still hold stay, and so does what is of no task."""
+    unused, session = await give(bench, THIS_TASK), await give(bench, THIS_SESSION)
+    created = (await listed(bench))[unused].created_ms
+
+    await bench.store.write(prune, created + TASK_IDLE_MS)
+    assert {unused, session} == set(await listed(bench))
+    await bench.store.write(prune, created + TASK_IDLE_MS + 1)
+    assert {session} == set(await listed(bench))
