@@ -28,6 +28,7 @@ from core.policy.evaluate import evaluate
 from core.policy.provisions import Provisions, compiled
 from core.runner.plan import Planner, Refusal
 from core.settings import CoreSettings
+from tests.benchmarks.pace import slowness, words
 from tests.core.policy.developer import installed
 from tests.core.policy.plans import corpus
 
@@ -217,6 +218,7 @@ def test_judging_the_corpus(capsys: pytest.CaptureFixture[str]) -> None:
     times = measured()
     best, middle = (_cuts([getattr(one, kind) for one in times]) for kind in ("best", "middle"))
     peers = {"pycasbin": peer_us(casbin_judge(RULES)), "cedarpy": peer_us(cedar_judge(RULES))}
+    slow = slowness()
     with capsys.disabled():
         print(f"\n{len(times)} entries at {RULES} rules and {ENTRIES} allowlist entries, µs:")
         for name, cuts in (("best", best), ("median", middle)):
@@ -228,9 +230,10 @@ def test_judging_the_corpus(capsys: pytest.CaptureFixture[str]) -> None:
         for name, taken in peers.items():
             ratio = taken / best[0]
             print(f"{name} at {RULES} rules: {taken:.0f}, {ratio:.0f} x (goal {GOAL_RATIO:.0f} x)")
+        print(words(slow))
     assert len(times) > 600
-    assert best[0] <= 2 * GOAL_P50_US
-    assert best[1] <= 2 * GOAL_P99_US
+    assert best[0] <= 2 * GOAL_P50_US * slow
+    assert best[1] <= 2 * GOAL_P99_US * slow
     assert min(peers.values()) / best[0] >= GOAL_RATIO
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from core.runner.plan import Planner
 from core.runner.process import Runner
+from tests.benchmarks.pace import slowness
 from tests.core.runner.runs import POLICY, Watcher, new_run, planned, request, running
 
 ROUNDS = 250
@@ -89,4 +90,4 @@ def test_plan(capsys: pytest.CaptureFixture[str]) -> None:
         f"plan of `ls -l`, warm: p50 {plan_us:.1f} us; one stat {stat_us:.1f} us; "
         f"ratio {plan_us / stat_us:.0f}x (goal <= {PLAN_GOAL_US:.0f} us)",
     )
-    assert plan_us < 4 * PLAN_GOAL_US
+    assert plan_us < 4 * PLAN_GOAL_US * slowness()

@@ -13,6 +13,7 @@ import pytest
 from bot.app import gateway
 from bot.settings import load
 from core.store import approvals, open_store
+from tests.benchmarks.pace import slowness, words
 from tests.core.store.making import draft
 from tests.e2e.processes import ROOT, write_config
 
@@ -84,14 +85,16 @@ async def test_deadlines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     connection.close()
     late = [at_ms - due_ms for (at_ms,) in rows]
     p50, p99 = late[len(late) // 2], late[int(len(late) * 0.99)]
+    slow = slowness()
     with capsys.disabled():
         print(
             f"\n{len(late)} deadlines in one instant: late p50 {p50} ms, p99 {p99} ms, "
             f"max {late[-1]} ms, min {late[0]} ms (goal: p99 <= {LATE_GOAL_MS} ms, none early)"
         )
+        print(words(slow))
     assert DUE == len(late)
     assert late[0] >= 0
-    assert p99 <= 4 * LATE_GOAL_MS
+    assert p99 <= 4 * LATE_GOAL_MS * slow
 
 
 def _ready(home: Path) -> dict[str, float]:
@@ -120,5 +123,5 @@ async def test_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             f"{full['mb']:.1f} MB; with none: {floor['ms']:.0f} ms, {floor['mb']:.1f} MB; ratio "
             f"{full['ms'] / floor['ms']:.2f}x (goal <= {READY_GOAL_MS} ms, {GROWTH_GOAL_MB} MB)"
         )
-    assert full["ms"] <= 4 * READY_GOAL_MS
+    assert full["ms"] <= 4 * READY_GOAL_MS * slowness()
     assert full["mb"] <= 2 * GROWTH_GOAL_MB

@@ -1,0 +1,38 @@
+"""Tell how slow the machine is now, for goals in time that name no floor of their own.
+
+Such goals are for the machine on which they were set, on a quiet day. Machines that are shared take
+twice as long an hour later for the same instructions; a benchmark is to find slow code, not that.
+"""
+
+import json
+import statistics
+import time
+
+_UNIT = {f"key{number}": [number, str(number), {"deep": number / 7}] for number in range(60)}
+_TIMES = 60
+_QUIET_US = 205.0
+"""What one unit takes there, in µs."""
+
+
+def slowness() -> float:
+    """Return how many times as long plain Python takes now, 1 at least."""
+    return max(1.0, unit_us() / _QUIET_US)
+
+
+def words(slow: float) -> str:
+    """Return the line that a benchmark prints of it."""
+    return f"(plain Python takes {slow:.1f} x as long now as where the goals in time were set)"
+
+
+def unit_us() -> float:
+    """Return the median of some units of plain Python work, in µs."""
+    return statistics.median(_one() for _ in range(_TIMES)) * 1e6
+
+
+def _one() -> float:
+    begin = time.perf_counter()
+    text = json.dumps(_UNIT, sort_keys=True)
+    found = json.loads(text)
+    words = sorted("".join(reversed(key)) for key in found)
+    sum(len(word) * place for place, word in enumerate(words))
+    return time.perf_counter() - begin
