@@ -51,7 +51,10 @@ async def show(answer: str | None, *, json_lines: bool = False) -> int:
     """Play the three steps and return the exit code: 0 when each ended as it should."""
     console = Console.here() if answer is None else None
     if answer is None and console is None:
-        sys.stderr.write("sayso demo: no terminal to ask in; add --answer allow-once\n")
+        sys.stderr.write(
+            "sayso demo: no terminal to ask in; add --answer allow-once "
+            "(make demo DEMO_ARGS='--answer allow-once')\n"
+        )
         return 2
     with _scratch() as home:
         memory = MemoryChannel()

@@ -69,7 +69,8 @@ def _limits(grant: "Mapping[str, Any]") -> str:
     if grant["session"] is not None:
         parts.append(f"session {grant['session']}")
     if grant["task"] is not None:
-        parts.append(f"task {grant['task']}")
+        unused = "" if grant["expiresMs"] is not None else " until unused for a day"
+        parts.append(f"task {grant['task']}{unused}")
     return "".join(f"{part}, " for part in parts)
 
 

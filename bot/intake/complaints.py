@@ -7,6 +7,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bot.settings.unknown import nearest
+from core.model.identity import TASK_NAME, TASK_WORDS
 
 Fields = Mapping[str, FieldInfo]
 _KINDS: Mapping[type[object], str] = {
@@ -51,6 +52,7 @@ _PATTERNS: Mapping[str, str] = {
     r"^[^\x00-\x1f\x7f:]+:[^\x00-\x1f\x7f]+$": "must be CHANNEL:ACCOUNT, such as telegram:42",
     "^[0-9a-f]{32}$": "must be 32 hex digits, in small letters",
     "^[0-9a-f]{64}$": "must be 64 hex digits, in small letters",
+    f"^{TASK_NAME.pattern}$": f"must be {TASK_WORDS}",
 }
 
 

@@ -12,6 +12,8 @@ TaskId = NewType("TaskId", str)
 """One piece of an agent's work, as the agent names it; it narrows and proves nothing."""
 TASK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/#-]{0,99}")
 """What a task may be called: nothing that reads like another name or hides in a line."""
+TASK_WORDS = "letters, digits and . _ : / # -, a letter or digit first, 100 characters at most"
+"""The same for people."""
 PersonId = NewType("PersonId", str)
 """One human being: the name in the people directory, or ``channel:account`` where not listed."""
 PERSON_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")

@@ -1,7 +1,7 @@
 """Say what makes a request impossible to run as it stands (``bad_request``)."""
 
 from core.model.command import ExecRequest
-from core.model.identity import TASK_NAME
+from core.model.identity import TASK_NAME, TASK_WORDS
 from core.model.policy import ExecHost
 from core.model.stdio import LARGEST_STDIN, Capture, Environ, Stdio
 from core.runner.environ import environment_fault
@@ -20,10 +20,7 @@ def request_fault(request: ExecRequest, host: ExecHost) -> str | None:
     if request.timeout_ms is not None and request.timeout_ms <= 0:
         return "the timeout must be longer than 0 ms"
     if request.task is not None and not TASK_NAME.fullmatch(request.task):
-        return (
-            "a task is named with letters, digits and . _ : / # -, a letter or digit first, 100 "
-            "characters at most"
-        )
+        return f"a task is named with {TASK_WORDS}"
     words = (request.line,) if request.line is not None else request.argv or ()
     fault = (
         _words_fault(words)

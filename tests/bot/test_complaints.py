@@ -66,6 +66,7 @@ def refusal(kind: type[Params], name: str, value: Any) -> str:
         (RunParams, {**LS, "node": "x" * 201}, "node: must have 200 characters or fewer"),
         (RunParams, {**LS, "timeout": 5}, "timeout: is not known here; did you mean `timeoutMs`?"),
         (RunParams, {**LS, "stdin": "%"}, "stdin: must be base64"),
+        (RunParams, {**LS, "task": "fix it"}, "task: must be letters, digits and . _ : / # -, a"),
         (RunParams, {"cwd": "/"}, "give one of `command` and `argv`"),
         (AskParams, {**LS, "wait": True}, "wait: must be false"),
         (PastParams, {"limit": 0}, "limit: must be 1 or more"),
@@ -109,10 +110,10 @@ def test_a_remote_vector_is_told_in_the_same_words() -> None:
 
 
 async def test_no_field_of_any_method_is_told_in_a_librarys_words(tmp_path: Path) -> None:
-    """Junk in each field: nothing of pydantic's, no value, and no field without a name."""
+    """Junk in each field: nothing of pydantic's, no value, no pattern, and no field unnamed."""
     foreign = re.compile(
         "Input should|String should|Value error|Extra inputs|Field required|valid (tuple|dict)|"
-        f"_type|docs/reference|should have|{SECRET[:7]}(?!-secret: )"
+        f"_type|docs/reference|should have|must fit|{SECRET[:7]}(?!-secret: )"
     )
     seen = 0
     async with gate_at(tmp_path) as gate:

@@ -61,7 +61,7 @@ def test_a_task_from_its_first_question_to_its_end(gateway: GatewayProcess) -> N
     assert waiting["task"] == "fix-login"
     assert "task fix-login" in listed
     assert [("fix-login", None)] == [(one["task"], one["session"]) for one in grants]
-    assert "task fix-login, by " in text
+    assert "task fix-login until unused for a day, by " in text
     assert "would have matched" in text
     assert ([False] * 2, [True] * 4) == (unasked, asked)
     assert ["allow", "ask", "ask"] == told
