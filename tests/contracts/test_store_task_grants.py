@@ -120,25 +120,18 @@ async def test_a_task_that_ends_while_it_is_used(bench: Bench) -> None:
     """Each use comes before the end and is counted, or after it and is none; never both."""
     asked = await give(bench, GrantTerms(uses=100, task_only=True))
 
-    async def use() -> bool:
-        try:
-            await bench.store.write(grants.use, (asked,))
-        except GrantSpent:
-            return False
-        return True
-
     async def end() -> Grant:
         (ended,) = await bench.store.write(grants.end_task, FIX)
         return ended
 
-    before = [asyncio.create_task(use()) for _ in range(6)]
+    before = [asyncio.create_task(bench.use_grant(asked)) for _ in range(6)]
     ending = asyncio.create_task(end())
-    used = await asyncio.gather(*before, *(use() for _ in range(6)))
+    used = await asyncio.gather(*before, *(bench.use_grant(asked) for _ in range(6)))
     ended = await ending
 
     assert ended.uses_left is not None
     assert 100 - ended.uses_left == sum(used)
-    assert not await use()
+    assert not await bench.use_grant(asked)
 
 
 async def test_a_task_that_nobody_ends_ends_by_itself(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.approvals.allowlist_file import ApprovalsFile
-from core.approvals.answering import Answer, Answering
+from core.approvals.answering import Answer, Answering, AnswerOutcome
 from core.approvals.approvers import Approvers
 from core.approvals.asking import Asking, Timing
 from core.approvals.broker import Broker
@@ -20,11 +20,12 @@ from core.gate.lockdown import NAME, Lockdown
 from core.gate.rulebook import Rulebook
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
-from core.model.approval import ApprovalReply
+from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
 from core.model.crowding import DEFAULT_LIMITS, PendingLimits
 from core.model.identity import Actor, Intake, Requester, SessionKey, Target
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
+from core.model.result import Finished, Pending
 from core.runner.plan import Planner
 from core.runner.process import Runner
 from core.settings import ForwardMode
@@ -69,6 +70,17 @@ def request(
 def says(ref: str, reply: ApprovalReply) -> Answer:
     """Return Ana's answer."""
     return Answer(ref=ref, reply=reply, actor=ANA)
+
+
+async def granted(gate: Gate, wish: ExecRequest, terms: GrantTerms) -> Pending:
+    """Ask, let Ana always allow it within limits, and run it."""
+    asked = await gate.submit(wish)
+    assert isinstance(asked, Pending)
+    answered = await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=terms))
+    assert AnswerOutcome.ACCEPTED is answered.outcome
+    for run_id, plan in await gate.queued():
+        assert isinstance(await gate.run_approved(run_id, plan), Finished)
+    return asked
 
 
 def list_patterns(home: Path, *patterns: str) -> None:

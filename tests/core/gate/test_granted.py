@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.approvals.answering import Answer, AnswerOutcome
-from core.gate import Gate
 from core.gate.granted import rule_of
-from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
+from core.model.approval import HALF_HOUR, THIS_SESSION, GrantTerms
 from core.model.command import ExecOverrides
 from core.model.decision import Promise
 from core.model.identity import Actor, AgentId, ApprovalId, SessionKey, TaskId
@@ -18,18 +16,7 @@ from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished, Pending
 from core.store import grants, people
 from core.store.grants import Grant
-from tests.core.gate.line import ANA, gate_at, layer, list_patterns, request
-
-
-async def allow(gate: Gate, line: str, cwd: Path, terms: GrantTerms) -> Pending:
-    """Ask for a line and let Ana allow it within limits; run it."""
-    asked = await gate.submit(request(line, cwd=cwd))
-    assert isinstance(asked, Pending)
-    answered = await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=terms))
-    assert AnswerOutcome.ACCEPTED is answered.outcome
-    for run_id, plan in await gate.queued():
-        assert isinstance(await gate.run_approved(run_id, plan), Finished)
-    return asked
+from tests.core.gate.line import gate_at, granted, layer, list_patterns, request
 
 
 def journal(home: Path, kind: str) -> list[dict[str, Any]]:
@@ -41,7 +28,7 @@ def journal(home: Path, kind: str) -> list[dict[str, Any]]:
 async def test_a_grant_lets_the_program_run_and_the_journal_names_it(tmp_path: Path) -> None:
     """The same program runs unasked, another one asks, and the file stores nothing."""
     async with gate_at(tmp_path) as gate:
-        asked = await allow(gate, "seq 3", tmp_path, HALF_HOUR)
+        asked = await granted(gate, request("seq 3", cwd=tmp_path), HALF_HOUR)
         again = await gate.submit(request("seq 5", cwd=tmp_path))
         other = await gate.submit(request("seq 5 && uname", cwd=tmp_path))
 
@@ -59,7 +46,7 @@ async def test_a_grant_lets_the_program_run_and_the_journal_names_it(tmp_path: P
 async def test_uses_are_used_up(tmp_path: Path) -> None:
     """After the last use people are asked again."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, GrantTerms(uses=2))
+        await granted(gate, request("seq 3", cwd=tmp_path), GrantTerms(uses=2))
         results = [await gate.submit(request("seq 1", cwd=tmp_path)) for _ in range(3)]
 
     assert [Finished, Finished, Pending] == [type(result) for result in results]
@@ -68,7 +55,7 @@ async def test_uses_are_used_up(tmp_path: Path) -> None:
 async def test_a_grant_of_a_session_stays_there(tmp_path: Path) -> None:
     """Another session of the agent asks."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, THIS_SESSION)
+        await granted(gate, request("seq 3", cwd=tmp_path), THIS_SESSION)
         here = await gate.submit(request("seq 1", cwd=tmp_path))
         there = replace(request("seq 1", cwd=tmp_path), session=SessionKey("other"))
         elsewhere = await gate.submit(there)
@@ -81,7 +68,7 @@ async def test_a_grant_beside_the_allowlist(tmp_path: Path) -> None:
     """A line of a listed and a granted program runs; only the granted one uses the grant."""
     list_patterns(tmp_path, "/usr/bin/echo")
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, GrantTerms(uses=1))
+        await granted(gate, request("seq 3", cwd=tmp_path), GrantTerms(uses=1))
         listed = await gate.submit(request("echo a", cwd=tmp_path))
         mixed = await gate.submit(request("echo a && seq 1", cwd=tmp_path))
         spent = await gate.submit(request("echo a && seq 1", cwd=tmp_path))
@@ -107,7 +94,7 @@ async def test_a_grant_lifts_no_more_than_allow_always(
 ) -> None:
     """`ask: always` keeps asking, and so does what no allow-always could store."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, HALF_HOUR)
+        await granted(gate, request("seq 3", cwd=tmp_path), HALF_HOUR)
         result = await gate.submit(request(line, cwd=tmp_path, overrides=overrides))
 
     assert isinstance(result, Pending)
@@ -116,8 +103,8 @@ async def test_a_grant_lifts_no_more_than_allow_always(
 async def test_only_the_grants_that_are_needed_are_used(tmp_path: Path) -> None:
     """A counted grant is spared where another one suffices, and two serve one line together."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, GrantTerms(uses=1))
-        await allow(gate, "uname", tmp_path, GrantTerms(uses=2))
+        await granted(gate, request("seq 3", cwd=tmp_path), GrantTerms(uses=1))
+        await granted(gate, request("uname", cwd=tmp_path), GrantTerms(uses=2))
         await gate.submit(request("uname -r", cwd=tmp_path))
         left = {g.promise[0].pattern: g.uses_left for g in await gate.store.read(grants.listed)}
         both = await gate.submit(request("seq 1 && uname", cwd=tmp_path))
@@ -132,7 +119,7 @@ async def test_only_the_grants_that_are_needed_are_used(tmp_path: Path) -> None:
 async def test_a_grant_lifts_no_denial(tmp_path: Path) -> None:
     """`security: deny` denies, and where asking is off a miss stays a denial."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, HALF_HOUR)
+        await granted(gate, request("seq 3", cwd=tmp_path), HALF_HOUR)
         shut = ExecOverrides(security=ExecSecurity.DENY)
         denied = await gate.submit(request("seq 1", cwd=tmp_path, overrides=shut))
     async with gate_at(tmp_path, layer(ask=ExecAsk.OFF)) as gate:
@@ -145,7 +132,7 @@ async def test_a_grant_lifts_no_denial(tmp_path: Path) -> None:
 async def test_revoking_grant_or_giver_asks_again_at_once(tmp_path: Path) -> None:
     """The next request asks."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, "seq 3", tmp_path, HALF_HOUR)
+        await granted(gate, request("seq 3", cwd=tmp_path), HALF_HOUR)
         await gate.store.write(people.revoke, "memory:ana")
         giver = await gate.submit(request("seq 1", cwd=tmp_path))
         await gate.store.write(people.restore, "memory:ana")

@@ -11,15 +11,14 @@ from bot.intake.caller import of_peer
 from bot.intake.frames import AgentParams
 from bot.intake.grants import GrantMethods, TaskParams
 from core.approvals.answering import Answer, AnswerOutcome
-from core.gate import Gate
 from core.ipc.unix import Peer
-from core.model.approval import HALF_HOUR, THIS_TASK, ApprovalReply, GrantTerms
+from core.model.approval import HALF_HOUR, THIS_TASK, ApprovalReply
 from core.model.command import ExecRequest
 from core.model.identity import AgentId, SessionKey, TaskId
 from core.model.result import Denied, Finished, Pending, Submission
 from core.store import approvals, grants
 from core.store.history import history
-from tests.core.gate.line import ANA, gate_at, request
+from tests.core.gate.line import ANA, gate_at, granted, request
 
 SELF = of_peer(Peer(1, 0, 0))
 FIX = TaskId("fix-login")
@@ -28,17 +27,6 @@ FIX = TaskId("fix-login")
 def of_task(line: str, cwd: Path, task: str | None = FIX) -> ExecRequest:
     """Return a wish of the agent that belongs to a task."""
     return replace(request(line, cwd=cwd), task=None if task is None else TaskId(task))
-
-
-async def allow(gate: Gate, wish: ExecRequest, terms: GrantTerms = THIS_TASK) -> Pending:
-    """Ask, let Ana allow it within limits, and run it."""
-    asked = await gate.submit(wish)
-    assert isinstance(asked, Pending)
-    answered = await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=terms))
-    assert AnswerOutcome.ACCEPTED is answered.outcome
-    for run_id, plan in await gate.queued():
-        assert isinstance(await gate.run_approved(run_id, plan), Finished)
-    return asked
 
 
 def kinds(results: list[Submission]) -> list[type[Submission]]:
@@ -54,7 +42,7 @@ def records(home: Path) -> list[dict[str, Any]]:
 async def test_a_grant_of_a_task_stays_in_it(tmp_path: Path) -> None:
     """Another session of the agent may use it; another task, none, or another agent asks."""
     async with gate_at(tmp_path) as gate:
-        asked = await allow(gate, of_task("seq 3", tmp_path))
+        asked = await granted(gate, of_task("seq 3", tmp_path), THIS_TASK)
         here = await gate.submit(of_task("seq 1", tmp_path))
         elsewhere = replace(of_task("seq 1", tmp_path), session=SessionKey("other"))
         there = await gate.submit(elsewhere)
@@ -75,7 +63,7 @@ async def test_a_grant_of_a_task_stays_in_it(tmp_path: Path) -> None:
 async def test_a_wider_grant_holds_in_every_task(tmp_path: Path) -> None:
     """Half an hour is half an hour, whatever the agent says it works on."""
     async with gate_at(tmp_path) as gate:
-        await allow(gate, of_task("seq 3", tmp_path), HALF_HOUR)
+        await granted(gate, of_task("seq 3", tmp_path), HALF_HOUR)
         results = [
             await gate.submit(of_task("seq 1", tmp_path, task)) for task in (FIX, "other", None)
         ]
@@ -128,8 +116,8 @@ async def test_the_end_of_a_task_asks_again_and_is_written_down(tmp_path: Path) 
     """Only grants of the task end; where none holds, nothing is written."""
     async with gate_at(tmp_path) as gate:
         methods = GrantMethods(gate)
-        asked = await allow(gate, of_task("seq 3", tmp_path))
-        other = await allow(gate, of_task("uname", tmp_path, "other"))
+        asked = await granted(gate, of_task("seq 3", tmp_path), THIS_TASK)
+        other = await granted(gate, of_task("uname", tmp_path, "other"), THIS_TASK)
         unknown = await methods.end_task(TaskParams(task="unknown"), SELF)
         hers = await methods.end_task(TaskParams(task=FIX, agent="coder"), SELF)
         before = await gate.submit(of_task("seq 1", tmp_path))
@@ -151,7 +139,7 @@ async def test_the_list_and_the_history_tell_the_task(tmp_path: Path) -> None:
     async with gate_at(tmp_path) as gate:
         await gate.submit(of_task("seq 8", tmp_path, "other"))
         await gate.submit(of_task("seq 9", tmp_path, None))
-        await allow(gate, of_task("seq 3", tmp_path))
+        await granted(gate, of_task("seq 3", tmp_path), THIS_TASK)
         await gate.submit(of_task("seq 1", tmp_path))
         listed = await GrantMethods(gate).listed(AgentParams(), SELF)
         past = await gate.store.read(history, 10)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.model.identity import ApprovalId
-from core.store import Store, approvals, open_store, outbox
+from core.store import Store, approvals, grants, open_store, outbox
 from core.store.drafts import ApprovalDraft, OutboxItem
 from tests.core.store.making import draft
 from tests.postgres import PostgresServer
@@ -50,6 +50,14 @@ class Bench:
     advance: Callable[[int], Awaitable[None]]
     again: Callable[[], Awaitable[Store]]
     notes: list[str] = field(default_factory=list)
+
+    async def use_grant(self, grant: ApprovalId) -> bool:
+        """Use a grant once; ``False`` where it is spent."""
+        try:
+            await self.store.write(grants.use, (grant,))
+        except grants.GrantSpent:
+            return False
+        return True
 
     async def ask(self, question: ApprovalDraft | None = None) -> ApprovalId:
         """Create an approval; return its id."""

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, create_engine, inspect, text
+from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedIndex
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -65,21 +65,33 @@ def test_migrated_and_created_sqlite_are_alike(tmp_path: Path) -> None:
     assert set(shapes[0]) == set(ALL_TABLES.tables) - {"schema_version"}
 
 
+_ADDED = {
+    "0005": ("DROP INDEX approvals_waiting", "ALTER TABLE approvals DROP COLUMN input_bytes"),
+    "0006": ("ALTER TABLE requests DROP COLUMN wish",),
+    "0007": ("ALTER TABLE questions DROP COLUMN step_up",),
+    "0008": tuple(f"ALTER TABLE {one} DROP COLUMN task" for one in ("approvals", "runs", "grants")),
+}
+"""What takes back each later version."""
+
+
+def roll_back(path: Path, version: str) -> None:
+    """Make a store one of an earlier version, whose rows know nothing of what came later."""
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as conn:
+        for added, statements in _ADDED.items():
+            for statement in statements if added > version else ():
+                conn.execute(text(statement))
+        conn.execute(text("UPDATE schema_version SET version_num = :to"), {"to": version})
+    engine.dispose()
+
+
 async def test_questions_from_before_keep_waiting(tmp_path: Path) -> None:
     """What waited when the weight of questions was added waits on, and takes a place."""
     path, asked = tmp_path / "state.db", draft()
     store = await open_store(f"sqlite:///{path}")
     await store.write(approvals.create, asked)
     await store.close()
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as conn:
-        conn.execute(text("DROP INDEX approvals_waiting"))
-        conn.execute(text("ALTER TABLE approvals DROP COLUMN input_bytes"))
-        conn.execute(text("ALTER TABLE requests DROP COLUMN wish"))
-        conn.execute(text("ALTER TABLE questions DROP COLUMN step_up"))
-        _drop_tasks(conn)
-        conn.execute(text("UPDATE schema_version SET version_num = '0004'"))
-    engine.dispose()
+    roll_back(path, "0004")
     store = await open_store(f"sqlite:///{path}")
     found = await store.read(approvals.get, asked.id)
     with pytest.raises(approvals.TooMany):
@@ -96,21 +108,12 @@ async def test_grants_from_before_are_of_no_task(tmp_path: Path) -> None:
     await store.write(approvals.create, asked)
     await store.write(approvals.answer, asked.id, ALWAYS, ALICE, None, "", GRANTED)
     await store.close()
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as conn:
-        _drop_tasks(conn)
-        conn.execute(text("UPDATE schema_version SET version_num = '0007'"))
-    engine.dispose()
+    roll_back(path, "0007")
     store = await open_store(f"sqlite:///{path}")
     (held,) = await store.read(grants.active, asked.plan.agent, SESSION, None, TaskId("fix"))
     (row,) = await store.read(approvals.history, 10)
     await store.close()
     assert (held.id, held.task, row.task) == (asked.id, None, None)
-
-
-def _drop_tasks(conn: Connection) -> None:
-    for table in ("approvals", "runs", "grants"):
-        conn.execute(text(f"ALTER TABLE {table} DROP COLUMN task"))
 
 
 async def test_request_keys_from_before_are_not_compared(tmp_path: Path) -> None:
@@ -119,13 +122,7 @@ async def test_request_keys_from_before_are_not_compared(tmp_path: Path) -> None
     store = await open_store(f"sqlite:///{path}")
     await store.write(runs.begin, run)
     await store.close()
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as conn:
-        conn.execute(text("ALTER TABLE requests DROP COLUMN wish"))
-        conn.execute(text("ALTER TABLE questions DROP COLUMN step_up"))
-        _drop_tasks(conn)
-        conn.execute(text("UPDATE schema_version SET version_num = '0005'"))
-    engine.dispose()
+    roll_back(path, "0005")
     store = await open_store(f"sqlite:///{path}")
     found = await store.read(runs.by_request_key, "k", "a wish")
     await store.close()
