@@ -107,14 +107,14 @@ async def test_an_edit_never_waits_behind_prompts(world: SlackWorld, inbox: Reco
     notice = NoticeCard(redact("Half time passed"))
     queue = [asyncio.create_task(world.channel.notify(world.target, notice)) for _ in range(5)]
     await asyncio.sleep(0)
-    started = time.monotonic()
     final = build_outcome(approval(resolution=resolved()))
     await world.channel.update(world.target, message, final)
-    took = time.monotonic() - started
+    ahead = sum(task.done() for task in queue)
     await asyncio.gather(*queue)
     await world.channel.stop()
 
-    assert took < 0.5
+    # Two need not wait, and the others a second each: told by turns, for the machine may be busy.
+    assert ahead <= 3
 
 
 async def test_edits_keep_to_slacks_rate(world: SlackWorld, inbox: RecordingInbox) -> None:

@@ -26,12 +26,11 @@ async def test_an_edit_never_waits_behind_prompts(
     message = await world.channel.post(world.target, build_prompt(approval()))
     waiting = [asyncio.create_task(world.channel.notify(world.target, NOTICE)) for _ in range(5)]
     await asyncio.sleep(0.05)
-    started = time.monotonic()
     await world.channel.update(world.target, message, OUTCOME)
-    took = time.monotonic() - started
+    ahead = sum(task.done() for task in waiting)
 
-    assert took < 0.5
-    assert not all(task.done() for task in waiting)
+    # Two need not wait, and the others a second each: told by turns, for the machine may be busy.
+    assert ahead <= 3
     await asyncio.gather(*waiting)
     await world.channel.stop()
     assert 0 == world.server.state.rates.violations
