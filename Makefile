@@ -80,17 +80,20 @@ format: $(DEV)
 docs: $(DEV)
 	@$(BIN)/python -m tests.project.generated
 
-# Stamps make a second run immediate; a changed lock or pyproject.toml installs again.
+# Stamps make a second run immediate; a changed lock or pyproject.toml installs again. Whoever writes
+# no bytecode (PYTHONDONTWRITEBYTECODE, a checkout of another user) would compile at each start.
 $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	@echo '== installing Sayso from requirements.lock'
 	@$(PIP) install $(LOCKED) --requirement requirements.lock
 	@$(PIP) install $(EDITABLE)
+	@$(BIN)/python -m compileall -q bot channels core
 	@touch $@
 
 $(DEV): requirements-dev.lock pyproject.toml | $(BIN)/python
 	@echo '== installing Sayso and its tools from requirements-dev.lock'
 	@$(PIP) install $(LOCKED) --requirement requirements-dev.lock
 	@$(PIP) install $(EDITABLE)
+	@$(BIN)/python -m compileall -q bot channels core
 	@touch $@ $(RUNTIME)
 
 # Without PYTHON=…, the first interpreter that is new enough. A half-made venv is taken away again.
