@@ -124,6 +124,21 @@ async def test_a_restart_in_the_same_week_looks_no_more(tmp_path: Path) -> None:
     assert 2 == len(told), "the file was what kept the second one back"
 
 
+async def test_a_store_in_postgresql_is_looked_at_as_well(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """Beside the gateway, by a connection of its own."""
+    state = home(tmp_path, {**config(least=9), "store": {"url": postgres_url}})
+    await remember(postgres_url, tmp_path, HISTORY)
+    write(state / NAME, LONG_AGO)
+    told = Told()
+    await look_of(state, told).look()
+
+    (words,) = told
+    assert "asked 10 times" in words
+    assert "would have saved 9" in words
+
+
 @pytest.mark.parametrize(
     ("history", "least", "count"),
     [
