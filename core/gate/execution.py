@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
@@ -43,7 +43,6 @@ class Execution:
     owner: str
     notice_after_ms: int
     guard: Guard = field(default_factory=Guard)
-    _cancelled: set[ApprovalId] = field(default_factory=set)
 
     async def missing(self, plan: ExecPlan) -> Refusal | None:
         """Return why a plan could run nowhere, so that nobody is asked about it in vain."""
@@ -74,8 +73,6 @@ class Execution:
                     run_id, claim, DenialReason.HOST_UNAVAILABLE, _nowhere(plan)
                 )
             finished = await host.run(run_id, plan, watcher)
-            if run_id in self._cancelled:
-                finished = replace(finished, cancelled=True)
         except (PlanDrift, LockedDown, HostUnavailable) as refusal:
             return await self._refuse(run_id, claim, _REASONS[type(refusal)], str(refusal))
         except SpawnError as failure:
@@ -84,7 +81,6 @@ class Execution:
             return await self._refuse(run_id, claim, DenialReason.SPAWN_FAILED, str(failure))
         finally:
             watcher.close()
-            self._cancelled.discard(run_id)
         await asyncio.gather(
             self.journal.append("finish", announce.finished(finished)),
             self.store.write(runs.finish, run_id, finished, self.owner),
@@ -100,12 +96,8 @@ class Execution:
 
     async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:
         """End a running command; ``False`` if it does not run here."""
-        host, is_first = self.hosts.pick(plan), run_id not in self._cancelled
-        self._cancelled.add(run_id)  # before the word goes out: its end may overtake the answer
-        done = host is not None and await host.cancel(run_id)
-        if is_first and not done:
-            self._cancelled.discard(run_id)
-        return done
+        host = self.hosts.pick(plan)
+        return host is not None and await host.cancel(run_id)
 
     async def tail(self, run_id: ApprovalId, plan: ExecPlan) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from core.errors import SpawnError
 from core.model.command import ExecPlan
@@ -202,9 +203,11 @@ class Runner:
         if run.feed is not None:
             run.feed.end("" if ended is None else ended["text"])
         if ended is None:
-            return unseen(run_id, run.age_ms, run.feed, timed_out=timed_out)
-        run.fit = ended["fit"]
-        return finished(run_id, ended, run.feed)
+            done = unseen(run_id, run.age_ms, run.feed, timed_out=timed_out)
+        else:
+            run.fit = ended["fit"]
+            done = finished(run_id, ended, run.feed)
+        return replace(done, cancelled=run.cancelled)
 
     async def _listen(self, watcher: RunWatcher, run: Progress, link: Link) -> Ended | None:
         while (report := await link.receive()) is not None:

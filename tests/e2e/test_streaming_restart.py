@@ -4,6 +4,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,14 @@ def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
     """Run a gateway that may be killed."""
     with running_gateway(tmp_path / "home") as gateway:
         yield gateway
+
+
+def heard(gateway: GatewayProcess) -> dict[str, Any]:
+    """Wait for the question, and until its own client has surely heard of it, too.
+
+    That one hears a moment after all others; two more looks take a hundred times as long.
+    """
+    return [question(gateway) for _ in range(3)][-1]
 
 
 @pytest.mark.parametrize("kill", [True, False])
@@ -31,7 +40,7 @@ def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -
         assert asking.stderr is not None
         assert running.stdout is not None
         assert running.stdout.readline() == b"first\n"
-        question(gateway)
+        heard(gateway)
         if kill:
             gateway.kill()
         else:
@@ -43,14 +52,14 @@ def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -
         out, error = running.communicate(timeout=20)
 
     assert (running.returncode, out) == (1 if kill else 143, b"")
-    told = b"how it ended is unknown, and it is not run again" if kill else b"SIGTERM"
+    told = b"how it ended is unknown, and it is not run again" if kill else b"cancelled after"
     assert told in error
 
 
 def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:
     """A signal leaves at once while there is none; the run is named."""
     with start(gateway, "-c", "id -un", agent="main") as process:
-        asked = question(gateway)
+        asked = heard(gateway)
         gateway.kill()
         assert process.stderr is not None
         read_until(process.stderr.fileno(), b"waiting 30 s")

@@ -41,18 +41,15 @@ class Containers:
             )
 
     async def _none_after_removal(self, label: str) -> bool:
-        """Remove what is there; ``False`` until the engine says that nothing was left to do."""
-        listed = await self._ran("ps", "--all", "--quiet", "--filter", f"label={label}")
-        if listed is None or listed.exit_code != 0:
-            return False
-        found = listed.output.text.split()
-        refused = [one for one in found if not await self._removed(one)]
-        return not refused
+        """Remove what is there; ``False`` until the engine lists nothing any more."""
+        for container in await self._listed(label) or ():
+            await self._ran("kill", container)
+            await self._ran("rm", "--force", container)
+        return await self._listed(label) == ()
 
-    async def _removed(self, container: str) -> bool:
-        await self._ran("kill", container)
-        done = await self._ran("rm", "--force", container)
-        return done is not None and done.exit_code == 0
+    async def _listed(self, label: str) -> tuple[str, ...] | None:
+        done = await self._ran("ps", "--all", "--quiet", "--filter", f"label={label}")
+        return tuple(done.output.text.split()) if done and done.exit_code == 0 else None
 
     async def _ran(self, *words: str) -> Finished | None:
         """Run the engine's command line for ourselves; ``None`` if that cannot be."""

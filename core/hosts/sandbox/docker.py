@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.errors import SpawnError
 from core.hosts.sandbox.containers import Containers
-from core.hosts.sandbox.environment import TMP, environment
+from core.hosts.sandbox.environment import TMP, env_file, environment
 from core.hosts.sandbox.places import Places
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.view import Kind, View
@@ -144,7 +144,7 @@ class Docker:
         view = self._places.view(plan.cwd.path)
         with opened(view, plan.cwd, seen=False) as folder:
             inode = None if folder < 0 else os.fstat(folder).st_ino
-            variables = sealed("sayso-container", _env_file(environment(run_id, plan)))
+            variables = sealed("sayso-container", env_file(environment(run_id, plan)))
             mounts = _mounts(view, scratch, bound=inode is not None)
             labels = ("--label", self.label, "--label", _label(run_id))
             user = ("--user", f"{os.geteuid()}:{os.getegid()}")
@@ -173,10 +173,10 @@ class Docker:
         return done.exit_code == _ENGINE_FAILED
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """End and remove a run's containers; the engine does so itself where it ended by itself."""
+        """End and remove a run's containers; the engine does so itself where they end by itself."""
         if run_id is None:
             await self._containers.remove(self.label)
-        elif done is None or done.exit_code is None or done.exit_code >= _ENGINE_FAILED:
+        elif done is None or _stopped(done):
             await self._containers.remove(_label(run_id))
 
     def _cli(self) -> dict[str, str]:
@@ -187,6 +187,15 @@ def _check_seen(view: View, folder: str) -> None:
     inside = View(tuple(view.beside_a_system()), view.workspace)
     if not inside.enters(folder):
         raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
+
+
+def _stopped(done: Finished) -> bool:
+    """Tell whether the engine's command line may have ended before the container did.
+
+    podman that gets TERM just after the start says 0 and leaves the container running.
+    """
+    code = done.exit_code
+    return code is None or done.cancelled or done.timed_out or code >= _ENGINE_FAILED
 
 
 def _label(run_id: ApprovalId) -> str:
@@ -232,11 +241,3 @@ def _plain(path: str) -> str:
     if ":" in path or "," in path:
         raise SpawnError(f"`{path}` cannot be a container's folder: its name has a colon or comma")
     return path
-
-
-def _env_file(environ: Mapping[str, str]) -> bytes:
-    """Return the environment as an engine reads it; a command line could be seen by others."""
-    for name, value in environ.items():
-        if "\n" in value or "\n" in name or name.startswith("#") or name != name.strip():
-            raise SpawnError(f"the value of `{name}` cannot be handed to a container")
-    return "".join(f"{name}={value}\n" for name, value in environ.items()).encode()

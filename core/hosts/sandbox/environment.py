@@ -1,5 +1,8 @@
 """Say which environment a sandboxed command gets: the plan's, marked, and a TMPDIR that exists."""
 
+from collections.abc import Mapping
+
+from core.errors import SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.runner.environ import RUN_MARK
@@ -13,3 +16,15 @@ def environment(run_id: ApprovalId, plan: ExecPlan) -> dict[str, str]:
     if "TMPDIR" in environ and "TMPDIR" not in plan.requested_env:
         environ["TMPDIR"] = TMP
     return environ
+
+
+def env_file(environ: Mapping[str, str]) -> bytes:
+    """Return an environment as a container engine reads it; others could see a command line.
+
+    Raises:
+        SpawnError: a name or value does not fit on a line of its own.
+    """
+    for name, value in environ.items():
+        if "\n" in value or "\n" in name or name.startswith("#") or name != name.strip():
+            raise SpawnError(f"the value of `{name}` cannot be handed to a container")
+    return "".join(f"{name}={value}\n" for name, value in environ.items()).encode()

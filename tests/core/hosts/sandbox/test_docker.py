@@ -187,6 +187,46 @@ async def test_a_stopped_run_leaves_no_container(podman: Podman, tmp_path: Path)
             left = podman.containers()
 
     assert asked == (run_id, done)
+    assert (len(unswept), left) == (1, []), done
+
+
+POLITE = """#!/bin/sh
+[ "$1" = run ] || exec {podman} "$@"
+trap 'exit 0' TERM
+{podman} "$@" &
+wait
+"""
+
+
+@pytest.mark.parametrize("ends", ["cancelled", "timed out"])
+async def test_an_engine_that_says_0_when_it_is_stopped_leaves_none(
+    ends: str, podman: Podman, tmp_path: Path
+) -> None:
+    """As podman does that has started the container and not begun to pass signals on."""
+    home, work, engine = tmp_path / "home", tmp_path / "work", tmp_path / "engine.sh"
+    home.mkdir(mode=0o700)
+    work.mkdir()
+    engine.write_text(POLITE.format(podman=podman.binary))
+    engine.chmod(0o755)
+    polite = Podman(str(engine), podman.rootfs)
+    async with running(Limits(grace_ms=2_000)) as runner:
+        backend = host_of(runner, polite, home, Late)
+        async with over(runner, backend, home) as host:
+            run_id, patience_ms = new_run(), 8_000 if ends == "timed out" else 30_000
+            words = ("/bin/sh", "-c", "touch begun; sleep 60")
+            plan = sandboxed(wished(words, work, patience_ms))
+            task = asyncio.create_task(host.run(run_id, plan, Watcher()))
+            await until(lambda: task.done() or (work / "begun").exists(), 30)
+            if ends == "cancelled":
+                await host.cancel(run_id)
+            done = await task
+            unswept = podman.containers()
+            await Docker.sweep(backend, run_id, done)
+            left = podman.containers()
+
+    assert (done.exit_code, done.cancelled, done.timed_out) == (
+        *(0, ends == "cancelled", ends == "timed out"),
+    )
     assert (len(unswept), left) == (1, [])
 
 
