@@ -148,9 +148,9 @@ def test_what_has_no_turn_yet_is_told_in_time(
 ) -> None:
     """A run that waits behind others has no row: 503 says that it goes on and by which key."""
     monkeypatch.setattr(process, "Turns", lambda _most: Turns(1))
-    monkeypatch.setattr(asking, "PATIENCE_S", 0.3)
     with house(tmp_path / "home") as home:
         first = home.ask("sleep 1.5")
+        monkeypatch.setattr(asking, "PATIENCE_S", 0.3)
         wish = {"command": "echo late", "cwd": "/", "requestKey": "late"}
         began = time.monotonic()
         answer = home.client("agent").post("/v1/requests", json=wish)
