@@ -135,6 +135,12 @@ def distrusted(
         problem = carrier_problem(path, argv[1:])
         if problem is not None:
             return problem
-    if program.foreign and is_glob(pattern):
+    if program.unknown and is_glob(pattern) and (program.foreign or not _means(pattern)):
         return f"{file.realpath} is unknown; a wildcard does not cover it, its own path would"
     return None
+
+
+def _means(pattern: str) -> bool:
+    """Tell whether a pattern names one program, or the one folder of the owner's own tools."""
+    folder, _, name = pattern.rpartition("/")
+    return not is_glob(name) or (name != "**" and not is_glob(folder))
