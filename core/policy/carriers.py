@@ -115,6 +115,21 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
     return None if problem is None else f"{name}: {problem}"
 
 
+def harmless(paths: Sequence[str], arguments: tuple[str, ...]) -> bool:
+    """Tell whether a program is known, under each of its paths, to only read and print here.
+
+    Other than ``carrier_problem`` it takes no program that is in no table.
+    """
+    return all(_is_harmless(path, arguments) for path in dict.fromkeys(paths))
+
+
+def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
+    if is_plain(path):
+        return True
+    profile = _known(path)[1]
+    return profile is not None and profile.problem(arguments) is None
+
+
 def is_carrier(path: str) -> bool:
     """Tell whether a path alone says too little about what the program there will do."""
     return _known(path)[0] is not None

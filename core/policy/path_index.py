@@ -166,7 +166,7 @@ def _match_segments(pattern: Sequence[str], parts: Sequence[str]) -> bool:
         if at < len(pattern) and pattern[at] == "**":
             star, mark = at, index
             at += 1
-        elif at < len(pattern) and _match_segment(pattern[at], parts[index]):
+        elif at < len(pattern) and segment_fits(pattern[at], parts[index]):
             at += 1
             index += 1
         elif star >= 0:
@@ -177,8 +177,8 @@ def _match_segments(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     return all(part == "**" for part in pattern[at:])
 
 
-def _match_segment(pattern: str, text: str) -> bool:
-    """Match one segment; the same walk with ``*`` over characters."""
+def segment_fits(pattern: str, text: str) -> bool:
+    """Match one segment, or any text: ``*`` is any run of characters, ``?`` one."""
     if not is_glob(pattern):
         return pattern == text
     at = index = 0

@@ -49,11 +49,21 @@ class Rule:
         """Tell whether the rule can concern a program, whatever its arguments."""
         return isinstance(self.match, EffectMatch) or self.match.names(program)
 
-    def on(self, argv: Sequence[str], program: Called, at: Surroundings) -> Decision | None:
-        """Return what the rule decides about a command of a program that it can concern."""
+    @property
+    def open(self) -> bool:
+        """Tell whether an allow is meant for these arguments whatever is added to them."""
+        return isinstance(self.match, VectorMatch) and self.match.template.open
+
+    def on(
+        self, argv: Sequence[str], program: Called, at: Surroundings, *, strict: bool = True
+    ) -> Decision | None:
+        """Return what the rule decides about a command of a program that it can concern.
+
+        ``strict`` as in ``VectorMatch.on``.
+        """
         match self.match:
             case VectorMatch() as vector:
-                return self.decide if vector.on(argv, at) else None
+                return self.decide if vector.on(argv, program, at, strict=strict) else None
             case EffectMatch() as effect:
                 return effect.decide(argv, program, self.decide)
             case GlobMatch():
@@ -102,7 +112,9 @@ class _Concerning:
         self._typed = {shape: _sorted(rules) for shape, rules in typed.items()}
         self.narrows = any(rule.decide > Decision.ALLOW for rule in vectors)
 
-    def ruling(self, argv: tuple[str, ...], at: Surroundings, *, whole: bool) -> Ruling | None:
+    def ruling(
+        self, argv: tuple[str, ...], at: Surroundings, *, whole: bool, strict: bool
+    ) -> Ruling | None:
         """Return what the strictest of the rules says about a vector."""
         found = self._literal.get(argv[1:]) if self._literal else None
         best = None if found is None else (found[0], Ruling(found[1].decide, found[1]))
@@ -112,7 +124,7 @@ class _Concerning:
                     break
                 if not whole and isinstance(rule.match, EffectMatch):
                     continue
-                decision = rule.on(argv, self._program, at)
+                decision = rule.on(argv, self._program, at, strict=strict)
                 if decision is None:
                     continue
                 own = rank if decision is rule.decide else _rank(rule, decision)
@@ -121,19 +133,20 @@ class _Concerning:
         return None if best is None else best[1]
 
     def _shaped(self, argv: tuple[str, ...]) -> Iterator[tuple[_Ranked, ...]]:
-        length, typed = len(argv), self._typed
-        for second in (None, *argv[1:2]):
-            for third in (None, *argv[2:3]):
-                found = typed.get((length, second, third))
-                if found is not None:
-                    yield found
+        typed = self._typed
+        for length in (len(argv), None):
+            for second in (None, *argv[1:2]):
+                for third in (None, *argv[2:3]):
+                    found = typed.get((length, second, third))
+                    if found is not None:
+                        yield found
 
 
-_Shape = tuple[int, str | None, str | None]
+_Shape = tuple[int | None, str | None, str | None]
 
 
 def _shape(template: ArgvTemplate) -> _Shape:
-    return len(template.elements), template.literal_at(1), template.literal_at(2)
+    return template.length, template.literal_at(1), template.literal_at(2)
 
 
 def _rank(rule: Rule, decision: Decision) -> _Rank:
@@ -172,24 +185,39 @@ class Rules:
             self._index(rule)
 
     def ruling(
-        self, argv: tuple[str, ...], file: PinnedFile, at: Surroundings, *, whole: bool = True
+        self,
+        argv: tuple[str, ...],
+        file: PinnedFile,
+        at: Surroundings,
+        *,
+        whole: bool = True,
+        strict: bool = True,
     ) -> Ruling | None:
         """Return what the strictest rule says about a command, ``None`` where none matches.
 
-        Not ``whole``: a wrapper, whose effects are those of what it runs.
+        Not ``whole``: a wrapper, whose effects are those of what it runs. ``strict``: under strict
+        trust.
         """
-        return self._concerning(argv, file).ruling(argv, at, whole=whole) if self.rules else None
+        if not self.rules:
+            return None
+        return self._concerning(argv, file).ruling(argv, at, whole=whole, strict=strict)
 
     def narrows(self, argv: tuple[str, ...], file: PinnedFile) -> bool:
         """Tell whether more arguments could make a rule ask about or deny a command."""
         return bool(self.rules) and self._concerning(argv, file).narrows
 
     def looked_at(
-        self, argv: Sequence[str], file: PinnedFile, at: Surroundings, *, whole: bool = True
+        self,
+        argv: Sequence[str],
+        file: PinnedFile,
+        at: Surroundings,
+        *,
+        whole: bool = True,
+        strict: bool = True,
     ) -> tuple[Looked, ...]:
         """Return each rule in its order with what it decides about a command, for people.
 
-        ``whole`` as in ``ruling``.
+        ``whole`` and ``strict`` as in ``ruling``.
         """
         program = Called.of(argv, file)
 
@@ -197,7 +225,7 @@ class Rules:
             return rule.of(program) and (whole or not isinstance(rule.match, EffectMatch))
 
         return tuple(
-            Looked(rule, rule.on(argv, program, at) if counts(rule) else None)
+            Looked(rule, rule.on(argv, program, at, strict=strict) if counts(rule) else None)
             for rule in self.rules
         )
 

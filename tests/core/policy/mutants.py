@@ -492,7 +492,7 @@ LISTS = (
     Mutant(
         "a typed entry covers every vector that begins as its own",
         "policy/allowlist.py",
-        "        for template, index in self._typed.get(len(arguments), ()):\n"
+        "        for template, index in self._shaped(arguments):\n"
         "            if template.fits(arguments, at):",
         "        for template, index in (one for n in self._typed for one in self._typed[n]):\n"
         "            if template.fits(arguments[: len(template.elements)], at):",
@@ -512,8 +512,8 @@ LISTS = (
     Mutant(
         "a vector covers arguments that nobody has seen",
         "policy/listing.py",
-        "    if not open_ended:\n",
-        "    if open_ended in {True, False}:\n",
+        "(lifting.open or not open_ended)",
+        "(lifting.open or open_ended is not None)",
         "policy/test_rules.py::test_a_vector_says_nothing_of_arguments_that_nobody_has_seen",
     ),
     Mutant(
@@ -525,21 +525,21 @@ LISTS = (
     ),
     Mutant(
         "<INT> takes digits of other scripts",
-        "policy/elements.py",
+        "policy/element_matching.py",
         '_INT = re.compile(r"[1-9][0-9]{0,5}")',
         r'_INT = re.compile(r"[1-9]\d{0,5}")',
         "policy/test_templates.py::test_int_takes_nothing_else",
     ),
     Mutant(
         "<PATH> takes a path that climbs",
-        "policy/elements.py",
+        "policy/element_matching.py",
         r'_PART = r"(?!\.\.(?:/|\Z))',
         '_PART = r"',
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
     ),
     Mutant(
         "<PATH> takes a link that leads elsewhere",
-        "policy/elements.py",
+        "policy/element_matching.py",
         " and _within(element, at.real.get(path, path), at)",
         "",
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
@@ -577,7 +577,7 @@ DECISIONS = (
     ),
     Mutant(
         "a link dodges a rule that forbids its target",
-        "policy/elements.py",
+        "policy/element_matching.py",
         "meant = {path, at.real.get(path, path), at.real.get(joined, path)}",
         "meant = {path}",
         "policy/test_templates.py::test_a_link_into_a_forbidden_folder_may_be_meant",
@@ -1017,6 +1017,79 @@ GRANTS = (
     ),
 )
 
+TEMPLATES = (
+    Mutant(
+        "a wildcard at the beginning takes an option",
+        "policy/element_matching.py",
+        'if word.startswith("-") and element.text[0] in "*?":',
+        'if word.startswith("--") and element.text[0] in "*?":',
+        "policy/test_elements.py::test_a_glob_takes_whole_printable_words",
+    ),
+    Mutant(
+        "a pattern takes control characters",
+        "policy/element_matching.py",
+        "return word.isprintable() and len(word) <= _LONGEST_WORD and",
+        "return len(word) <= _LONGEST_WORD and",
+        "policy/test_elements.py::test_a_glob_takes_whole_printable_words",
+    ),
+    Mutant(
+        "an overlong word slips past a pattern that forbids",
+        "policy/element_matching.py",
+        "return len(word) > _LONGEST_WORD or segment_fits(",
+        "return len(word) <= _LONGEST_WORD and segment_fits(",
+        "policy/test_elements.py::test_a_long_word_against_many_wildcards_takes_no_long_time",
+    ),
+    Mutant(
+        "a rest is free under strict trust",
+        "policy/rule_matching.py",
+        "by_profile = strict and self.template.by_profile",
+        "by_profile = not strict and self.template.by_profile",
+        "policy/test_rule_matching.py::test_the_rest_is_judged_by_the_programs_profile",
+    ),
+    Mutant(
+        "a rest of an unknown program is free",
+        "policy/carriers.py",
+        "return profile is not None and profile.problem(arguments) is None",
+        "return profile is None or profile.problem(arguments) is None",
+        "policy/test_rule_matching.py::test_the_rest_of_an_unknown_program_is_not_allowed",
+    ),
+    Mutant(
+        "a rest is judged under one of its names",
+        "policy/carriers.py",
+        "for path in dict.fromkeys(paths))",
+        "for path in paths[:1])",
+        "policy/test_rule_matching.py::test_both_names_of_a_program_must_be_harmless",
+    ),
+    Mutant(
+        "a free rest takes control characters",
+        "policy/element_matching.py",
+        "    del element, at\n    return word.isprintable()\n",
+        "    del element, at\n    return bool(word)\n",
+        "policy/test_rule_matching.py::test_a_free_rest_takes_no_control_characters",
+    ),
+    Mutant(
+        "an open rule allows any standard input",
+        "policy/stdin.py",
+        "return isinstance(ruling.rule.match, VectorMatch) and not ruling.rule.open",
+        "return isinstance(ruling.rule.match, VectorMatch)",
+        "policy/test_rule_matching.py::test_an_open_rule_says_nothing_of_standard_input",
+    ),
+    Mutant(
+        "an entry's rest is free under strict trust",
+        "policy/allowlist.py",
+        "if found is not None and not (judged and not harmless(paths, arguments)):",
+        "if found is not None:",
+        "policy/test_rule_matching.py::test_an_entry_of_the_allowlist_takes_the_same",
+    ),
+    Mutant(
+        "an entry covers words that nobody has seen",
+        "policy/listing.py",
+        "    if not open_ended:\n        vector",
+        "    if open_ended in {True, False}:\n        vector",
+        "policy/test_rules.py::test_a_vector_says_nothing_of_arguments_that_nobody_has_seen",
+    ),
+)
+
 MUTANTS = (
     *READERS,
     *WRAPPERS,
@@ -1027,4 +1100,5 @@ MUTANTS = (
     *EXPOSURE,
     *CONTENT,
     *GRANTS,
+    *TEMPLATES,
 )
