@@ -69,6 +69,18 @@ def manager_marked(holds: Callable[[bytes], bool]) -> Manager | None:
     return next((one for one in managers() if any(map(holds, one.marks))), None)
 
 
+@lru_cache(maxsize=4096)
+def own_paths(path: str, realpath: str) -> tuple[str, ...]:
+    """Return the paths of a program whose names say what it is.
+
+    A link to a version manager is the program that it is called by, of the version that is chosen.
+    """
+    name = realpath.rpartition("/")[2].lower()
+    if path == realpath or any(name in one.programs for one in managers()):
+        return (path,)
+    return (path, realpath)
+
+
 def is_query(arguments: Sequence[str]) -> bool:
     """Tell whether arguments only ask a program about itself."""
     return bool(arguments) and _queries().issuperset(arguments)
@@ -100,13 +112,13 @@ def is_imitation(path: str, interpreter: str) -> bool:
 @lru_cache(maxsize=4096)
 def loaded_by(path: str, arguments: tuple[str, ...]) -> tuple[Chooser, ...]:
     """Return the files around a program that it obeys or loads for these arguments."""
-    known = section(table("shims"), "programs")
+    known, first = section(table("shims"), "programs"), "".join(arguments[:1])
     found: list[Chooser] = []
     for name in sorted(names_of(path) & known.keys()):
         row = section(known, name)
-        only, alone = words(row, "only"), words(row, "alone")
-        first = "".join(arguments[:1])
-        if not only or first in only or (len(arguments) == 1 and first in alone):
+        only = words(row, "only")
+        alone = len(arguments) == 1 and first in words(row, "alone")
+        if alone or (first in only if only else not runs_code(path, arguments)):
             found += _choosers(row)
     return tuple(found)
 

@@ -45,13 +45,13 @@ def chosen_by(command: PlannedCommand, cwd: str) -> str:
         return ""
     arguments = command.argv[1:]
     paths = tuple(dict.fromkeys((executable.path, executable.realpath)))
-    if any(runs_code(path, arguments) for path in paths):
-        return ""
-    name = executable.path.rpartition("/")[2]
     started = (executable, *_interpreters(command, executable))
-    found = next(filter(None, (_shim(file, cwd, name) for file in started)), "")
-    if not found and any(is_vouched_for(path, arguments) for path in paths):
-        found = next(filter(None, map(_imitation, started)), "")
+    found = ""
+    if not any(runs_code(path, arguments) for path in paths):
+        name = executable.path.rpartition("/")[2]
+        found = next(filter(None, (_shim(file, cwd, name) for file in started)), "")
+        if not found and any(is_vouched_for(path, arguments) for path in paths):
+            found = next(filter(None, map(_imitation, started)), "")
     return found or _loading(paths, arguments, cwd)
 
 
