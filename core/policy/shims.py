@@ -117,8 +117,7 @@ def loaded_by(path: str, arguments: tuple[str, ...]) -> tuple[Chooser, ...]:
     for name in sorted(names_of(path) & known.keys()):
         row = section(known, name)
         only = words(row, "only")
-        alone = len(arguments) == 1 and first in words(row, "alone")
-        if alone or (first in only if only else not runs_code(path, arguments)):
+        if first in only if only else not runs_code(path, arguments):
             found += _choosers(row)
     return tuple(found)
 

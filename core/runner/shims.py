@@ -23,6 +23,7 @@ from core.policy.shims import (
     manager_marked,
     manager_named,
     managers,
+    own_paths,
     runs_code,
 )
 from core.runner.pins import FINGERPRINTS
@@ -44,7 +45,7 @@ def chosen_by(command: PlannedCommand, cwd: str) -> str:
     if executable is None:
         return ""
     arguments = command.argv[1:]
-    paths = tuple(dict.fromkeys((executable.path, executable.realpath)))
+    paths = own_paths(executable.path, executable.realpath)
     started = (executable, *_interpreters(command, executable))
     found = ""
     if not any(runs_code(path, arguments) for path in paths):
