@@ -13,6 +13,7 @@ from core.policy.programs import Program
 from core.policy.rule_matching import GlobMatch, surroundings
 from core.policy.rules import Rule
 from core.policy.safe_bins import safe_bin_problem
+from core.policy.shims import own_paths
 from core.policy.verdicts import Context, Verdict
 
 # A member looked up on its class costs ten times a module's name.
@@ -132,7 +133,7 @@ def distrusted(
     """Say why a match does not suffice under strict trust; both names must pass."""
     if program.plain:
         return None
-    for path in program.paths:
+    for path in own_paths(file.path, file.realpath):
         problem = carrier_problem(path, argv[1:])
         if problem is not None:
             return problem
