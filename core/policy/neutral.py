@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 
 from core.model.command import PinnedFile
 from core.policy.carriers import carrier_problem, is_carrier, is_plain
+from core.policy.shims import own_paths
 from core.policy.tables import Table, section, table, words
 from core.policy.wrappers import names_of
 
@@ -83,10 +84,8 @@ def is_reading(argv: Sequence[str], file: PinnedFile) -> bool:
     """
     if not (is_plain(file.path) or is_carrier(file.path)):
         return False
-    arguments = argv[1:]
-    return carrier_problem(file.path, arguments) is None and (
-        file.path == file.realpath or carrier_problem(file.realpath, arguments) is None
-    )
+    paths = own_paths(file.path, file.realpath)
+    return all(carrier_problem(path, argv[1:]) is None for path in paths)
 
 
 def takes_effect(row: Row, neutral: Pairs) -> bool:

@@ -10,8 +10,8 @@ from core.runner.exposure import shared_folder
 from core.runner.leads import links_of
 from core.runner.operands import code_operands
 from core.runner.pins import FINGERPRINTS, Unpinned
-from core.runner.repository import steering
 from core.runner.resolve import SearchPath
+from core.runner.steering import steering
 
 
 def plan_command(
