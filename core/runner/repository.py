@@ -81,12 +81,24 @@ def steering(command: PlannedCommand, cwd: str) -> str:
 
 
 def obeyed_folders(cwd: str) -> tuple[str, ...]:
-    """Return the folders whose files git would obey in a folder."""
+    """Return the folders and files that git would obey in a folder, by their real paths."""
+    found: list[str] = []
     try:
-        places = [place for one in _around(cwd) for place in _places(one)]
+        for one in _around(cwd):
+            for place in _places(one):
+                found.append(place)
+                found += _named_elsewhere(place + "/config", one)
     except _Odd:
-        return ()  # asked about in any case
-    return tuple(map(os.path.realpath, places))
+        pass  # asked about in any case
+    return tuple(map(os.path.realpath, found))
+
+
+def _named_elsewhere(config: str, repository: _Repository) -> Iterator[str]:
+    """Yield the files that a configuration includes and the folder that it keeps its hooks in."""
+    for file, one in _settings(config):
+        yield file
+        if isinstance(one, Setting) and one.name == HOOKS_PATH:
+            yield os.path.join(repository.tree, os.path.expanduser(one.value))  # noqa: PTH111
 
 
 def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
