@@ -178,7 +178,8 @@ class PlannedCommand:
     with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
 
     ``neutral`` is set in its environment after everything else, so that it does not obey what lies
-    around it (``core.policy.neutral``).
+    around it (``core.policy.neutral``). ``unsettled`` tells which earlier command of its line may
+    change what it obeys there: a person is asked, and that change alone is then no drift.
     """
 
     argv: tuple[str, ...]
@@ -194,6 +195,7 @@ class PlannedCommand:
     absent: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     neutral: tuple[tuple[str, str], ...] = ()
+    unsettled: str = ""
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ Pairs = tuple[tuple[str, str], ...]
 """Names and values, sorted by name."""
 
 
+_KEY = "GIT_CONFIG_KEY_"
+
+
 class When(StrEnum):
     """For which commands a row holds.
 
@@ -65,7 +68,7 @@ def rows_of(word: str, path: str, realpath: str) -> tuple[Row, ...]:
 def neutral_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
     """Return what is set for one command beyond the environment of every child."""
     rows = rows_of(argv[0], file.path, file.realpath)
-    return _pairs(rows, is_reading(argv, file)) if rows else ()
+    return _pairs(rows, _is_neutral(argv, file)) if rows else ()
 
 
 def approved_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
@@ -75,23 +78,54 @@ def approved_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
 
 
 def is_reading(argv: Sequence[str], file: PinnedFile) -> bool:
-    """Tell whether a program's profile knows an invocation to be harmless."""
+    """Tell whether a program's profile knows an invocation to be harmless.
+
+    Of a program in no table nothing is known: it may be one that runs git for a person.
+    """
+    if not (is_plain(file.path) or is_carrier(file.path)):
+        return False
     paths = own_paths(file.path, file.realpath)
     return all(carrier_problem(path, argv[1:]) is None for path in paths)
 
 
-def may_share(argv: Sequence[str], file: PinnedFile) -> bool:
-    """Tell whether a command may run under what is set for the readings beside it in a wrapper.
+def takes_effect(row: Row, neutral: Pairs) -> bool:
+    """Tell whether a row is set for a command that got some environment."""
+    if row.when is When.EVERYWHERE:
+        return True
+    wanted = (row.name, row.value)
+    if not row.is_setting:
+        return wanted in neutral
+    return any(name.startswith(_KEY) and value == row.name for name, value in neutral)
 
-    A program of which nothing is known may be one that runs git for a person.
-    """
-    known = is_plain(file.path) or is_carrier(file.path)
-    return known and is_reading(argv, file)
+
+def may_share(argv: Sequence[str], file: PinnedFile) -> bool:
+    """Tell whether a command may run under what is set for the readings beside it in a wrapper."""
+    return is_reading(argv, file)
 
 
 def union(every: Iterable[Pairs]) -> Pairs:
     """Return all of several environments in one; the last value of a name wins."""
     return tuple(sorted({name: value for one in every for name, value in one}.items()))
+
+
+def _is_neutral(argv: Sequence[str], file: PinnedFile) -> bool:
+    """Tell whether a command gets the rows of a reading."""
+    shown = _without(argv[0], file.path, file.realpath)
+    if shown and next((word for word in argv[1:] if not word.startswith("-")), "") in shown:
+        return False
+    return is_reading(argv, file)
+
+
+@lru_cache(maxsize=4096)
+def _without(word: str, path: str, realpath: str) -> frozenset[str]:
+    names = names_of(word) | names_of(path) | names_of(realpath)
+    known = table("neutral")
+    return frozenset(
+        one
+        for program in known
+        if program in names
+        for one in words(section(known, program), "without")
+    )
 
 
 @cache
@@ -115,7 +149,7 @@ def _environment(rows: Iterable[Row]) -> Pairs:
     if settings:
         environ["GIT_CONFIG_COUNT"] = str(len(settings))
         for number, (name, value) in enumerate(settings):
-            environ[f"GIT_CONFIG_KEY_{number}"] = name
+            environ[f"{_KEY}{number}"] = name
             environ[f"GIT_CONFIG_VALUE_{number}"] = value
     return tuple(sorted(environ.items()))
 

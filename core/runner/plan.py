@@ -31,6 +31,7 @@ from core.runner.expand import (
     NoFolder,
     expand,
 )
+from core.runner.line_effects import with_effects
 from core.runner.operands import code_named
 from core.runner.pins import Unpinned, pin_directory
 from core.runner.requests import request_fault, terminal_fault
@@ -92,6 +93,7 @@ class Planner:
         commands = self._commands(line, cwd)
         if isinstance(commands, Refusal):
             return commands
+        commands = with_effects(commands, cwd.path)
         return self._bound(request, policy, cwd, commands, line.connectors, None)
 
     def _expanded(

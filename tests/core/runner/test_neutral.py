@@ -1,13 +1,18 @@
 """What a program would obey besides its arguments is switched off in its environment."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.errors import PlanDrift
 from core.model.command import PinnedFile
 from core.policy.neutral import When, everywhere, neutral_environment, rows_of
+from core.runner.binding import bind
 from core.runner.process import Runner
-from tests.core.runner.runs import planned, request, run
+from core.runner.repository import steering
+from tests.core.runner.runs import Watcher, new_run, planned, request, run, script
 from tests.core.runner.test_repository import git, repository
 
 GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
@@ -43,35 +48,68 @@ def test_every_row_says_what_it_covers() -> None:
     assert {row.name for row in rows if row.when is When.EVERYWHERE and not row.is_setting} <= names
 
 
-async def test_it_reaches_the_child_of_a_reading_alone(runner: Runner, tmp_path: Path) -> None:
-    """`git config --get` shows the value that its command got, and no other command gets it."""
+def hooked(tmp_path: Path) -> Path:
+    """Make a repository with a hook that `git diff` runs, which leaves a file."""
     place = repository(tmp_path / "place")
-    line = "git config --get core.hooksPath && printenv GIT_CONFIG_COUNT"
+    git(place, "commit", "-qam", "second")
+    script(place / ".git/hooks/post-index-change", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    os.utime(place / "a", (1, 1))
+    return place
 
-    done = await run(runner, request(line, cwd=place))
 
-    assert done.output.text == "/dev/null\n1\n"
+def ran(tmp_path: Path) -> bool:
+    """Tell whether the hook ran, and let a control follow that makes it run."""
+    found = (tmp_path / "ran").exists()
+    os.utime(tmp_path / "place/a", (2, 2))
+    git(tmp_path / "place", "diff")
+    assert (tmp_path / "ran").exists()
+    return found
+
+
+async def test_it_reaches_the_child_of_a_reading_alone(runner: Runner, tmp_path: Path) -> None:
+    """The repository's hook does not run; another command of the line gets the base alone."""
+    line = "git diff && printenv GIT_CONFIG_COUNT"
+
+    done = await run(runner, request(line, cwd=hooked(tmp_path)))
+
+    assert (done.output.text, ran(tmp_path)) == ("1\n", False)
 
 
 async def test_a_request_cannot_overrule_it(runner: Runner, tmp_path: Path) -> None:
     """What is set for a command comes after what a request sets, whatever was approved."""
-    place = repository(tmp_path / "place")
     changed = (("GIT_CONFIG_COUNT", "0"),)
 
-    done = await run(runner, request("git config --get core.hooksPath", cwd=place, env=changed))
+    await run(runner, request("git diff", cwd=hooked(tmp_path), env=changed))
 
-    assert done.output.text == "/dev/null\n"
+    assert not ran(tmp_path)
 
 
 async def test_a_wrapper_passes_it_on(runner: Runner, tmp_path: Path) -> None:
     """What is set for the inner command is set for the wrapper, which hands it down."""
-    place = repository(tmp_path / "place")
-    git(place, "commit", "-qam", "second")
-    line = "timeout 9 git --no-pager config --get core.hooksPath"
+    await run(runner, request("timeout 9 git --no-pager diff", cwd=hooked(tmp_path)))
 
-    done = await run(runner, request(line, cwd=place))
+    assert not ran(tmp_path)
 
-    assert done.output.text == "/dev/null\n"
+
+async def test_a_change_of_it_is_no_longer_what_was_approved(
+    runner: Runner, tmp_path: Path
+) -> None:
+    """It is part of the digest."""
+    place = hooked(tmp_path)
+    plan = planned(request("git diff", cwd=place))
+    command = replace(plan.commands[0], neutral=())
+    command = replace(command, steered=steering(command, str(place)))
+    bare = replace(plan, commands=(command,))
+
+    with pytest.raises(PlanDrift, match="digest"):
+        await runner.run(new_run(), bare, Watcher())
+    await runner.run(new_run(), bind(bare), Watcher())
+    assert (tmp_path / "ran").exists()  # the control: without it the hook runs
+
+
+def test_what_shows_settings_shows_the_users(tmp_path: Path) -> None:
+    """`git config` obeys none of them, so it gets none."""
+    assert of_git("git config --get core.hooksPath") == {}
 
 
 def test_a_reading_beside_a_writer_in_one_shell_keeps_nothing(tmp_path: Path) -> None:
