@@ -124,7 +124,7 @@ CONFIGS: dict[str, str] = {
 }
 HOOK_PATHS = {
     "hooks path": "{at}/elsewhere",
-    "hooks path, prefix": "%(prefix)/{at}/elsewhere",
+    "hooks path, prefix": "%(prefix)/..{at}/elsewhere",
     "hooks path, optional": ":(optional){at}/elsewhere",
     "hooks path, tab": "{at}/else\twhere",
     "hooks path, quoted": '"{at}/elsewhere"',
