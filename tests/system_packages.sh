@@ -14,6 +14,11 @@ need git git
 need jq jq
 need ripgrep rg
 need procps ps
+need nodejs node
+need npm npm
+need less less
+need man-db man
+need fd-find fdfind
 need util-linux setpriv
 need busybox-static busybox
 need gcc gcc

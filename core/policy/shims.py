@@ -110,6 +110,12 @@ def is_imitation(path: str, interpreter: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def loads_more(path: str) -> bool:
+    """Tell whether a program may obey or load files around it besides its configuration."""
+    return not names_of(path).isdisjoint(section(table("shims"), "programs"))
+
+
+@lru_cache(maxsize=4096)
 def loaded_by(path: str, arguments: tuple[str, ...]) -> tuple[Chooser, ...]:
     """Return the files around a program that it obeys or loads for these arguments."""
     known, first = section(table("shims"), "programs"), "".join(arguments[:1])

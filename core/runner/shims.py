@@ -20,6 +20,7 @@ from core.policy.shims import (
     is_imitation,
     is_vouched_for,
     loaded_by,
+    loads_more,
     manager_marked,
     manager_named,
     managers,
@@ -44,22 +45,37 @@ def chosen_by(command: PlannedCommand, cwd: str) -> str:
     executable = command.executable
     if executable is None:
         return ""
-    arguments = command.argv[1:]
-    paths = own_paths(executable.path, executable.realpath)
     started = (executable, *_interpreters(command, executable))
-    found = ""
-    if not any(runs_code(path, arguments) for path in paths):
-        name = executable.path.rpartition("/")[2]
-        found = next(filter(None, (_shim(file, cwd, name) for file in started)), "")
-        if not found and any(is_vouched_for(path, arguments) for path in paths):
-            found = next(filter(None, map(_imitation, started)), "")
+    paths = own_paths(executable.path, executable.realpath)
+    suspects = tuple(file for file in started if _is_suspect(file))
+    arguments = command.argv[1:]
+    found = _starting(suspects, paths, arguments, cwd) if suspects else ""
     return found or _loading(paths, arguments, cwd)
+
+
+@lru_cache(maxsize=4096)
+def _is_suspect(file: PinnedFile) -> bool:
+    """Return whether a file may start another program than its name says."""
+    return _manager_of(file) is not None or _imitation(file) != ""
+
+
+def _starting(
+    suspects: tuple[PinnedFile, ...], paths: tuple[str, ...], arguments: tuple[str, ...], cwd: str
+) -> str:
+    if any(runs_code(path, arguments) for path in paths):
+        return ""
+    name = paths[0].rpartition("/")[2]
+    found = next(filter(None, (_shim(file, cwd, name) for file in suspects)), "")
+    if not found and any(is_vouched_for(path, arguments) for path in paths):
+        return next(filter(None, map(_imitation, suspects)), "")
+    return found
 
 
 def _loading(paths: tuple[str, ...], arguments: tuple[str, ...], cwd: str) -> str:
     for path in paths:
         name = path.rpartition("/")[2]
-        chosen = _choice(loaded_by(path, arguments), cwd, name)
+        choosers = loaded_by(path, arguments) if loads_more(path) else ()
+        chosen = _choice(choosers, cwd, name)
         if chosen:
             return f"{name} obeys `{chosen}`"
     return ""

@@ -170,7 +170,7 @@ SHIM_SCRIPTS = [
         "node",
         '#!/bin/sh\n# asdf-plugin: nodejs 20.1.0\nexec asdf exec "node" "$@"\n',
     ),
-    (".pyenv/shims", "python3", '#!/bin/sh\nexec "/x/libexec/pyenv" exec "${0##*/}" "$@"\n'),
+    ("pyenv/shims", "python3", '#!/bin/sh\nexec "/x/libexec/pyenv" exec "${0##*/}" "$@"\n'),
     ("bin", "ruby", '#!/bin/sh\nexec "/x/libexec/rbenv" exec "${0##*/}" "$@"\n'),
     (".tfenv/bin", "terraform", "#!/bin/sh\nexec tfenv-exec $@\n"),
 ]
