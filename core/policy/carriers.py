@@ -115,6 +115,11 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
     return None if problem is None else f"{name}: {problem}"
 
 
+def profile_for(path: str) -> CarrierProfile | None:
+    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
+    return _known(path)[1]
+
+
 def is_carrier(path: str) -> bool:
     """Tell whether a path alone says too little about what the program there will do."""
     return _known(path)[0] is not None
