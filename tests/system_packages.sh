@@ -16,6 +16,9 @@ need ripgrep rg
 need procps ps
 need util-linux setpriv
 need busybox-static busybox
+need mawk mawk
+need gawk gawk
+need original-awk original-awk
 need gcc gcc
 need strace strace
 need bubblewrap bwrap

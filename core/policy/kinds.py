@@ -1,12 +1,13 @@
 """Name the kinds of values that profiles know, and tell whether a word is of a kind.
 
-A kind is a pattern that the whole word must fit, or a reader of a small language (sed).
+A kind is a pattern that the whole word must fit, or a reader of a small language (sed, awk).
 """
 
 import re
 from collections.abc import Callable
 from typing import Final
 
+from core.policy.awk_script import awk_problem
 from core.policy.sed_script import sed_problem
 
 _PATTERNS: Final = {
@@ -20,6 +21,9 @@ _PATTERNS: Final = {
     "words": re.compile(r"[A-Za-z0-9_.,=][A-Za-z0-9_.,=-]{0,199}"),
     "format": re.compile(r"\+[^\0]*", re.DOTALL),
     "dash": re.compile(r"-"),
+    # awk -v NAME=VALUE, and its input: gawk opens /inet/… as a connection.
+    "assignment": re.compile(r"[A-Za-z][A-Za-z0-9_]*=[^\0]*", re.DOTALL),
+    "input": re.compile(r"(?!/inet)[^\0]*", re.DOTALL),
     "pair": re.compile(r"[^\0]*", re.DOTALL),  # jq --arg NAME VALUE: two words, both data
     "any": re.compile(r"[^\0]*", re.DOTALL),
     # git config: sections.keys only, for git 2.46 obeys the bare words `edit`, `set`, `unset`.
@@ -79,6 +83,7 @@ def _filter(word: str) -> bool:
 _READERS: Final[dict[str, Callable[[str], bool]]] = {
     "text": _text,
     "filter": _filter,
+    "awk": lambda word: awk_problem(word) is None,
     "sed": lambda word: sed_problem(word) is None,
 }
 
