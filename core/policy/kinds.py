@@ -35,6 +35,12 @@ _PATTERNS: Final = {
     "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,200}"),
     # gh -R OWNER/NAME: a third part would be another host.
     "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+"),
+    "login": re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}"),
+    # gh api: a path of the REST interface that is read with GET; no host, no way up.
+    "endpoint": re.compile(
+        r"/?(?:repos|orgs|users|user|search|rate_limit|gists|notifications|licenses|emojis|meta)"
+        r"(?:/(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9._{}:-]{1,200})*(?:\?[A-Za-z0-9._~+=&,:%/@-]{0,500})?"
+    ),
     # kubectl: kinds and names of resources, never secrets, never an address or a file.
     "resource": re.compile(r"(?![A-Za-z0-9._/,-]*(?i:secret))[a-z0-9][A-Za-z0-9._/,-]{0,200}"),
     # kubectl -o: printers that read no template file.
@@ -55,6 +61,10 @@ _PATTERNS: Final = {
     ),
     # lsof -i: protocols and ports; a host would be looked up.
     "internet": re.compile(r"(?![-:]*$)[46]?(?:TCP|UDP|tcp|udp)?(?::[0-9,-]+)?"),
+    "state": re.compile(r"(?:TCP|UDP|tcp|udp):[A-Za-z_0-9,^]{1,100}"),
+    "identifiers": re.compile(r"[A-Za-z0-9_.,^][A-Za-z0-9_.,^-]{0,199}"),
+    # lsof: files, ports and +D; never an address with a host, which would be looked up, nor +m.
+    "opened": re.compile(r"(?![-+])[^\0@]+|\+[dDL][0-9]*"),
     # find: a signed number with a unit, or permission bits.
     "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
 }
