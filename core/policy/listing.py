@@ -46,8 +46,8 @@ def by_lists(
         vector = _by_vector(command, program, context)
         if vector is not None:
             return _listed(vector)
-        if lifting is not None and lifting.exact:
-            return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
+    if lifting is not None and lifting.exact and (lifting.open or not open_ended):
+        return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
     other = changed(context.allowlist, program.paths, command)
     rule = found.rule if other is None else f"{other} changed since it was always allowed"
     return found._replace(rule=rule)
@@ -59,7 +59,8 @@ def _by_vector(
     """Return the entry that covers a command with exactly its arguments."""
     allowlist, paths, arguments = context.allowlist, program.paths, command.argv[1:]
     at = surroundings(command, context.folder)
-    found = allowlist.match_vector(paths, arguments, at)
+    strict = context.policy.trust is _STRICT
+    found = allowlist.match_vector(paths, arguments, at, strict=strict)
     return found or held(allowlist, paths, arguments, command)
 
 

@@ -492,7 +492,7 @@ LISTS = (
     Mutant(
         "a typed entry covers every vector that begins as its own",
         "policy/allowlist.py",
-        "        for template, index in self._typed.get(len(arguments), ()):\n"
+        "        for template, index in self._shaped(arguments):\n"
         "            if template.fits(arguments, at):",
         "        for template, index in (one for n in self._typed for one in self._typed[n]):\n"
         "            if template.fits(arguments[: len(template.elements)], at):",
@@ -512,8 +512,8 @@ LISTS = (
     Mutant(
         "a vector covers arguments that nobody has seen",
         "policy/listing.py",
-        "    if not open_ended:\n",
-        "    if open_ended in {True, False}:\n",
+        "(lifting.open or not open_ended)",
+        "(lifting.open or open_ended is not None)",
         "policy/test_rules.py::test_a_vector_says_nothing_of_arguments_that_nobody_has_seen",
     ),
     Mutant(
@@ -525,21 +525,21 @@ LISTS = (
     ),
     Mutant(
         "<INT> takes digits of other scripts",
-        "policy/elements.py",
+        "policy/element_matching.py",
         '_INT = re.compile(r"[1-9][0-9]{0,5}")',
         r'_INT = re.compile(r"[1-9]\d{0,5}")',
         "policy/test_templates.py::test_int_takes_nothing_else",
     ),
     Mutant(
         "<PATH> takes a path that climbs",
-        "policy/elements.py",
+        "policy/element_matching.py",
         r'_PART = r"(?!\.\.(?:/|\Z))',
         '_PART = r"',
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
     ),
     Mutant(
         "<PATH> takes a link that leads elsewhere",
-        "policy/elements.py",
+        "policy/element_matching.py",
         " and _within(element, at.real.get(path, path), at)",
         "",
         "policy/test_templates.py::test_a_rules_templates_take_what_they_say",
@@ -577,7 +577,7 @@ DECISIONS = (
     ),
     Mutant(
         "a link dodges a rule that forbids its target",
-        "policy/elements.py",
+        "policy/element_matching.py",
         "meant = {path, at.real.get(path, path), at.real.get(joined, path)}",
         "meant = {path}",
         "policy/test_templates.py::test_a_link_into_a_forbidden_folder_may_be_meant",
@@ -1017,6 +1017,163 @@ GRANTS = (
     ),
 )
 
+TEMPLATES = (
+    Mutant(
+        "a wildcard at the beginning takes an option",
+        "policy/element_matching.py",
+        'if word.startswith("-") and element.text[0] in "*?":',
+        'if word.startswith("--") and element.text[0] in "*?":',
+        "policy/test_elements.py::test_a_glob_takes_whole_printable_words",
+    ),
+    Mutant(
+        "a pattern takes control characters",
+        "policy/element_matching.py",
+        "return word.isprintable() and len(word) <= _LONGEST_WORD and",
+        "return len(word) <= _LONGEST_WORD and",
+        "policy/test_elements.py::test_a_glob_takes_whole_printable_words",
+    ),
+    Mutant(
+        "an overlong word slips past a pattern that forbids",
+        "policy/element_matching.py",
+        "return len(word) > _LONGEST_WORD or segment_fits(",
+        "return len(word) <= _LONGEST_WORD and segment_fits(",
+        "policy/test_elements.py::test_a_long_word_against_many_wildcards_takes_no_long_time",
+    ),
+    Mutant(
+        "a rest is free under strict trust",
+        "policy/rule_matching.py",
+        "by_profile = strict and self.template.by_profile",
+        "by_profile = not strict and self.template.by_profile",
+        "policy/test_rule_matching.py::test_the_rest_is_judged_by_the_programs_profile",
+    ),
+    Mutant(
+        "a rest of an unknown program is free",
+        "policy/carriers.py",
+        "return profile is not None and profile.problem(arguments) is None",
+        "return profile is None or profile.problem(arguments) is None",
+        "policy/test_rule_matching.py::test_the_rest_of_an_unknown_program_is_not_allowed",
+    ),
+    Mutant(
+        "a rest is judged under one of its names",
+        "policy/carriers.py",
+        "for path in dict.fromkeys(paths))",
+        "for path in paths[:1])",
+        "policy/test_rule_matching.py::test_both_names_of_a_program_must_be_harmless",
+    ),
+    Mutant(
+        "a free rest takes control characters",
+        "policy/element_matching.py",
+        "    del element, at\n    return word.isprintable()\n",
+        "    del element, at\n    return bool(word)\n",
+        "policy/test_rule_matching.py::test_a_free_rest_takes_no_control_characters",
+    ),
+    Mutant(
+        "an open rule allows any standard input",
+        "policy/stdin.py",
+        "return isinstance(ruling.rule.match, VectorMatch) and not ruling.rule.open",
+        "return isinstance(ruling.rule.match, VectorMatch)",
+        "policy/test_rule_matching.py::test_an_open_rule_says_nothing_of_standard_input",
+    ),
+    Mutant(
+        "an entry's rest is free under strict trust",
+        "policy/allowlist.py",
+        "if found is not None and not (judged and not harmless(paths, arguments)):",
+        "if found is not None:",
+        "policy/test_rule_matching.py::test_an_entry_of_the_allowlist_takes_the_same",
+    ),
+    Mutant(
+        "an entry covers words that nobody has seen",
+        "policy/listing.py",
+        "    if not open_ended:\n        vector",
+        "    if open_ended in {True, False}:\n        vector",
+        "policy/test_rules.py::test_a_vector_says_nothing_of_arguments_that_nobody_has_seen",
+    ),
+    Mutant(
+        "a rule holds beside its folder",
+        "policy/rule_matching.py",
+        "return below(self.real, cwd) or (not allows and below(self.path, cwd))",
+        "return cwd.startswith(self.real)",
+        "policy/test_rule_matching.py::test_a_rule_that_allows_holds_in_its_folder_only",
+    ),
+    Mutant(
+        "a folder's name is enough to allow",
+        "policy/rule_matching.py",
+        "return below(self.real, cwd) or (not allows and below(self.path, cwd))",
+        "return below(self.real, cwd) or below(self.path, cwd)",
+        "policy/test_rule_matching.py::test_a_folder_behind_a_link_is_the_real_one_to_allow_and_either_to_deny",
+    ),
+    Mutant(
+        "a bound vector counts everywhere",
+        "policy/rules.py",
+        "if template.literal and rule.within is None:",
+        "if template.literal:",
+        "policy/test_rule_matching.py::test_two_folders_have_rules_of_their_own",
+    ),
+    Mutant(
+        "a denied file is found as it is written only",
+        "policy/file_denials.py",
+        "    found.update(leads.values())\n",
+        "",
+        "policy/test_rule_matching.py::test_a_link_to_such_a_file_is_one",
+    ),
+    Mutant(
+        "a denied file may be glued to an option",
+        "policy/file_denials.py",
+        "        yield from pieces(word)\n",
+        "",
+        "policy/test_rule_matching.py::test_a_file_that_nobody_may_read_is_found_however_it_is_named",
+    ),
+    Mutant(
+        "a denied file may be read through a door of /proc",
+        "policy/file_denials.py",
+        " or _DOOR.match(path) is not None",
+        "",
+        "policy/test_rule_matching.py::test_what_goes_through_a_folder_above_asks",
+    ),
+    Mutant(
+        "a denied file may be read through its folder",
+        "policy/file_denials.py",
+        "return Decision.ASK if above else None",
+        "return None",
+        "policy/test_rule_matching.py::test_what_goes_through_a_folder_above_asks",
+    ),
+    Mutant(
+        "words from standard input name no denied file",
+        "policy/rules.py",
+        "        if self._vectors_narrow or not self._reads:\n",
+        "        if self._vectors_narrow or self._reads:\n",
+        "policy/test_rule_matching.py::test_what_goes_through_a_folder_above_asks",
+    ),
+    Mutant(
+        "a namesake is taken for the system's program",
+        "policy/contents.py",
+        "if not all(map(in_system_directory, paths)):",
+        "if not paths:",
+        "policy/test_rule_matching.py::test_a_namesake_in_the_work_tree_may_read_anything",
+    ),
+    Mutant(
+        "an option that reads folders is overlooked",
+        "policy/contents.py",
+        "if any(carries(option, word) for option in _spreads(name) for word in arguments):",
+        "if any(word in _spreads(name) for word in arguments):",
+        "policy/test_rule_matching.py::test_what_goes_through_a_folder_above_asks",
+    ),
+    Mutant(
+        "a wrapper's own words name no denied file",
+        "policy/rules.py",
+        "return reads.names(argv, at, self.decide)",
+        "return None",
+        "policy/test_rule_matching.py::test_a_file_that_nobody_may_read_is_found_however_it_is_named",
+    ),
+    Mutant(
+        "long words are not looked through",
+        "policy/file_denials.py",
+        "if _unclear(part, path) or len(found) > _MOST_NAMED:\n            return None",
+        "if len(found) > _MOST_NAMED:\n            return frozenset()",
+        "policy/test_rule_matching.py::test_a_command_of_many_words_is_asked_about",
+    ),
+)
+
 MUTANTS = (
     *READERS,
     *WRAPPERS,
@@ -1027,4 +1184,5 @@ MUTANTS = (
     *EXPOSURE,
     *CONTENT,
     *GRANTS,
+    *TEMPLATES,
 )
