@@ -43,6 +43,7 @@ _WORDS: Final = frozenset(
     "BEGIN END if else while for do in break continue next nextfile exit delete".split()  # noqa: SIM905
 )
 _PRINTING: Final = frozenset(("print", "printf"))
+_VARIABLE: Final = re.compile(r"\s*[a-z_]*\s*")
 _CONTROL: Final = frozenset(("if", "while", "for"))
 _FUNCTIONS: Final = _words(
     "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand "
@@ -134,8 +135,8 @@ class _Reader:
 
 def awk_problem(program: str) -> str | None:
     """Say what in a program is not known to be harmless; ``None`` if all of it is."""
-    if len(program) > _LIMIT or "\0" in program or not program.strip():
-        return "the awk program is empty, or too long to be judged"
+    if len(program) > _LIMIT or "\0" in program or _VARIABLE.fullmatch(program):
+        return "the awk program is empty, a lone variable, or too long to be judged"
     reader, place = _Reader(), 0
     while place < len(program):
         end = _next(reader, program, place)

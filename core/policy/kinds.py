@@ -28,6 +28,8 @@ _PATTERNS: Final = {
     "any": re.compile(r"[^\0]*", re.DOTALL),
     # git config: sections.keys only, for git 2.46 obeys the bare words `edit`, `set`, `unset`.
     "key": re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[^\0]+"),
+    # git config -f: files of the repository itself.
+    "gitfile": re.compile(r"\.gitmodules|(?:\./)?\.git/(?:(?!\.{1,2}/)[A-Za-z0-9._-]+/)*config"),
     # git log --format: %G… and %(signature) run gpg.program.
     "pretty": re.compile(r"(?:(?!%[-+ ]?G|signature)[^\0])*", re.DOTALL),
     # A branch, a number or a name: no colon, so no address of another host.
@@ -35,11 +37,10 @@ _PATTERNS: Final = {
     "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,200}"),
     # gh -R OWNER/NAME: a third part would be another host.
     "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+"),
-    "login": re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}"),
     # gh api: a path of the REST interface that is read with GET; no host, no way up.
     "endpoint": re.compile(
-        r"/?(?:repos|orgs|users|user|search|rate_limit|gists|notifications|licenses|emojis|meta)"
-        r"(?:/(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9._{}:-]{1,200})*(?:\?[A-Za-z0-9._~+=&,:%/@-]{0,500})?"
+        r"/?(?:rate_limit|(?:repos|orgs|users|search)"
+        r"(?:/(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9._{}:-]{1,200})+)(?:\?[A-Za-z0-9._~+=&,:%/@-]{0,500})?"
     ),
     # kubectl: kinds and names of resources, never secrets, never an address or a file.
     "resource": re.compile(r"(?![A-Za-z0-9._/,-]*(?i:secret))[a-z0-9][A-Za-z0-9._/,-]{0,200}"),
