@@ -74,6 +74,10 @@ def _by_path(
     open_ended: bool,
 ) -> Verdict:
     policy = context.policy
+    if program.required is not None and policy.trust is _STRICT:
+        lacking = None if open_ended else program.required.problem(command.argv[1:])
+        if lacking is not None:
+            return Verdict(Decision.ASK, Reason.CARRIER, f"{command.argv[0]}: {lacking}")
     exact = context.allowlist.exact(program.paths) if program.plain else None
     if exact is not None:
         return _listed(exact)
