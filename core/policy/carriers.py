@@ -131,6 +131,11 @@ def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
     return profile is not None and profile.problem(arguments) is None
 
 
+def profile_for(path: str) -> CarrierProfile | None:
+    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
+    return _known(path)[1]
+
+
 def is_carrier(path: str) -> bool:
     """Tell whether a path alone says too little about what the program there will do."""
     return _known(path)[0] is not None

@@ -18,36 +18,42 @@ from core.model.command import (
     Unreadable,
     Word,
 )
+from core.policy.second_braces import spread
 from core.policy.second_refusals import inside_refusal, outside_refusal
 from core.policy.second_words import word_of
 
 _NAMED = "A-Za-z0-9_"
 # A name ends before anything but its own characters; beyond ASCII that depends on the locale.
-_NAME_OF_VALUE = rf"\$(?:HOME|PWD)(?![{_NAMED}]|[^\0-\x7f])"
+_NAME_OF_VALUE = rf"\$(?:(?:HOME|PWD)(?![{_NAMED}]|[^\0-\x7f])|\(pwd\))"
 _WORD_ENDS = r"(?=[ \t\n;|]|&&|\Z)"
 _WORD = (
     rf"(?!=)(?:[{_NAMED}./:@%+,=^-]++"
     r"|'[^']*+'"
-    # Inside double quotes a backslash may stand before printable ASCII; "!" is never accepted.
+    # Inside double quotes a backslash is itself before most characters, and joins two lines.
+    # Only an interactive shell gives "!" a meaning there; none runs a command line that way.
     # A dollar sign that no name, digit or bracket can follow stands for itself (XCU 2.6).
-    rf'|"(?:[^"\\$`!]|\\[ "-~]|\$(?=[|)/"])|{_NAME_OF_VALUE})*"'
+    rf'|"(?:[^"\\$`]|\\[ -~\n]|\\[^\0-\x7f]|\$(?=[|)/"])|{_NAME_OF_VALUE})*"'
     r"|\\[!-~]"
     rf"|(?<=[{_NAMED}./:@%+,^-])\\ (?=[{_NAMED}./:@%+,^-])"
     rf"|(?<=[{_NAMED}^~}}])~"
     rf"|(?<=[{_NAMED}./:@%+,=^~}}-])\#"
     # git's stash@{0} and HEAD^{tree}: without a comma or ".." no shell expands a brace.
-    rf"|(?<=[@^])\{{[{_NAMED}-]*+(?:\.[{_NAMED}-]++)*\}}"
+    rf"|\{{\}}|(?<=[@^])\{{[{_NAMED}-]*+(?:\.[{_NAMED}-]++)*\}}"
     rf"|(?<![^ \t\n;|&])~(?:/|{_WORD_ENDS})"
     rf"|{_NAME_OF_VALUE}"
-    rf"|[*?]|\[[{_NAMED}]++\]"
+    # A list or a range in braces; what it becomes is looked at once more.
+    rf"|\{{(?:[{_NAMED}/:@%+.-]*,[{_NAMED}/:@%+.,-]*|[0-9]+\.\.[0-9]+)\}}"
+    rf"|[*?]|\[(?:[{_NAMED}]-[{_NAMED}]|[{_NAMED}])+\]"
     r")+"
 )
 _PLAIN = rf"(?!=)[{_NAMED}./:@%+,=^-]++(?=[ \t\n;|]|\Z)"
 _REDIRECTION = rf"(?<=[ \t])(?:2>&1|(?:2?>|&>|<)[ \t]*/dev/null){_WORD_ENDS}"
 _COMMENT = r"#(?<![^ \t\n;|&]#)[^\n]++(?<!\\)"
 _TOKEN = re.compile(
-    rf"[ \t]*+({_PLAIN}|{_REDIRECTION}|{_COMMENT}|{_WORD}|\|\|?|&&|;|.|\Z)", re.DOTALL
+    rf"(?:[ \t]++|(?<=[ \t])\\\n)*({_PLAIN}|{_REDIRECTION}|{_COMMENT}|{_WORD}|\|\|?|&&|;|.|\Z)",
+    re.DOTALL,
 )
+_WHOLE_WORD = re.compile(_WORD)
 _LEADING_TILDE = re.compile(r"~(?<![^ \t\n;|&]~)")
 _LONE_TILDE = re.compile(_LEADING_TILDE.pattern + _WORD_ENDS)
 # Alone between blanks it is a word, as in `find . ! -name x`; in front of a command it negates.
@@ -60,9 +66,11 @@ _CONNECTORS = {
     "||": Connector.OR,
     ";": Connector.THEN,
 }
+_BRACED = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _LONE_WORDS = frozenset(f"{ascii_letters}{digits}_./:@%+,^-*?")
 
 _EMPTY = Unreadable("R2", "an empty line")
+_BRACES = Unreadable("R5", "a brace")
 _NOTHING_TO_JOIN = Unreadable("R2", "a connector with nothing to join")
 
 
@@ -82,6 +90,11 @@ class _Line:
         """Add a word; ``False`` after a redirection, where words are not read."""
         self._words.append(word)
         return self._routing is UNROUTED
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether the command has its name."""
+        return bool(self._words)
 
     def end(self, connector: Connector | None) -> None:
         """End the command; what follows is joined by ``connector``, ``None`` at the end."""
@@ -139,7 +152,10 @@ def _marked(text: str) -> Reading | Unreadable:
         if connector is not None:
             line.end(connector)
         elif _is_word(token):
-            if not line.add(word_of(token)):
+            words = _words_of(token)
+            if not words or (len(words) > 1 and not line.begun):
+                return _BRACES
+            if not all(map(line.add, words)):
                 return Unreadable("R4", "a redirection that is not the last of its command")
         elif token and not line.mark(token):
             return _refusal(text)
@@ -167,6 +183,14 @@ def _is_word(token: str) -> bool:
     return token in _LONE_WORDS
 
 
+def _words_of(token: str) -> list[Word]:
+    """Return what a word becomes: one, several of a brace list, or nothing that is certain."""
+    if "{" not in token or not _BRACED.search(token):
+        return [word_of(token)]
+    several = spread(token)
+    return [word_of(one) for one in several] if all(map(_WHOLE_WORD.fullmatch, several)) else []
+
+
 def _bare(text: str) -> Reading | Unreadable:
     """Read a line without quotes, where blanks and connectors are all that divides it."""
     parts = _CONNECTOR.split(text)
@@ -188,7 +212,10 @@ def _unmarked(text: str) -> Reading | Unreadable | None:
             connectors.append(connector)
             words = []
         elif _is_word(token):
-            words.append(word_of(token))
+            several = _words_of(token)
+            if not several or (len(several) > 1 and not words):
+                return _BRACES
+            words += several
         elif token:
             return None
     argvs.append(tuple(words))

@@ -21,8 +21,11 @@ _LAYOUT = str.maketrans("\t\n", "  ")
 # Printable to Unicode, yet seen as a blank or not at all: fillers, Braille blank, joiners and
 # variation selectors (default ignorable, category Mn or Lo).
 _UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0"
     "\U0001d159\U000e0100-\U000e01ef]"
+    # Behind a sign that it turns into an emoji, the last selector is seen.
+    "|(?<![\u203c\u2049\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2b55"
+    "\U0001f000-\U0001faff])\ufe0f"
 )
 
 _ORDINARY = frozenset(["echo", "false", "kill", "printf", "pwd", "test", "true"])
@@ -114,7 +117,7 @@ def _odd_name(reading: Reading) -> Unreadable | None:
             continue
         if name in _SHELL_WORDS:
             return Unreadable("R9", f"the shell's own word {name}")
-        if not name or name[0] in "^%" or "=" in name:
+        if not name or name[0] in "^%{" or "=" in name:
             return Unreadable("R8", "an assignment or no program's name in front")
         if name in _SHELL_OPTIONS and any(_is_own(word, _SHELL_OPTIONS[name]) for word in argv[1:]):
             return Unreadable("R9", f"the shell's own form of {name}")

@@ -14,6 +14,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from core.model.command import UNROUTED, Connector, ErrorTo, Reading, Routing, Unreadable, Word
+from core.policy.syntax_braces import braced
 from core.policy.syntax_nodes import LITERALS, Refused, check_parts, shape
 from core.policy.syntax_words import word_of
 
@@ -29,6 +30,9 @@ _RANGE = attrgetter("byte_range")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,^-][A-Za-z0-9_./:@%+,=^-]*+")
 _PLAIN_COMMAND = re.compile(rf"{_PLAIN.pattern}(?: {_PLAIN.pattern})*")
 _REDIRECTION = re.compile(r"2>&1|(?:&|2)?>[ \t]*/dev/null|<[ \t]*/dev/null")
+
+# Behind a blank, a backslash at the end of a line makes one line of two, and is a blank itself.
+_CONTINUED = re.compile(r"(?<=[ \t])\\\n")
 
 _TAKING_TURNS = (0, 1)
 
@@ -137,6 +141,7 @@ def _meaning(kind: str, parent: str) -> Connector:
 
 def _broken(gap: str, open_commands: int) -> tuple[Connector, ...]:
     """Return what a gap between parts of the line, blanks alone (R3), does to an open command."""
+    gap = _CONTINUED.sub("", gap)
     _check_blanks(gap.replace("\n", " "))
     return (Connector.THEN,) if open_commands > 0 and "\n" in gap else ()
 
@@ -167,7 +172,7 @@ def _routed(before: Routing, line: str, start: int, end: int) -> Routing:
 
 
 def _check_blanks(gap: str) -> None:
-    if gap.strip(" \t"):
+    if gap.strip(" \t") and _CONTINUED.sub("", gap).strip(" \t"):
         raise Refused("R3", "text that belongs to no word")
 
 
@@ -198,7 +203,12 @@ def _words(nodes: list[Node], line: str, at: int, whole_end: int) -> tuple[Word,
             _check_blanks(gap)
         at = end
         word = line[start:end]
-        words.append(word if _PLAIN.fullmatch(word) or word == "!" else _word(word))
+        if _PLAIN.fullmatch(word) or word == "!":
+            words.append(word)
+        elif words and "{" in word and (several := braced(word)):
+            words += map(_word, several)
+        else:
+            words.append(_word(word))
     if at != whole_end:
         _check_blanks(line[at:whole_end])
     return tuple(words)

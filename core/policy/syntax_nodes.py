@@ -9,6 +9,7 @@ _KIND = attrgetter("type")
 # A lone "$" names nothing; whether it is one is for the word's text to say.
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
 _VARIABLES = frozenset((b"$HOME", b"$PWD"))
+_FOLDER = b"$(pwd)"
 _SHAPES = {
     "herestring_redirect": "a redirection",
     "heredoc_redirect": "a here-document",
@@ -36,7 +37,7 @@ def check_parts(node: Node) -> None:
             _check_string(node)
     elif kind == "concatenation":
         _check_joined(node)
-    elif kind not in LITERALS and not _is_variable(node):
+    elif kind not in LITERALS and kind != "brace_expression" and not _is_variable(node):
         raise Refused("R4", shape(kind))
 
 
@@ -58,7 +59,9 @@ def _check_string(node: Node) -> None:
 
 
 def _is_variable(node: Node) -> bool:
-    """Tell whether a node is one of the two variables that the planner knows."""
+    """Tell whether a node is one of the two variables that the planner knows, or ``$(pwd)``."""
+    if node.type == "command_substitution":
+        return node.text == _FOLDER
     # Inside a string the grammar lets the node begin with the blanks before it.
     return node.type == "simple_expansion" and (node.text or b"").lstrip() in _VARIABLES
 

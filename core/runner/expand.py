@@ -20,7 +20,7 @@ from core.model.command import (
     Word,
     WordPart,
 )
-from core.policy.steps import Stage, stages_of
+from core.policy.steps import DOES_NOTHING, STEP, Stage, stages_of
 from core.runner.globs import MOST_BYTES, MOST_MATCHES, UncertainGlob, matches
 
 _PLAIN_VALUE = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
@@ -112,7 +112,8 @@ class _Expansion:
 
     def _command(self, stage: Stage) -> ExpandedCommand:
         argv: list[str] = []
-        for word in self._reading.argvs[stage.place]:
+        words = self._reading.argvs[stage.place]
+        for word in (DOES_NOTHING,) if words[0] == STEP else words:
             argv += [word] if isinstance(word, str) else self._words(word)
         routings = self._reading.routings
         return ExpandedCommand(
@@ -131,11 +132,15 @@ class _Expansion:
     def _words(self, word: OpenWord) -> list[str]:
         """Return what one word becomes: exactly one word, or the matches of its globs."""
         parts = [self._valued(part, word) for part in word.parts]
-        if not any(part.kind is PartKind.GLOB for part in parts):
+        if not any(map(_is_glob, parts)):
             return ["".join(part.text for part in parts)]
         if not self._untouched:
             raise _Uncertain("R5", "a glob after a command that may change what it matches")
         found = matches(parts, self._folder)
+        if not found and any(part.text.startswith("[") for part in parts if _is_glob(part)):
+            raise _Uncertain("R5", "a set of characters that matches nothing")
+        if not found:
+            return ["".join(part.text for part in parts)]
         self._matched[0] -= len(found)
         self._matched[1] -= sum(len(path.encode()) for path in found)
         if min(self._matched) < 0:
@@ -155,6 +160,10 @@ class _Expansion:
         if part.kind is PartKind.TILDE and value.endswith("/") and len(word.parts) > 1:
             raise _Uncertain("R5", "a tilde for a home that ends in a slash")
         return WordPart(PartKind.LITERAL, value)
+
+
+def _is_glob(part: WordPart) -> bool:
+    return part.kind is PartKind.GLOB
 
 
 def _entered(folder: str, operand: str) -> str:

@@ -6,6 +6,7 @@ execve and ends the process. So even a line that a broken reader lets through do
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import zlib
@@ -15,13 +16,20 @@ from pathlib import Path
 
 from core.model.command import Connector, Reading
 from core.runner.expand import ExpandedLine
-from tests.faults.shell_expected import Ran, expected_runs, has_made_option, undashed
+from tests.faults.shell_expected import (
+    Ran,
+    expected_runs,
+    has_made_option,
+    undashed,
+    without_last_step,
+)
 
 SOURCE = Path(__file__).with_name("shell_recorder.c")
 SHELLS = (("bash", ("--norc", "--noprofile", "-c", "--")), ("dash", ("-c", "--")))
 BUILTINS_TOO = frozenset({"echo", "false", "kill", "printf", "pwd", "test", "true"})
 """Readable names that a shell answers itself, without an execve to see."""
 _RECORD_FD = 9
+_BRACED = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _LOCALES = ("C", "C.UTF-8")
 
 
@@ -76,8 +84,9 @@ class ShellRuns:
         """Return the HOME that this line is given; the second one holds a blank."""
         return str(self.homes[zlib.crc32(os.fsencode(line)) // len(_LOCALES) % len(self.homes)])
 
-    def runnable(self, line: ExpandedLine) -> bool:
+    def runnable(self, reading: Reading, line: ExpandedLine) -> bool:
         """Make each name of the line findable; false where a shell would not execve it."""
+        line = without_last_step(reading, line)
         return all(self._findable(command.argv[0]) for command in line.commands)
 
     def _findable(self, name: str) -> bool:
@@ -90,6 +99,7 @@ class ShellRuns:
 
     def check(self, line: str, reading: Reading, expanded: ExpandedLine) -> Iterator[Disagreement]:
         """Yield where a shell disagrees, each exit status tried where one matters."""
+        expanded = without_last_step(reading, expanded)
         branches = not {Connector.AND, Connector.OR}.isdisjoint(expanded.connectors)
         if has_made_option(reading, expanded):
             yield Disagreement("no shell: an option", line, expected_runs(expanded, 0), [])
@@ -97,7 +107,8 @@ class ShellRuns:
             expected = expected_runs(expanded, flip)
             for path, name, options in self._shells:
                 # To dash, `&>` is a command in the background and then a redirection.
-                if name == "dash" and reading.routings and "&>" in line:
+                # It knows no braces.
+                if name == "dash" and ((reading.routings and "&>" in line) or has_braces(line)):
                     continue
                 executed = self.execute([path, *options, line], flip)
                 if _by_pipeline(executed, expected) != expected:
@@ -134,6 +145,11 @@ class ShellRuns:
             "LD_PRELOAD": str(self._library),
             "RECORDER_FLIP": str(flip),
         }
+
+
+def has_braces(line: str) -> bool:
+    """Tell whether a line may hold a list or a range in braces."""
+    return bool(_BRACED.search(line))
 
 
 def _lay_out(folder: Path) -> None:

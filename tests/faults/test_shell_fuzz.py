@@ -122,7 +122,7 @@ def campaign(
         if isinstance(reading, Unreadable):
             return None
         expanded = expander(reading, str(runs.cwd), runs.home_for(line))
-        if not isinstance(expanded, ExpandedLine) or not runs.runnable(expanded):
+        if not isinstance(expanded, ExpandedLine) or not runs.runnable(reading, expanded):
             return None
         tally.forms.update(forms_of(line, reading))
         return list(runs.check(line, reading, expanded))
@@ -199,7 +199,7 @@ def test_the_recorder_sees_what_a_shell_executes(runs: ShellRuns) -> None:
     reading = Reading((("ls", "a"), ("rg",)), (Connector.OR,))
     expanded = expand(reading, str(runs.cwd), "/")
     assert isinstance(expanded, ExpandedLine)
-    assert runs.runnable(expanded)
+    assert runs.runnable(reading, expanded)
     for path in ("bash", "dash"):
         line = "ls 'a' || cd sub && rg \"\" 2>&1 </dev/null | ls x"
         ran = sorted(runs.execute([f"/bin/{path}", "-c", line]))

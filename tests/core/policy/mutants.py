@@ -31,14 +31,14 @@ READERS = (
     Mutant(
         "the tree reader accepts unknown nodes in a word",
         "policy/syntax_nodes.py",
-        "elif kind not in LITERALS and not _is_variable(node):",
+        'elif kind not in LITERALS and kind != "brace_expression" and not _is_variable(node):',
         "elif kind in _SHAPES:",
         "policy/test_syntax.py::test_the_rules_hold_without_the_second_reader",
     ),
     Mutant(
         "the tree reader skips text that belongs to no word",
         "policy/syntax.py",
-        '    if gap.strip(" \\t"):',
+        '    if gap.strip(" \\t") and _CONTINUED.sub("", gap).strip(" \\t"):',
         "    if not gap.isprintable():",
         "policy/test_syntax.py::test_the_rules_hold_without_the_second_reader",
     ),
@@ -66,14 +66,14 @@ READERS = (
     Mutant(
         "the second reader drops backslashes in double quotes",
         "policy/second_words.py",
-        """!= '"':\n        if mark == "\\\\" and token[at + 1] in '$`"\\\\':""",
+        """!= '"':\n        if mark == "\\\\" and token[at + 1] in '$`"\\\\\\n':""",
         """!= '"':\n        if mark == "\\\\":""",
         "policy/test_second_reader.py::test_words_are_told_apart",
     ),
     Mutant(
         "the tree reader drops backslashes in double quotes",
         "policy/syntax_words.py",
-        """_ESCAPED = re.compile(r'\\\\([$`"\\\\])')""",
+        """_ESCAPED = re.compile(r'\\\\(?:([$`"\\\\])|\\n)')""",
         """_ESCAPED = re.compile(r'\\\\(.)')""",
         "policy/test_shell.py::test_plain_words_are_read",
     ),

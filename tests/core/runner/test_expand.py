@@ -62,10 +62,11 @@ def test_globs_become_sorted_names(pattern: str, found: list[str], work: Path) -
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [
-        ("*.c", "matches nothing"),
-        ("src/*/*/*", "matches nothing"),
+        ("[xyz].c", "matches nothing"),
+        ("[c-a]*", "order differently"),
+        ("[Z-a]*", "order differently"),
         (".*", ". and .."),
-        ("s*//in", "two slashes"),
+        ("s*//in", "before two slashes"),
         ("'*'*", "quoted pattern"),
         ("\\\\*", "quoted pattern"),
     ],
@@ -123,7 +124,31 @@ def test_a_huge_folder_asks(tmp_path: Path) -> None:
 def test_many_stars_take_no_time(tmp_path: Path) -> None:
     """Matching goes back to the last star only, so no pattern is slow."""
     (tmp_path / ("a" * 250)).touch()
-    assert isinstance(expanded("ls " + "*a" * 120 + "*b", tmp_path), Unreadable)
+    pattern = "*a" * 120 + "*b"
+    assert words(f"ls {pattern}", tmp_path) == [pattern]
+
+
+@pytest.mark.parametrize("word", ["*.c", "src/*/*/*", "--include=*.c", "http://h:1/x?y=1"])
+def test_a_glob_that_matches_nothing_stays_as_it_is(word: str, work: Path) -> None:
+    """Both shells hand the pattern over then, as the option or the URL that it may be."""
+    assert words(f"ls {word}", work) == [word]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("$(pwd)", ""), ('"$(pwd)"/x', "/x"), ("$(pwd)y", "y")]
+)
+def test_the_folder_may_be_asked_for(word: str, found: str, work: Path) -> None:
+    """``$(pwd)`` is what ``$PWD`` is."""
+    assert words(f"ls {word}", work) == [f"{work}{found}"]
+
+
+@pytest.mark.parametrize("line", ["cd src", "cd src/..", "ls; cd src", "ls && cd src"])
+def test_a_line_may_end_in_another_folder(line: str, work: Path) -> None:
+    """What stands for the last step is a program that does nothing, in the folder it leads to."""
+    found = expanded(line, work)
+    assert isinstance(found, ExpandedLine)
+    assert found.commands[-1].argv == ("true",)
+    assert found.commands[-1].folder == str(work if ".." in line else work / "src")
 
 
 @pytest.mark.parametrize(
