@@ -136,6 +136,13 @@ def profile_for(path: str) -> CarrierProfile | None:
     return _known(path)[1]
 
 
+def is_judged(path: str) -> bool:
+    """Tell whether the tables know of any arguments that the program is harmless with."""
+    profile = _known(path)[1]
+    passes = profile is not None and (profile.exact or profile.options or profile.commands)
+    return is_plain(path) or bool(passes)
+
+
 def is_carrier(path: str) -> bool:
     """Tell whether a path alone says too little about what the program there will do."""
     return _known(path)[0] is not None
