@@ -22,6 +22,9 @@ need man-db man
 need fd-find fdfind
 need util-linux setpriv
 need busybox-static busybox
+need mawk mawk
+need gawk gawk
+need original-awk original-awk
 need gcc gcc
 need strace strace
 need bubblewrap bwrap

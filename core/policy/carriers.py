@@ -136,6 +136,11 @@ def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
     return profile is not None and profile.problem(arguments) is None
 
 
+def profile_for(path: str) -> CarrierProfile | None:
+    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
+    return _known(path)[1]
+
+
 def is_judged(path: str) -> bool:
     """Tell whether the tables know of any arguments that the program is harmless with."""
     profile = _known(path)[1]

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from core.model.command import Connector, PinnedFile, PlannedCommand, Reading, Unreadable, Word
 from core.policy import shell
 from core.policy.carriers import in_system_directory
+from core.policy.find_exec import FindExec, find_exec
 from core.policy.quoting import quote_reading
 from core.policy.shell_payload import find_payload, shell_grammars
 from core.policy.tables import section, table, words
@@ -29,7 +30,9 @@ class Unwrapped:
 
     ``prefix`` are its own words. ``connectors`` join the commands of a shell's payload, ``None``
     stands for one plain vector. ``assignments`` are set for it. ``open_ended``: further arguments
-    come from standard input. ``asks`` is why a person is asked all the same.
+    come from standard input. ``asks`` is why a person is asked all the same. ``between`` are the
+    words of a find around the commands behind the first, which is the find without them: that
+    one is known in full.
     """
 
     prefix: tuple[str, ...]
@@ -38,9 +41,18 @@ class Unwrapped:
     assignments: tuple[tuple[str, str], ...] = ()
     open_ended: bool = False
     asks: str = ""
+    between: tuple[tuple[str, ...], ...] = ()
+
+    def gets_more(self, place: int) -> bool:
+        """Tell whether the command at a place gets arguments that are not known."""
+        return self.open_ended and not (self.between and place == 0)
 
     def around(self, commands: _Argvs) -> tuple[str, ...]:
         """Return the wrapper's vector around other commands of the same number."""
+        if self.between:
+            runs = (*commands[1:], ())
+            pairs = zip(self.between, runs, strict=True)
+            return (commands[0][0], *[word for pair in pairs for one in pair for word in one][1:])
         if self.connectors is None:
             return (*self.prefix, *commands[0])
         return (*self.prefix, quote_reading(Reading(commands, self.connectors)))
@@ -54,6 +66,8 @@ def unwrap(argv: Sequence[str], file: PinnedFile) -> Unwrapped | Opaque | None:
     real = _real_name(name, file)
     if real in shell_grammars() and name in {real, "sh"}:
         return _payload(real, tuple(argv))
+    if real == name == "find":
+        return _find(argv)
     grammar = grammars().get(real) if name == real else None
     if grammar is None:
         return None
@@ -63,6 +77,14 @@ def unwrap(argv: Sequence[str], file: PinnedFile) -> Unwrapped | Opaque | None:
     prefix, inner = tuple(argv[: start.at]), tuple(argv[start.at :])
     more = (start.assignments, grammar.open_ended, grammar.asks)
     return Unwrapped(prefix, (inner,), None, *more)
+
+
+def _find(argv: Sequence[str]) -> Unwrapped | Opaque | None:
+    found = find_exec(argv)
+    if not isinstance(found, FindExec):
+        return found
+    commands = (found.own, *found.commands)
+    return Unwrapped((), commands, open_ended=True, between=found.between)
 
 
 def bound_vector(
