@@ -86,13 +86,14 @@ def inline_options(names: frozenset[str]) -> tuple[tuple[str, str], ...]:
 def inline_code(options: Sequence[tuple[str, str]], arguments: Sequence[str]) -> str | None:
     """Name the argument that carries code or a program to run; asked about under either trust."""
     for name, option in options:
-        found = next((word for word in arguments if _carries(option, word)), None)
+        found = next((word for word in arguments if carries(option, word)), None)
         if found is not None:
             return f"{name} takes code or a program from its argument {found!r}"
     return None
 
 
-def _carries(option: str, word: str) -> bool:
+def carries(option: str, word: str) -> bool:
+    """Tell whether a word may hold an option: abbreviated, in a cluster, with a glued value."""
     if option.startswith("--"):
         head = word.partition("=")[0]
         return len(head) > len("--x") and head.startswith("--") and option.startswith(head)

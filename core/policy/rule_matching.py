@@ -12,7 +12,7 @@ from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import bounded, effects, harmless, in_system_directory
-from core.policy.elements import Surroundings
+from core.policy.elements import Surroundings, below
 from core.policy.path_index import PathIndex
 from core.policy.templates import ArgvTemplate
 from core.policy.wrappers import names_of
@@ -35,6 +35,18 @@ class Called:
     def names(self) -> frozenset[str]:
         """Return every name that it may be known by."""
         return names_of(self.word) | names_of(self.path) | names_of(self.realpath)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a rule is bound to, as it is written and by its real path."""
+
+    path: str
+    real: str
+
+    def holds(self, cwd: str, *, allows: bool) -> bool:
+        """Tell whether a command in a folder, given by its real path, is bound by the rule."""
+        return below(self.real, cwd) or (not allows and below(self.path, cwd))
 
 
 @dataclass(frozen=True, slots=True)
