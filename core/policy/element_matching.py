@@ -22,6 +22,8 @@ _PART = r"(?!\.\.(?:/|\Z))[A-Za-z0-9_.,+@% -]{1,255}"
 _PATH = re.compile(rf"(?![-+@ ])(?:/|/?{_PART}(?:/{_PART})*/?)")
 """No ``=`` and no ``:``, after which a program may read another path (``of=/x``, ``host:/x``)."""
 _LONGEST_WORD = 4096
+_LONGEST_MESSAGE = 16_384
+_BREAKS = str.maketrans("", "", "\n\t")
 
 
 def listed_word_fits(element: Element, word: str, *, strict: bool) -> bool:
@@ -85,6 +87,17 @@ def _glob(element: Element, word: str, at: Surroundings) -> bool:
     return word.isprintable() and len(word) <= _LONGEST_WORD and segment_fits(element.text, word)
 
 
+def _message(element: Element, word: str, at: Surroundings) -> bool:
+    del element, at
+    text = word.translate(_BREAKS)
+    return text.isprintable() and word[:1] not in {"", "-"} and len(word) <= _LONGEST_MESSAGE
+
+
+def _compound(element: Element, word: str, at: Surroundings) -> bool:
+    del at
+    return element.pattern is not None and element.pattern.fullmatch(word) is not None
+
+
 def _free(element: Element, word: str, at: Surroundings) -> bool:
     del element, at
     return word.isprintable()
@@ -133,11 +146,14 @@ _NARROW: Final[Mapping[ElementKind, _Fit]] = {
     ElementKind.GLOB: _glob,
     ElementKind.REST: _unseen,
     ElementKind.REST_ANY: _free,
+    ElementKind.MESSAGE: _message,
+    ElementKind.COMPOUND: _compound,
 }
 _WIDE: Final[Mapping[ElementKind, _Fit]] = {
     ElementKind.LITERAL: _equal,
     ElementKind.URL_PATH: _may_begin,
     ElementKind.PATH: _may_be_path,
     ElementKind.GLOB: _may_be_glob,
+    ElementKind.COMPOUND: _may_begin,
 }
 """What is not among these takes any word."""

@@ -8,20 +8,24 @@ prefix. Rules and allowlist entries know more (docs/reference/policy.md "Templat
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from core.errors import ConfigError
+from core.policy.compounds import compound, fields_in
 
 _BRACKETS = re.compile(r"<[^<>]*>")
 _URL_MARK = "<URL_PATH>"
 _GLOB = re.compile(r"<GLOB:([^<>]+)>")
+_REPEAT = ("…", "...")
 _ROOTED = re.compile(r"<PATH(?::([A-Za-z0-9_-]{1,64}))?>")
 
 
 _MEANT = {
     "<GLOB": "Write the whole element as <GLOB:pattern>, where * is any run of characters and ? "
     "one, and the pattern holds no < or >.",
+    "<HOST": "Write <HOST:local>, which is localhost, 127.0.0.0/8 or [::1], or the host itself.",
+    "<PATH:": "Write <PATH:root> with a name of tools.exec.roots, and … behind it for several.",
     "<REST": "Write the last element as <REST>, or as <REST:any> to allow whatever follows.",
 }
 """What was probably meant by a template that is ill written."""
@@ -39,9 +43,12 @@ class ElementKind(StrEnum):
     GLOB = "<GLOB>"
     REST = "<REST>"
     REST_ANY = "<REST:any>"
+    MESSAGE = "<MESSAGE>"
+    COMPOUND = "compound"
 
 
-_WHOLE = frozenset((ElementKind.NAME, ElementKind.ANY, ElementKind.REST, ElementKind.REST_ANY))
+_RESTS = frozenset((ElementKind.REST, ElementKind.REST_ANY))
+_WHOLE = _RESTS | {ElementKind.NAME, ElementKind.ANY, ElementKind.MESSAGE}
 """Templates that are one fixed word."""
 
 
@@ -50,11 +57,20 @@ class Element:
     """One element: ``text`` is the literal, a URL path's prefix, a path's folder, or the pattern.
 
     A path without a folder of its own lies below the working directory. ``real``: its real path.
+    Of a compound it is the literal that it begins with, and ``pattern`` what the word must fit.
+    ``repeats``: one or more such words.
     """
 
     kind: ElementKind
     text: str = ""
     real: str = ""
+    pattern: re.Pattern[str] | None = None
+    repeats: bool = False
+
+    @property
+    def spans(self) -> bool:
+        """Tell whether the element takes several words."""
+        return self.repeats or self.kind in _RESTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +115,31 @@ def of_rule(element: str, roots: Mapping[str, str], real: Callable[[str], str]) 
     Raises:
         ConfigError: it is an unknown template, or names no root.
     """
+    for mark in _REPEAT:
+        if element.endswith(f">{mark}") and looks_typed(element):
+            return _repeated(element.removesuffix(mark), roots, real)
+    if fields_in(element):
+        text, fields = compound(element)
+        return Element(ElementKind.COMPOUND, text, pattern=fields)
     found = _shared(element)
     if found is not None:
         return found
     if element in _WHOLE:
         return Element(ElementKind(element))
-    pattern = _GLOB.fullmatch(element)
-    if pattern is not None:
-        return Element(ElementKind.GLOB, pattern[1])
+    glob = _GLOB.fullmatch(element)
+    return _path_of(element, roots, real) if glob is None else Element(ElementKind.GLOB, glob[1])
+
+
+def _repeated(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> Element:
+    if _ROOTED.fullmatch(element) is None:
+        raise ConfigError(
+            f"The element {element!r} cannot be repeated. Write <PATH>… or <PATH:root>… for one or "
+            "more paths, or <REST> for all further words."
+        )
+    return replace(_path_of(element, roots, real), repeats=True)
+
+
+def _path_of(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> Element:
     rooted = _ROOTED.fullmatch(element)
     if rooted is None:
         raise ConfigError(f"The element {element!r} holds an unknown template. {_advice(element)}")
@@ -125,8 +158,9 @@ def _advice(element: str) -> str:
     """Return what to write instead of an unknown template."""
     meant = next((text for mark, text in _MEANT.items() if mark in element), None)
     return meant or (
-        "Write <INT>, <URL_PATH>, <PATH>, <PATH:root>, <NAME>, <ANY>, <GLOB:pattern>, <REST>, "
-        "<REST:any>, or a literal prefix that ends in <URL_PATH>."
+        "Write <INT>, <URL_PATH>, <PATH>, <PATH:root>, <PATH:root>…, <NAME>, <ANY>, <MESSAGE>, "
+        "<PORT>, <HOST:local>, <QUERY>, <GLOB:pattern>, <REST>, <REST:any>, or a literal prefix "
+        "that ends in <URL_PATH>."
     )
 
 

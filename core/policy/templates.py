@@ -88,7 +88,7 @@ class ArgvTemplate:
     @property
     def length(self) -> int | None:
         """Return the number of words, ``None`` where an element takes several."""
-        return None if any(map(_takes_several, self._known)) else len(self._known)
+        return None if any(one.spans for one in self._known) else len(self._known)
 
     @property
     def open(self) -> bool:
@@ -103,7 +103,7 @@ class ArgvTemplate:
     def literal_at(self, place: int) -> str | None:
         """Return the word that must be at a place, ``None`` where more than one may."""
         found = self._known[: place + 1]
-        if len(found) <= place or any(map(_takes_several, found)):
+        if len(found) <= place or any(one.spans for one in found):
             return None
         return found[place].text if found[place].kind is ElementKind.LITERAL else None
 
@@ -111,18 +111,19 @@ class ArgvTemplate:
         return " ".join(self.elements)
 
 
-def _takes_several(element: Element) -> bool:
-    return element.kind in _REST
-
-
 def _check_order(known: Sequence[Element]) -> None:
     """Check that at most one element takes several words, and that what takes the rest is last.
 
     Raises:
-        ConfigError: another element follows.
+        ConfigError: another element follows, or is one too many.
     """
     if any(one.kind in _REST for one in known[:-1]):
         raise ConfigError("<REST> takes every further word. Write it as the last element.")
+    if sum(one.spans for one in known) > 1:
+        raise ConfigError(
+            "Two elements take several words, so where one ends cannot be told. Write one of "
+            "<PATH:root>…, <REST> or <REST:any>."
+        )
 
 
 def _match(
@@ -133,13 +134,13 @@ def _match(
     several: _Several,
 ) -> bool:
     """Match words, those before and behind the element that takes several one by one."""
-    place = next((i for i, element in enumerate(elements) if _takes_several(element)), None)
+    place = next((i for i, element in enumerate(elements) if element.spans), None)
     if place is None:
         return len(words) == len(elements) and _each(elements, words, at, one)
     behind = elements[place + 1 :]
     end = len(words) - len(behind)
     return (
-        end >= place
+        end >= place + elements[place].repeats
         and _each(elements[:place], words[:place], at, one)
         and _each(behind, words[end:], at, one)
         and several(elements[place], words[place:end], at)
