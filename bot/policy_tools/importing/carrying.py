@@ -9,6 +9,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from string import ascii_letters
 
 from bot.policy_tools.entries import is_interpreter
 from bot.policy_tools.importing.elements import (
@@ -39,7 +40,7 @@ from bot.policy_tools.importing.statements import (
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import effects, inline_options, is_carrier, is_known, is_plain
+from core.policy.carriers import inline_options, is_carrier, worst_effects
 from core.policy.contents import Contents, contents_of
 from core.policy.entry_lint import never_counts
 from core.policy.path_index import complaint, is_glob
@@ -47,6 +48,10 @@ from core.policy.wrappers import names_of, wrapper_kind
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")
 _UNLISTED = "what is not listed is asked about here; set tools.exec.ask to off to deny it"
+_EVERY_LETTER = f"-{ascii_letters}"
+"""A cluster of every short option."""
+_RUN_BY_INLINE_ONLY = frozenset(("fd", "fdfind", "find", "rg", "sort"))
+"""They run others by options alone that are asked about under any rule."""
 _EVERY_PROGRAM = "/**"
 Find = Callable[[str], PinnedFile | None]
 
@@ -91,11 +96,8 @@ class _Carrier:
             case Unstated():
                 return Outcome(one.place, Fate.DROPPED if one.allows else Fate.IGNORED, one.why)
             case FileRule():
-                rules = tuple(
-                    ImportedRule(one.decide, "reads", pattern, reason=_reason(one))
-                    for pattern in one.patterns
-                )
-                return Outcome(one.place, Fate.CARRIED, one.note, rules)
+                rule = ImportedRule(one.decide, "reads", one.pattern, reason=_reason(one))
+                return Outcome(one.place, Fate.CARRIED, one.note, (rule,))
             case Everything():
                 return self._everything(one)
             case Rule():
@@ -154,15 +156,18 @@ class _Carrier:
             return None
         head = one.words[0]
         path = head if head.startswith("/") else f"/usr/bin/{head}"
-        argv = (path, *(word for word in one.words[1:] if STAR not in word and INNER not in word))
-        if contents_of(argv, path, path) in {Contents.NONE, Contents.FILES} and not one.prefix:
-            return None
-        if is_plain(path) and contents_of((path, "x"), path, path) in {
-            Contents.NONE,
-            Contents.FILES,
-        }:
-            return None
-        return f"what may read a file of {self._files[0].place.where} unnamed is asked about"
+        words = [word for word in one.words[1:] if STAR not in word and INNER not in word]
+        more = (_EVERY_LETTER, "x") if one.prefix else ()
+        match contents_of((path, *words, *more), path, path):
+            case Contents.NONE:
+                return None
+            case Contents.FILES:
+                wide = (one.place.where for one in self._files if one.everywhere)
+                where = next(wide, None)
+                return None if where is None else f"{where} protects its files in every folder"
+            case _:
+                where = self._files[0].place.where
+                return f"what may read a file of {where} unnamed is asked about"
 
     def _blocked(self, one: Rule) -> str | None:
         for block in self._blocks:
@@ -199,7 +204,7 @@ class _Carrier:
         elif not one.prefix:
             entries = [Promise(pattern, ())]
         elif whole and is_carrier(pattern):
-            free = self._trusts(names, pattern)
+            free = self._trusts((pattern,))
             entries = [Promise(pattern, (ANY_REST,)) if free else Promise(pattern)]
             note = None if free else _by_profile(pattern)
         else:
@@ -232,7 +237,7 @@ class _Carrier:
         open_ended = one.prefix or any(STAR in word for word in words)
         if open_ended:
             note = _with_inline(note, names)
-        vectors, lacks = self._vectors(one, head, names, file)
+        vectors, lacks = self._vectors(one, head, file)
         for vector in vectors:
             _check_counts(Promise(head, tuple(word for word in vector if not word.startswith("<"))))
         notes = [text for text in (note, lacks) if text is not None]
@@ -244,26 +249,23 @@ class _Carrier:
         return Outcome(one.place, fate, "; ".join(notes) or None, tuple(rules))
 
     def _vectors(
-        self, one: Rule, head: str, names: frozenset[str], file: PinnedFile | None
+        self, one: Rule, head: str, file: PinnedFile | None
     ) -> tuple[list[tuple[str, ...]], str | None]:
         words = one.words[1:]
-        if words:
-            return vectors_of(words, prefix=one.prefix)
-        if not one.prefix:
-            return [()], None
-        path = head if file is None else file.realpath
-        if self._trusts(names, path if "/" in path else f"/usr/bin/{path}"):
-            return [(ANY_REST,)], None
-        return [(KNOWN_REST,)], _by_profile(head)
+        named = one.prefix and all(word.startswith("-") for word in words)
+        if named and not self._trusts((head,) if file is None else (file.path, file.realpath)):
+            vectors, lacks = vectors_of(words, prefix=False) if words else ([()], None)
+            note = _by_profile(head) if lacks is None else f"{lacks}; {_by_profile(head)}"
+            return [(*vector, KNOWN_REST) for vector in vectors], note
+        return vectors_of(words, prefix=one.prefix)
 
-    def _trusts(self, names: frozenset[str], path: str) -> bool:
+    def _trusts(self, paths: Sequence[str]) -> bool:
         """Tell whether a program may have any arguments because it was named, and nothing more."""
-        if self._trust_source:
+        names = frozenset(name for path in paths for name in names_of(path))
+        if self._trust_source or names & _RUN_BY_INLINE_ONLY:
             return True
-        if is_interpreter(names):
-            return False
-        can = effects((path, "zq-no-such-argument"))
-        return not is_known(path) or (can is not None and Effect.RUNS not in can)
+        found = [worst_effects(path) for path in paths]
+        return not is_interpreter(names) and not any(Effect.RUNS in one for one in found)
 
     def _head(self, one: Rule) -> tuple[str, str | None]:
         head = one.words[0]

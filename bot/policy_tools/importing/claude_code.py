@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from bot.policy_tools.importing.command_text import leading_words, words_of
 from bot.policy_tools.importing.documents import read_json
-from bot.policy_tools.importing.gitignore import path_patterns
+from bot.policy_tools.importing.gitignore import path_pattern
 from bot.policy_tools.importing.origin import Origin
 from bot.policy_tools.importing.statements import (
     Everything,
@@ -112,15 +112,15 @@ def _of_rule(place: Place, rule: object, decide: Decision, origin: Origin) -> It
 def _about_files(
     place: Place, tool: str, inside: str | None, decide: Decision, origin: Origin
 ) -> Statement:
-    patterns = path_patterns(inside or "**", origin)
-    if patterns is None:
+    pattern = path_pattern(inside or "**", origin)
+    if pattern is None:
         return Unstated(place, "it takes back an earlier pattern, which Sayso keeps")
     note = f"it {decide.word}s about" if decide is Decision.ASK else "it denies"
     note += " every command that may name such a file, not only those that read it"
     if tool in _EDITING:
         note = "it asks about every command that may name such a file, not only those that write it"
         decide = Decision.ASK
-    return FileRule(place, decide, patterns, note)
+    return FileRule(place, decide, pattern, note, pattern.startswith("/**"))
 
 
 def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin) -> Statement:
@@ -133,6 +133,9 @@ def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin)
         if inside.endswith(ending):
             head, prefix = inside.removesuffix(ending).rstrip(), True
             break
+    if decide is Decision.ALLOW and head.split()[:1] == ["cd"]:
+        why = "cd is a step of Sayso's own: it needs no rule before a command that may run"
+        return Unstated(place, why, allows=True)
     words = words_of(head, origin.home)
     if words is None:
         return _unreadable(place, head, decide)

@@ -21,6 +21,8 @@ def vectors_of(words: tuple[str, ...], *, prefix: bool) -> tuple[list[tuple[str,
     Raises:
         Unwritable: no vector says it.
     """
+    if not words:
+        return [(ANY_REST,) if prefix else ()], None
     heads, last = words[:-1], words[-1:]
     notes = [SAME_WORD] if any(INNER in word for word in words) else []
     open_ended = prefix

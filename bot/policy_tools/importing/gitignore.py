@@ -1,4 +1,4 @@
-"""Turn a path pattern of Claude Code into patterns of absolute paths, never narrower.
+"""Turn a path pattern of Claude Code into one of absolute paths, never narrower.
 
 Source: code.claude.com/docs/en/permissions "Read and Edit": patterns as in .gitignore; ``//x`` is
 absolute, ``~/x`` below the home, ``/x`` below the project, ``x`` and ``./x`` below the folder in
@@ -12,8 +12,8 @@ from bot.policy_tools.importing.origin import Origin
 _BRACKETS = re.compile(r"\[[^\]/]*\]")
 
 
-def path_patterns(pattern: str, origin: Origin) -> tuple[str, ...] | None:
-    """Return patterns of the same paths, and of what lies below them; ``None``: it takes back."""
+def path_pattern(pattern: str, origin: Origin) -> str | None:
+    """Return a pattern of the same paths, for which all below counts; ``None``: it takes back."""
     text = pattern.strip()
     if text.startswith("!"):
         return None
@@ -24,9 +24,7 @@ def path_patterns(pattern: str, origin: Origin) -> tuple[str, ...] | None:
     if any(part == ".." for part in parts):
         base, parts = "/**", [part for part in parts if part != ".."]
     whole = "/".join([base.rstrip("/"), *(parts or ["**"])])
-    if whole.endswith("/**"):
-        return (whole,)
-    return (f"{whole}/**",) if below else (whole, f"{whole}/**")
+    return f"{whole}/**" if below and not whole.endswith("/**") else whole
 
 
 def _base(text: str, origin: Origin) -> tuple[str, str]:

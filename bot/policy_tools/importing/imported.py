@@ -94,4 +94,3 @@ class Imported:
         """Yield how many lines there are of each fate."""
         for fate in Fate:
             yield fate, len(self.of(fate))
-

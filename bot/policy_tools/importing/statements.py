@@ -52,12 +52,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class FileRule:
-    """One rule that asks about or denies reading files: patterns of absolute paths."""
+    """One rule that asks about or denies reading files: a pattern of absolute paths.
+
+    ``everywhere``: it protects such a path in every folder, though there only in that of a session.
+    """
 
     place: Place
     decide: Decision
-    patterns: tuple[str, ...]
+    pattern: str
     note: str | None = None
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

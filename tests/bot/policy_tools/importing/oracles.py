@@ -1,11 +1,12 @@
 """What four products decide about a line, written from their documentation alone.
 
 No code is shared with the importers. An oracle answers ``allow`` only where the documentation says
-that the product lets the line run unasked because of a rule; all else is ``ask`` or ``deny``. Read-only
-commands that a product lets run without any rule are ``ask`` here, which is the harder side.
+that the product lets the line run unasked because of a rule; all else is ``ask`` or ``deny``.
+What a product lets run without any rule is ``free``.
 
-Two things count as the same by decision (docs/how-to/import-rules.md): a program named by its whole
-path in a system folder is the program of that name, and `cd` before a command is none of its own.
+Three things count as the same by decision (docs/how-to/import-rules.md): a program named by its
+whole path in a system folder is the program of that name, `timeout 5 X` and `nohup X` are X, and
+`cd` before a command is none of its own.
 """
 
 import re
@@ -43,17 +44,33 @@ def commands(line: str) -> list[str]:
 
 
 def more_than_words(command: str) -> bool:
-    """Tell whether a command holds what its product judges in ways of its own: it is not allowed."""
+    """Tell whether a command holds what its product judges in ways of its own: not allowed."""
     bare = re.sub(r"'[^']*'", "", command)
     return bool(re.search(r"[<>`$(){}]|(?:^|\s)\w+=\S*\s", bare))
 
 
 def spelled(command: str) -> str:
-    """Return a command with a program of the system by its name alone."""
+    """Return a command without its wrapper, a program of the system by its name alone."""
+    command = re.sub(r"^(?:timeout \d+|nohup) (?=\S)", "", command)
     for folder in _SYSTEM:
         if command.startswith(folder):
             return command.removeprefix(folder)
     return command
+
+
+def filters(line: str, programs: frozenset[str]) -> bool:
+    """Tell whether each command of a line is one of some programs that need no rule."""
+    parts = [part for part in commands(line) if not part.startswith("cd ")]
+    plain = all(spelled(part).split()[0] in programs for part in parts)
+    return plain and not any(map(more_than_words, parts))
+
+
+def leaves(folder: str | None, line: str, cwd: str) -> bool:
+    """Tell whether a line begins outside a project, or goes there: then its rules do not hold."""
+    if folder is None:
+        return False
+    places = [cwd, *(part.removeprefix("cd ") for part in commands(line) if part[:3] == "cd ")]
+    return not all(PurePosixPath(cwd, place).is_relative_to(folder) for place in places)
 
 
 # Claude Code
@@ -71,13 +88,17 @@ class Claude:
 
     def decide(self, line: str, cwd: str) -> str:
         """Return what happens to a line in a session that was started in a folder."""
-        if self.folder is not None and not PurePosixPath(cwd).is_relative_to(self.folder):
+        if leaves(self.folder, line, cwd):
             return "ask"
         parts = [part for part in commands(line) if not part.startswith("cd ")]
         return strictest([self._one(part, cwd) for part in parts]) if parts else "ask"
 
+    def free(self, line: str) -> bool:
+        """Tell whether the line needs no rule: four filters of its read-only commands."""
+        return filters(line, frozenset(("grep", "head", "tail", "wc")))
+
     def _one(self, command: str, cwd: str) -> str:
-        forms = {command, spelled(command), self._unwrapped(spelled(command))}
+        forms = {command, spelled(command)}
         for word, rules in (("deny", self.deny), ("ask", self.ask)):
             if any(self._about(rule, form, cwd) for rule in rules for form in forms):
                 return word
@@ -87,14 +108,6 @@ class Claude:
             return "ask"
         allowed = any(self._about(rule, form, cwd) for rule in self.allow for form in forms)
         return "allow" if allowed else "ask"
-
-    def _unwrapped(self, command: str) -> str:
-        words = command.split(" ")
-        if words[0] in {"nohup", "time"} and len(words) > 1 and not words[1].startswith("-"):
-            return " ".join(words[1:])
-        if words[0] == "timeout" and len(words) > 2 and words[1].isdigit():
-            return " ".join(words[2:])
-        return command
 
     def _about(self, rule: str, command: str, cwd: str) -> bool:
         tool, _, rest = rule.partition("(")
@@ -107,7 +120,7 @@ class Claude:
 
     def _names(self, pattern: str, command: str, cwd: str) -> bool:
         try:
-            words = shlex.split(command)
+            words = shlex.split(spelled(command))
         except ValueError:
             return False
         if not words or words[0] not in {"cat", "head", "tail", "sed", "grep", "less", "wc"}:
@@ -156,10 +169,14 @@ class Codex:
 
     def decide(self, line: str, cwd: str) -> str:
         """Return the strictest of what the rules say about each command of a line."""
-        if self.folder is not None and not PurePosixPath(cwd).is_relative_to(self.folder):
+        if leaves(self.folder, line, cwd):
             return "ask"
         parts = [part for part in commands(line) if not part.startswith("cd ")]
         return strictest([self._one(part) for part in parts]) if parts else "ask"
+
+    def free(self, _line: str) -> bool:
+        """Tell whether the line needs no rule; nothing is documented."""
+        return False
 
     def _one(self, command: str) -> str:
         try:
@@ -183,7 +200,7 @@ class Codex:
 
 @dataclass(frozen=True)
 class Gemini:
-    """Rules of Gemini CLI: prefix, decision and priority; of those that match the highest decides."""
+    """Rules of Gemini CLI: prefix, decision and priority, of which the highest decides."""
 
     rules: Sequence[tuple[str, str, int]] = ()
     core: Sequence[str] | None = None
@@ -191,10 +208,14 @@ class Gemini:
 
     def decide(self, line: str, cwd: str) -> str:
         """Return the strictest of what is decided about each command of a chain."""
-        if self.folder is not None and not PurePosixPath(cwd).is_relative_to(self.folder):
+        if leaves(self.folder, line, cwd):
             return "ask"
         parts = [part for part in commands(line) if not part.startswith("cd ")]
         return strictest([self._one(part) for part in parts]) if parts else "ask"
+
+    def free(self, _line: str) -> bool:
+        """Tell whether the line needs no rule; nothing is documented."""
+        return False
 
     def _one(self, command: str) -> str:
         text = spelled(command)
@@ -239,9 +260,14 @@ class OpenClaw:
             return "ask"
         return strictest([self._one(part) for part in parts])
 
+    def free(self, line: str) -> bool:
+        """Tell whether the line needs no rule: it only filters, by the default safe bins."""
+        safe = filters(line, frozenset(("cut", "uniq", "head", "tail", "tr", "wc")))
+        return safe and self.ask != "always" and self.security != "deny"
+
     def _one(self, command: str) -> str:
         try:
-            words = shlex.split(command)
+            words = shlex.split(spelled(command) if " " in command else command)
         except ValueError:
             return "ask"
         path = words[0] if words[0].startswith("/") else self.find(words[0])
