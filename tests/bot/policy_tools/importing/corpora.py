@@ -105,7 +105,7 @@ def claude() -> Iterator[Form]:
         yield _claude([f"Bash({text}:*)"])
     for text in EXACT:
         yield _claude([f"Bash({text})"])
-    for text in PREFIXES[:12]:
+    for text in PREFIXES[:24]:
         yield _claude([f"Bash({text} *)"], folder=FOLDER)
     yield from _claude_stars()
     yield from _claude_narrowed()
@@ -248,6 +248,8 @@ def gemini() -> Iterator[Form]:
     """Yield Gemini's forms: rules of a policy, and settings."""
     for text in (*BARE, *PREFIXES):
         yield _gemini([(text, "allow", 100)])
+    for text in EXACT[:4]:
+        yield _gemini([(text, "allow", 0)])
     for text in PREFIXES[:12]:
         first = text.split()[0]
         yield _gemini([(text, "allow", 100)], folder=FOLDER)
@@ -338,7 +340,7 @@ def _near(seed: str) -> Iterator[str]:
     ):
         head, _, rest = filled.partition(" ")
         yield filled
-        yield from (f"{filled} {more}" for more in _MORE)
+        yield from (f"{filled} {more}" for more in MORE)
         yield from (f"{filled}{glued}" for glued in ("x", ":x", "-foo", "/y"))
         yield from (line.format(filled) for line in _AROUND)
         yield filled.rpartition(" ")[0]
@@ -350,7 +352,7 @@ def _near(seed: str) -> Iterator[str]:
         yield filled.upper()
 
 
-_MORE = (
+MORE = (
     *(
         "x",
         "--flag",
