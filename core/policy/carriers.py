@@ -131,6 +131,13 @@ def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
     return profile is not None and profile.problem(arguments) is None
 
 
+def is_judged(path: str) -> bool:
+    """Tell whether the tables know of any arguments that the program is harmless with."""
+    profile = _known(path)[1]
+    passes = profile is not None and (profile.exact or profile.options or profile.commands)
+    return is_plain(path) or bool(passes)
+
+
 def is_carrier(path: str) -> bool:
     """Tell whether a path alone says too little about what the program there will do."""
     return _known(path)[0] is not None

@@ -1,6 +1,7 @@
 """Shape rules, capabilities and skills: what an owner says of single commands and agents."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -39,13 +40,32 @@ class RootEntry(Section):
     path: RootPath = Field(description="the folder, absolute or beginning with ~/")
 
 
+class OptionSetSection(Section):
+    """``tools.exec.optionSets.NAME``: options that rules name as ``<OPTS:NAME>``."""
+
+    flags: Words = Field(default=(), description="options that take no value")
+    values: Mapping[Word, Word | Words] = Field(
+        default_factory=dict,
+        description="options that take one, with the element that it must fit, or several",
+    )
+    clusters: bool = Field(
+        default=False, description="whether -ab is -a -b, and a value may be glued to its letter"
+    )
+
+
+OptionSets = Annotated[
+    Mapping[Annotated[Word, AfterValidator(_named)], OptionSetSection], Field(strict=False)
+]
+"""Sets of options by their names."""
+
+
 class MatchSection(Section):
     """``tools.exec.rules[].match``: which commands a rule is about; one of its keys beside cwd."""
 
     argv: Words | None = Field(
         default=None,
-        description="the program and its arguments, each a literal or one of <INT>, <URL_PATH>, "
-        "<PATH>, <PATH:root>, <NAME>, <ANY>",
+        description="the program and its arguments, each a literal or a template such as <INT>, "
+        "<NAME>, <PATH:root>, <PATH:root>…, <GLOB:pattern>, <OPTS:name> or <REST>",
     )
     glob: Word | None = Field(default=None, description="a pattern of the program's whole path")
     effect: Literal["writes", "network", "runs"] | None = Field(
