@@ -167,6 +167,16 @@ def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
     return None if name is None else _effects()[name]
 
 
+def worst_effects(path: str) -> frozenset[Effect]:
+    """Return all that a program can do by some arguments, nothing for one that is in no table."""
+    if is_plain(path):
+        return frozenset((Effect.READS,))
+    name, profile = _known(path)
+    if profile is not None:
+        return profile.can | profile.reading
+    return frozenset() if name is None else _effects()[name]
+
+
 def bounded(argv: Sequence[str]) -> bool:
     """Tell whether a command can do nothing beyond its known ``effects``."""
     profile = _known(argv[0])[1]

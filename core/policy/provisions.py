@@ -18,6 +18,7 @@ from core.policy.rule_matching import EffectMatch, Folder, GlobMatch, VectorMatc
 from core.policy.rules import NO_RULES, Match, Rule, Rules
 from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
 from core.policy.templates import ArgvTemplate
+from core.policy.word_patterns import WordsMatch
 from core.settings import CoreSettings
 from core.settings.rules import (
     CapabilitiesSection,
@@ -214,6 +215,8 @@ class _Reader:
             return GlobMatch(at_home(section.glob, self._home))
         if section.reads is not None:
             return self._reads(section.reads, decide)
+        if section.words is not None:
+            return _words(section.words, decide)
         effect = Effect(str(section.effect))
         if decide is Decision.ALLOW and effect is Effect.RUNS:
             raise ConfigError("A rule cannot allow the effect runs: that would allow everything.")
@@ -244,6 +247,15 @@ class _Reader:
     def _folder(self, path: str) -> str:
         home = self._home.rstrip("/")
         return (home or "/") if path == "~" else at_home(path, home)
+
+
+def _words(pattern: str, decide: Decision) -> WordsMatch:
+    if decide is Decision.ALLOW:
+        raise ConfigError(
+            "match.words asks or denies: write decide: ask or deny. Words that may be used are "
+            "said one by one by match.argv."
+        )
+    return WordsMatch(pattern)
 
 
 def _check_program(word: str) -> None:

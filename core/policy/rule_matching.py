@@ -32,6 +32,11 @@ class Called:
         return cls(argv[0], file.path, file.realpath)
 
     @property
+    def spellings(self) -> tuple[str, ...]:
+        """Return every name and path that it may be called by."""
+        return (self.word, self.path, self.realpath, *self.names)
+
+    @property
     def names(self) -> frozenset[str]:
         """Return every name that it may be known by."""
         return names_of(self.word) | names_of(self.path) | names_of(self.realpath)

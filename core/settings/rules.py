@@ -76,6 +76,11 @@ class MatchSection(Section):
         description="a file, or a pattern of files with *, ? and **, that the command may read; "
         "with ask or deny only",
     )
+    words: Word | None = Field(
+        default=None,
+        description="a pattern of the words joined by blanks, * being any run of characters; with "
+        "ask or deny only",
+    )
     cwd: RootPath | None = Field(
         default=None,
         description="the folder in or below which the rule holds; null: everywhere",
@@ -83,9 +88,9 @@ class MatchSection(Section):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        given = (self.argv, self.glob, self.effect, self.reads)
+        given = (self.argv, self.glob, self.effect, self.reads, self.words)
         if sum(one is not None for one in given) != 1:
-            raise ValueError("needs exactly one of argv, glob, effect and reads")
+            raise ValueError("needs exactly one of argv, glob, effect, reads and words")
         if self.argv == ():
             raise ValueError("has an argv that is empty; name the program at least")
         return self
