@@ -116,11 +116,6 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
     return None if problem is None else f"{name}: {problem}"
 
 
-def profile_for(path: str) -> CarrierProfile | None:
-    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
-    return _known(path)[1]
-
-
 def harmless(paths: Sequence[str], arguments: tuple[str, ...]) -> bool:
     """Tell whether a program is known, under each of its paths, to only read and print here.
 
