@@ -209,10 +209,12 @@ def is_plain(path: str) -> bool:
 
 def is_known(path: str) -> bool:
     """Tell whether the tables say anything about the program at this path."""
-    names = names_of(path)
-    return not names.isdisjoint(
-        _plain() | _effects().keys() | _home_of().keys() | _aliases().keys()
-    )
+    return not names_of(path).isdisjoint(_tabled())
+
+
+@cache
+def _tabled() -> frozenset[str]:
+    return frozenset((*_plain(), *_effects(), *_home_of(), *_aliases()))
 
 
 @cache

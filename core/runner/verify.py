@@ -156,9 +156,10 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
 def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:
     for one in commands:
         at = one.cwd or folder
-        now = links_of(one.argv, at.path)
-        if now != one.links:
-            path = min(set(now) ^ set(one.links))[0]
+        # A link that is gone leads nowhere: what it was judged by besides its target remains.
+        found = set(links_of(one.argv, at.path)) - set(one.links)
+        if found:
+            path = min(found)[0]
             raise _Changed(f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved")
         _see_same_links(one.inner, at)
 

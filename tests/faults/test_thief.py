@@ -7,7 +7,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -113,7 +112,7 @@ def template(folder: Path) -> Path:
 
 def case(number: int, home: Path, model: Path, chance: random.Random) -> Case:
     """Make one line, its folder, and beside that what must not be touched."""
-    pause = f"0.2{number:04d}"
+    pause = f"0.2{os.getpid():07d}{number:04d}"  # each thief watches for its own lines only
     line, kinds = made_line(chance, pause)
     near = home / "projects" / str(number)
     folder = near / "app"
@@ -203,17 +202,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.timeout(180)  # 12 s on a quiet machine
 async def test_nothing_stolen_at_a_pause_is_used(home: Path) -> None:
     """No line of 200 runs or writes what was put there while it slept; each denial is drift."""
-    began = time.monotonic()
-
     toll = await robbed(LINES, home, SEED)
 
     assert toll.escapes == []
     assert toll.unnamed == []
     assert len(toll.stolen) >= LINES * 0.95
     assert len(toll.denied) >= len(toll.stolen) - LINES * 0.05
-    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("guard", ["change_before", "as_started"])

@@ -1426,6 +1426,79 @@ TEMPLATES = (
     ),
 )
 
+LATER = (
+    Mutant(
+        "a shell's later command may obey its surroundings",
+        "policy/payload.py",
+        "return not (program.plain and listed) or",
+        "return not listed or",
+        "policy/test_payload.py::test_what_a_shell_starts_later_may_depend_on_nothing",
+    ),
+    Mutant(
+        "what waits for a pipeline only joins it",
+        "policy/payload.py",
+        "waits = waits or joins[place - 1] is not Connector.PIPE",
+        "waits = waits or joins[place - 1] is Connector.PIPE",
+        "policy/test_payload.py::test_what_a_shell_starts_later_may_depend_on_nothing",
+    ),
+    Mutant(
+        "a template's path cannot lead elsewhere by then",
+        "policy/payload.py",
+        "by_path = ruling is not None and isinstance(ruling.rule.match, GlobMatch)",
+        "by_path = ruling is not None",
+        "policy/test_payload.py::test_a_rule_about_paths_depends_on_where_they_lead",
+    ),
+    Mutant(
+        "a restriction cannot concern what is there by then",
+        "policy/payload.py",
+        " or rules.narrows(command.argv, file)",
+        "",
+        "policy/test_payload.py::test_a_rule_about_paths_depends_on_where_they_lead",
+    ),
+    Mutant(
+        "-e ends no list",
+        "policy/payload.py",
+        'return Connector.THEN not in joins or not any("e" in option for option in options)',
+        "return True",
+        "policy/test_payload.py::test_a_shell_that_changes_how_its_text_runs_is_started",
+    ),
+    Mutant(
+        "nothing differs at a terminal",
+        "policy/evaluate.py",
+        "    if has_terminal(plan):\n        segments = judge_terminal(plan, segments, context)\n",
+        "",
+        "policy/test_terminal.py::test_nohup_asks_at_a_terminal",
+    ),
+    Mutant(
+        "only the wrapper itself has a terminal",
+        "policy/terminal.py",
+        "    yield command\n    for inner in command.inner:\n        yield from _all(inner)",
+        "    yield command",
+        "policy/test_terminal.py::test_nohup_asks_at_a_terminal",
+    ),
+    Mutant(
+        "what nobody tried is alike at a terminal",
+        "policy/terminal.py",
+        "return None if neutral or profile.name in _same() else profile.name",
+        "return None",
+        "policy/test_terminal.py::test_harmless_with_pipes_is_not_harmless_at_a_terminal",
+    ),
+    Mutant(
+        "a pager obeys nobody",
+        "policy/terminal.py",
+        "if strict or command.inner or plan.stdio.stdin:",
+        "if strict or command.inner:",
+        "policy/test_terminal.py::test_what_is_typed_to_a_pager_is_a_command",
+    ),
+    Mutant(
+        "git's pager is off everywhere",
+        "policy/terminal.py",
+        "setting is not None and setting in plan.env",
+        "setting is not None",
+        "policy/test_terminal.py::test_git_needs_its_pager_switched_off",
+    ),
+)
+
 MUTANTS = (
     *READERS,
     *WRAPPERS,
@@ -1437,4 +1510,5 @@ MUTANTS = (
     *CONTENT,
     *GRANTS,
     *TEMPLATES,
+    *LATER,
 )

@@ -245,6 +245,8 @@ sh x.sh | cat ; python3 x.py
 python3 x.py && git status
 sed -i s/data/other/ data && cat data
 cat link && cp data new && cat link
+rm -f link && cp data link && cat link
+rm -f link && ln -s data link
 cd a-dir && ls && cat inner ; pwd
 env LANG=C ls && nice ls
 chmod 600 data && stat data
