@@ -9,6 +9,14 @@ from typing import Final
 
 from core.policy.sed_script import sed_problem
 
+_COLUMN: Final = (
+    r"[+-]?(?:%cpu|%mem|args|bsdstart|bsdtime|cgroup|class|cls|cmd|comm|command|cp|cputime|cputimes"
+    r"|etime|etimes|euid|euser|fname|gid|group|label|lstart|lwp|maj_flt|min_flt|ni|nice|nlwp|numa|pcpu|pgid"
+    r"|pgrp|pid|pmem|ppid|pri|psr|pss|rss|rssize|rtprio|ruid|ruser|s|sess|sid|size|start|start_time|stat"
+    r"|state|stime|sz|thcount|tid|time|times|tname|tpgid|tt|tty|ucmd|ucomm|uid|uname|unit|user|vsize|vsz"
+    r"|wchan)(?::[0-9]{1,4})?(?:=[A-Za-z0-9_ ]{0,40})?"
+)
+
 _PATTERNS: Final = {
     "count": re.compile(r"[+-]?[0-9]{1,18}(?:[kKMGTPEZY]i?B?|b|kB)?"),
     "integer": re.compile(r"[0-9]{1,18}"),
@@ -51,6 +59,14 @@ _PATTERNS: Final = {
     ),
     # lsof -i: protocols and ports; a host would be looked up.
     "internet": re.compile(r"(?![-:]*$)[46]?(?:TCP|UDP|tcp|udp)?(?::[0-9,-]+)?"),
+    # ps: BSD words without `e`, process ids, and the columns behind `o`.
+    "processes": re.compile(
+        rf"[AacfghjlLnrSTuvwxXZ]{{1,12}}[ok]?|[0-9]+(?:,[0-9]+)*|{_COLUMN}(?:,{_COLUMN})+"
+    ),
+    "columns": re.compile(rf"{_COLUMN}(?:,{_COLUMN})*"),
+    "digits": re.compile(r"[0-9]+(?:,[0-9]+)*"),
+    # ps -u: what is no user is read as BSD words, of which `e` is one.
+    "user": re.compile(r"[0-9]+|[a-df-zA-DF-Z_][a-df-zA-DF-Z0-9_-]*"),
     # find: a signed number with a unit, or permission bits.
     "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
 }
@@ -76,9 +92,15 @@ def _filter(word: str) -> bool:
     return _text(word) and not _JQ_WORDS.search(word)
 
 
+def _query(word: str) -> bool:
+    # gh gives its filter one document; what reads on is another program's business.
+    return _filter(word) and not re.search(r"\binputs?\b", word)
+
+
 _READERS: Final[dict[str, Callable[[str], bool]]] = {
     "text": _text,
     "filter": _filter,
+    "query": _query,
     "sed": lambda word: sed_problem(word) is None,
 }
 

@@ -13,6 +13,7 @@ from core.policy.programs import Program
 from core.policy.rule_matching import GlobMatch, surroundings
 from core.policy.rules import Rule
 from core.policy.safe_bins import safe_bin_problem
+from core.policy.shims import own_paths
 from core.policy.verdicts import Context, Verdict
 
 # A member looked up on its class costs ten times a module's name.
@@ -74,6 +75,10 @@ def _by_path(
     open_ended: bool,
 ) -> Verdict:
     policy = context.policy
+    if program.required is not None and policy.trust is _STRICT:
+        lacking = None if open_ended else program.required.problem(command.argv[1:])
+        if lacking is not None:
+            return Verdict(Decision.ASK, Reason.CARRIER, f"{command.argv[0]}: {lacking}")
     exact = context.allowlist.exact(program.paths) if program.plain else None
     if exact is not None:
         return _listed(exact)
@@ -128,10 +133,16 @@ def distrusted(
     """Say why a match does not suffice under strict trust; both names must pass."""
     if program.plain:
         return None
-    for path in program.paths:
+    for path in own_paths(file.path, file.realpath):
         problem = carrier_problem(path, argv[1:])
         if problem is not None:
             return problem
-    if program.foreign and is_glob(pattern):
+    if program.unknown and is_glob(pattern) and (program.foreign or not _means(pattern)):
         return f"{file.realpath} is unknown; a wildcard does not cover it, its own path would"
     return None
+
+
+def _means(pattern: str) -> bool:
+    """Tell whether a pattern names one program, or the one folder of the owner's own tools."""
+    folder, _, name = pattern.rpartition("/")
+    return not is_glob(name) or (name != "**" and not is_glob(folder))

@@ -1,7 +1,7 @@
 """Build the profiles of arguments from the tables that hold them."""
 
 from core.policy.kinds import check_kind
-from core.policy.profiles import Profile
+from core.policy.profiles import Modes, Prevailing, Profile
 from core.policy.tables import Table, section, words
 
 _UNLIMITED = 1 << 30
@@ -22,13 +22,28 @@ def _integer(holder: Table, key: str, default: int) -> int:
     return _UNLIMITED if found < 0 else found
 
 
+def _modes(holder: Table, known: frozenset[str]) -> tuple[Modes, ...]:
+    """Return the groups of modes; one that names an option of no table would guard nothing."""
+    groups = section(holder, "modes")
+    found: list[Modes] = []
+    for prevailing in groups:
+        for group in words(groups, prevailing):
+            options = frozenset(group.split("|"))
+            if not options <= known:
+                msg = f"policy data: modes name {', '.join(sorted(options - known))}, no option"
+                raise ValueError(msg)
+            found.append(Modes(Prevailing(prevailing), options))
+    return tuple(found)
+
+
 def profile_of(holder: Table) -> Profile:
     """Build a profile from its table; ``operands = -1`` sets no limit.
 
     Raises:
         TypeError: a key holds something of another type.
         KeyError: a value kind is unknown.
-        ValueError: an option is said to need a value and to take none.
+        ValueError: an option is said to need a value and to take none, or a group of modes names
+            one that is not listed.
     """
     values, optional = _options(holder, "values"), _options(holder, "optional")
     flags = frozenset(words(holder, "flags"))
@@ -50,6 +65,10 @@ def profile_of(holder: Table) -> Profile:
         consuming=frozenset(words(holder, "consuming")),
         operands_then=_integer(holder, "operands_then", 0),
         needs=tuple(frozenset(one.split("|")) for one in needs),
+        modes=_modes(holder, flags | values.keys() | optional.keys()),
+        least=_integer(holder, "least", 0),
+        least_then=_integer(holder, "least_then", 0),
+        sparing=frozenset(words(holder, "sparing")),
         first=first,
         number=holder.get("number") is True,
         single=holder.get("single") is True,

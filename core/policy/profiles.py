@@ -7,12 +7,29 @@ guessed; ``--`` ends options; the number of operands depends on the options seen
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from core.policy.kinds import fits
 
 _PAIR_LENGTH = 2
 _OPEN_KINDS = frozenset({"any", "pretty"})
 """Kinds that do not say how a value begins: another version of the program might take none."""
+
+
+class Prevailing(StrEnum):
+    """Which option of a group of modes a program obeys where several are given."""
+
+    LAST = "last"
+    FIRST = "first"
+    ALONE = "alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Options that exclude each other: ``xz -t -d`` decompresses. ``ALONE`` refuses two of them."""
+
+    prevailing: Prevailing
+    options: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +44,9 @@ class Profile:
     ``ordered`` ones read no option after the first operand (xxd); ``counts_dash`` ones write
     to their second operand, so that ``-`` is one of the budget (``uniq - out``); ``apart`` ones
     glue no value to its option and read on (``tree -Po PATTERN OUT``), as do bundles (``tar tfI``);
-    ``first`` is the kind of the first operand where it differs (a sed script).
+    ``first`` is the kind of the first operand where it differs (a sed script). ``modes`` are groups
+    of options of which one is in effect; ``needs`` looks at that one only. ``least`` operands must
+    be there, ``least_then`` behind a ``sparing`` or consuming option.
     """
 
     flags: frozenset[str]
@@ -38,6 +57,10 @@ class Profile:
     consuming: frozenset[str] = frozenset()
     operands_then: int = 0
     needs: tuple[frozenset[str], ...] = ()
+    modes: tuple[Modes, ...] = ()
+    least: int = 0
+    least_then: int = 0
+    sparing: frozenset[str] = frozenset()
     first: str | None = None
     number: bool = False
     single: bool = False
@@ -49,7 +72,8 @@ class Profile:
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Return what the profile does not know about the arguments, ``None`` if all is known."""
         scan = _Scan(self)
-        return scan.options(arguments) or scan.check_needs() or scan.check_operands()
+        found = scan.options(arguments) or scan.check_needs()
+        return found or scan.check_operands() or scan.check_least()
 
     def strange_option(self, arguments: Sequence[str]) -> str | None:
         """Return what the profile does not know about the options alone."""
@@ -76,14 +100,14 @@ class Profile:
 class _Scan:
     """One pass over one argument vector."""
 
-    __slots__ = ("budget", "operands", "profile", "seen", "skipped")
+    __slots__ = ("budget", "clash", "operands", "profile", "seen")
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.budget = profile.operands
         self.operands: list[str] = []
         self.seen: set[str] = set()
-        self.skipped = 0
+        self.clash: str | None = None
 
     def options(self, arguments: Sequence[str]) -> str | None:
         rest = list(reversed(arguments))
@@ -170,13 +194,28 @@ class _Scan:
         return None if fits(kind, value) else f"value of {name} is outside the profile"
 
     def _consume(self, name: str) -> None:
+        if self.profile.modes and not self._prevails(name):
+            return
         self.seen.add(name)
         if name in self.profile.consuming:
             self.budget = self.profile.operands_then
 
+    def _prevails(self, name: str) -> bool:
+        """Tell whether an option is in effect beside the modes before it; the others are not."""
+        for group in self.profile.modes:
+            others = (self.seen & group.options) - {name} if name in group.options else ()
+            if not others:
+                continue
+            if group.prevailing is Prevailing.FIRST:
+                return False
+            if group.prevailing is Prevailing.ALONE:
+                self.clash = f"{name} beside {min(others)}: the mode is not known for certain"
+            self.seen -= group.options
+        return True
+
     def check_needs(self) -> str | None:
-        if not self.profile.needs:
-            return None
+        if self.clash is not None:
+            return self.clash
         lacking = next((one for one in self.profile.needs if not one & self.seen), None)
         return None if lacking is None else f"it may do more than read without {min(lacking)}"
 
@@ -197,3 +236,11 @@ class _Scan:
         others = named if first is None else [one for one in self.operands[1:] if one != "-"]
         bad = next((word for word in others if not fits(kind, word)), None)
         return None if bad is None else f"operand {bad!r} is outside the profile"
+
+    def check_least(self) -> str | None:
+        profile = self.profile
+        if not profile.least:
+            return None
+        spared = not (profile.consuming | profile.sparing).isdisjoint(self.seen)
+        least = profile.least_then if spared else profile.least
+        return "an operand that it needs is missing" if len(self.operands) < least else None

@@ -5,12 +5,14 @@ from functools import lru_cache
 
 from core.model.command import PinnedFile
 from core.policy.carriers import (
+    in_installed_directory,
     in_system_directory,
     inline_options,
     is_carrier,
     is_known,
     is_plain,
 )
+from core.policy.required import Required, required_of
 from core.policy.safe_bins import safe_bin_of
 from core.policy.wrappers import names_of, wrapper_kind
 
@@ -22,8 +24,10 @@ class Program:
     ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
     are ``(name, option)`` pairs that carry code; ``paths`` are what patterns may match;
     ``plain`` programs pass strict trust with any arguments; a ``carrier``'s path is never stored,
-    whatever its arguments; ``foreign`` ones lie in a system directory and are in no table;
-    ``safe_bin`` is the profile of a filter that a configuration may let pass.
+    whatever its arguments; ``unknown`` ones are in no table, ``foreign`` ones among
+    them lie where a system or a package manager keeps its programs;
+    ``safe_bin`` is the profile of a filter that a configuration may let pass; ``required`` are the
+    operands without which a plain program only complains.
     """
 
     bare: str | None
@@ -32,8 +36,10 @@ class Program:
     paths: tuple[str, ...]
     plain: bool
     carrier: bool
+    unknown: bool
     foreign: bool
     safe_bin: str | None
+    required: Required | None = None
 
 
 def program_of(word: str, file: PinnedFile) -> Program:
@@ -44,13 +50,18 @@ def program_of(word: str, file: PinnedFile) -> Program:
 @lru_cache(maxsize=16_384)
 def _program(word: str, path: str, realpath: str) -> Program:
     names = names_of(word) | names_of(path) | names_of(realpath)
+    plain = is_plain(path) and is_plain(realpath)
+    unknown = not (is_known(path) or is_known(realpath))
+    kept = in_system_directory(realpath) or any(map(in_installed_directory, (path, realpath)))
     return Program(
         bare=wrapper_kind(names, 0),
         laden=wrapper_kind(names, 1),
         inline=inline_options(names),
         paths=tuple(dict.fromkeys((path, realpath))),
-        plain=is_plain(path) and is_plain(realpath),
+        plain=plain,
         carrier=is_carrier(path) or is_carrier(realpath),
-        foreign=in_system_directory(realpath) and not (is_known(path) or is_known(realpath)),
+        unknown=unknown,
+        foreign=unknown and kept,
         safe_bin=safe_bin_of(path, realpath),
+        required=required_of(path.rpartition("/")[2].lower()) if plain else None,
     )

@@ -308,6 +308,55 @@ WRAPPERS = (
 
 PROFILES = (
     Mutant(
+        "a later mode cancels nothing",
+        "policy/profiles.py",
+        "            self.seen -= group.options\n",
+        "",
+        "policy/test_profiles.py::test_each_shape_of_arguments",
+    ),
+    Mutant(
+        "the first mode prevails nowhere",
+        "policy/profiles.py",
+        "            if group.prevailing is Prevailing.FIRST:\n                return False\n",
+        "",
+        "policy/test_profiles.py::test_each_shape_of_arguments",
+    ),
+    Mutant(
+        "two modes do not clash",
+        "policy/profiles.py",
+        "            return self.clash\n",
+        "            return None\n",
+        "policy/test_profiles.py::test_each_shape_of_arguments",
+    ),
+    Mutant(
+        "a group of modes may name anything",
+        "policy/profile_tables.py",
+        "            if not options <= known:",
+        "            if options.isdisjoint(known):",
+        "policy/test_profiles.py::test_modes_that_name_no_option_stop_the_load",
+    ),
+    Mutant(
+        "a profiled program needs no operand",
+        "policy/profiles.py",
+        "        return found or scan.check_operands() or scan.check_least()",
+        "        return found or scan.check_operands()",
+        "policy/test_profiles.py::test_each_shape_of_arguments",
+    ),
+    Mutant(
+        "a plain program needs no operand",
+        "policy/required.py",
+        "        missing = found < (self.least_then if spared else self.least)",
+        "        missing = False",
+        "policy/test_required.py::test_a_program_without_its_operand_asks",
+    ),
+    Mutant(
+        "the value of an option is an operand",
+        "policy/required.py",
+        "            if valued:\n                rest.pop()\n",
+        "",
+        "policy/test_required.py::test_a_program_without_its_operand_asks",
+    ),
+    Mutant(
         "an unknown short option is harmless",
         "policy/profiles.py",
         "            if name not in self.profile.flags:\n"
@@ -477,9 +526,23 @@ LISTS = (
     Mutant(
         "a wildcard covers unknown system programs",
         "policy/listing.py",
-        "if program.foreign and is_glob(pattern):",
-        "if program.foreign and not pattern:",
+        "(program.foreign or not _means(pattern)):",
+        "not _means(pattern):",
         "policy/test_evaluate.py::test_a_wildcard_does_not_cover_an_unknown_system_program",
+    ),
+    Mutant(
+        "a wildcard covers unknown programs anywhere else",
+        "policy/listing.py",
+        "(program.foreign or not _means(pattern)):",
+        "program.foreign:",
+        "policy/test_evaluate.py::test_a_wildcard_covers_an_unknown_program_where_it_means_it",
+    ),
+    Mutant(
+        "a package manager's folder is the owner's",
+        "policy/programs.py",
+        "    kept = in_system_directory(realpath) or any(",
+        "    kept = in_system_directory(realpath) and any(",
+        "policy/test_evaluate.py::test_a_wildcard_covers_an_unknown_program_where_it_means_it",
     ),
     Mutant(
         "an entry covers every vector that begins as its own",

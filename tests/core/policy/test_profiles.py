@@ -64,6 +64,12 @@ def test_an_option_that_is_both_stops_the_load() -> None:
         profile_of({"flags": "-n", "values": {"integer": "-n"}})
 
 
+def test_modes_that_name_no_option_stop_the_load() -> None:
+    """A typo in a group of modes would let the real option cancel the harmless one."""
+    with pytest.raises(ValueError, match="--dcompress"):
+        profile_of({"flags": "-t", "modes": {"last": "-t|--dcompress"}})
+
+
 @pytest.mark.parametrize(
     ("profile", "accepted", "refused"),
     [
@@ -85,6 +91,27 @@ def test_an_option_that_is_both_stops_the_load() -> None:
         ({"operands": 1, "counts_dash": True}, [["-"], ["x"]], [["-", "x"], ["-", "-"]]),
         ({"operands": 2, "first": "integer"}, [["5", "x"], ["5"]], [["x"], [], ["-", "x"]]),
         ({"values": {"any": "-d"}}, [["-d", "x"], ["-d-x"]], [["-d", "--out=x"], ["-d"]]),
+        (
+            {"flags": "-t -d -c", "modes": {"last": "-t|-d"}, "needs": "-t|-c"},
+            [["-t"], ["-dt"], ["-d", "-t"], ["-cd"], ["-t", "-c", "-d"]],
+            [["-td"], ["-t", "-d"], ["-d"], ["-dtd"]],
+        ),
+        (
+            {"flags": "-t -d", "modes": {"first": "-t|-d"}, "needs": "-t"},
+            [["-td"], ["-t"]],
+            [["-dt"], ["-d"]],
+        ),
+        (
+            {"flags": "-t -d", "modes": {"alone": "-t|-d"}, "needs": "-t"},
+            [["-t"], ["-tt"]],
+            [["-td"], ["-dt"], ["-d"]],
+        ),
+        ({"operands": -1, "least": 1}, [["x"], ["-"], ["--", "-x"]], [[], ["--"]]),
+        (
+            {"flags": "-e -s", "operands": 2, "least": 2, "least_then": 1, "sparing": "-s"},
+            [["a", "b"], ["-s", "a"]],
+            [["a"], ["-e", "a"], ["-s"]],
+        ),
     ],
 )
 def test_each_shape_of_arguments(
