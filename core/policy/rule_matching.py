@@ -14,6 +14,7 @@ from core.policy.carrier_profiles import Effect
 from core.policy.carriers import bounded, effects, harmless, in_system_directory
 from core.policy.elements import Surroundings, below
 from core.policy.path_index import PathIndex
+from core.policy.required import required_of
 from core.policy.templates import ArgvTemplate
 from core.policy.wrappers import names_of
 
@@ -93,7 +94,14 @@ class VectorMatch:
         if not self.template.fits(argv, at, start=1):
             return False
         by_profile = strict and self.template.by_profile
-        return not by_profile or harmless((program.path, program.realpath), tuple(argv[1:]))
+        return not by_profile or _passes(program, tuple(argv[1:]))
+
+
+def _passes(program: Called, arguments: tuple[str, ...]) -> bool:
+    """Tell whether strict trust takes these arguments of a program that a rule names."""
+    required = required_of(program.path.rpartition("/")[2].lower())
+    lacking = None if required is None else required.problem(arguments)
+    return lacking is None and harmless((program.path, program.realpath), arguments)
 
 
 @dataclass(frozen=True, slots=True)
