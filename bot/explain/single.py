@@ -179,5 +179,8 @@ _ADVICE = {
     Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
-    Reason.STEERED: "a repository without that setting or hook; put what is yours in ~/.gitconfig",
+    Reason.STEERED: (
+        "a folder without that setting or hook (git config --file FILE --unset NAME; what is yours "
+        "belongs in ~/.gitconfig), or a person who allows it once"
+    ),
 }
