@@ -180,5 +180,8 @@ _ADVICE = {
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
     Reason.TERMINAL: "the request without a terminal (`--pty`)",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
-    Reason.STEERED: "a folder without that file, setting or hook; put what is yours in your home",
+    Reason.STEERED: (
+        "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
+        "yours belongs in your home), or a person who allows it once"
+    ),
 }
