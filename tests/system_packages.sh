@@ -19,6 +19,7 @@ need npm npm
 need less less
 need man-db man
 need fd-find fdfind
+need systemd systemctl
 need util-linux setpriv
 need busybox-static busybox
 need gcc gcc
