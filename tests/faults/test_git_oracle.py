@@ -14,7 +14,7 @@ from tests.faults.git_oracle.routes import ROUTES
 from tests.faults.git_oracle.world import LINES, Trap, World, stir, trap, world
 
 COMBINATIONS = tuple((route, name) for route in ROUTES for name in NAMES)
-FULL = os.environ.get("SAYSO_GIT_ORACLE") == "1"
+FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
 DRAWN = COMBINATIONS if FULL else tuple(random.Random(9).sample(COMBINATIONS, 420))
 EACH = len(LINES) if FULL else 2
 CONTROLS = tuple(

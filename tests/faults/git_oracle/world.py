@@ -20,7 +20,7 @@ from core.policy.resolve import resolve
 from core.runner.binding import bind
 from core.runner.plan import Planner
 from core.runner.process import Runner
-from core.runner.repository import steering
+from core.runner.steering import steering
 from tests.core.policy.developer import example_settings
 from tests.core.runner.runs import Watcher, new_run, script
 from tests.faults.git_oracle.plants import plant
