@@ -185,6 +185,7 @@ def is_plain(path: str) -> bool:
     return path.rpartition("/")[2].lower() in _plain()
 
 
+@lru_cache(maxsize=16_384)
 def is_known(path: str) -> bool:
     """Tell whether the tables say anything about the program at this path."""
     names = names_of(path)

@@ -240,7 +240,7 @@ def _by_settings(
                 remotes.add(one.inner)
             if _matters(one, obeys, repository):
                 yield _worded(file, one)
-            elif one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
+            elif one.key == "hookspath" and one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
                 yield from _hooks_at(file, one, obeys, roots)
 
 
@@ -254,7 +254,7 @@ def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
         return
     for one in read:
         yield path, one
-        if one.form in INCLUDES or one.name in INCLUDES:
+        if one.section.startswith("include") and one.form in INCLUDES:
             if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
                 yield path, _worded(path, one)
             else:
@@ -275,13 +275,15 @@ def _read(path: str) -> tuple[Setting, ...] | str:
 
 def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> bool:
     """Tell whether a setting makes a difference to what a command does beyond its line."""
-    if setting.name == HOOKS_PATH or setting.form in INCLUDES:
+    form = setting.form
+    if form == HOOKS_PATH or form in INCLUDES:
         return False  # looked at where they lead
-    if setting.name == WORKTREE:
+    if form == WORKTREE:
         counts = bool(obeys.powers) and not repository.absorbed
         return counts and _leads_away(setting.value, repository)
-    if setting.form == "remote.*.url" and obeys.may("reach"):
-        return not is_plain_host(setting.value, public_hosts() | _users_hosts())
+    if form == "remote.*.url" and obeys.may("reach"):
+        at = setting.value
+        return not (is_plain_host(at, public_hosts()) or is_plain_host(at, _users_hosts()))
     return steers(setting, obeys)
 
 
