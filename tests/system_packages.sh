@@ -20,6 +20,7 @@ need npm npm
 need less less
 need man-db man
 need fd-find fdfind
+need systemd systemctl
 need util-linux setpriv
 need busybox-static busybox
 need mawk mawk

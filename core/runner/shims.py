@@ -3,7 +3,6 @@
 # ruff: noqa: PTH111, PTH116, PTH118, PTH120, PTH123
 # pathlib is ten times slower here.
 
-import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.policy.carriers import in_system_directory, is_known
+from core.policy.carriers import in_system_directory
 from core.policy.shims import (
     Chooser,
     Manager,
@@ -26,14 +25,18 @@ from core.policy.shims import (
     managers,
     own_paths,
     runs_code,
+    served,
 )
 from core.runner.pins import FINGERPRINTS
 
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that chooses; a larger one is not read."""
 
-_LARGEST_SHIM: Final = 64 * 1024
+_LARGEST_SCRIPT: Final = 64 * 1024
 """Bytes of a script that may be a shim; version managers write a few lines."""
+
+_LARGEST_BINARY: Final = 32 * 1024 * 1024
+"""Bytes of a binary that may be a manager's, which is searched once: rustup has 20 MB."""
 
 
 def chosen_by(command: PlannedCommand, cwd: str) -> str:
@@ -121,7 +124,7 @@ def _first_word(head: bytes) -> str:
 @lru_cache(maxsize=1024)
 def _manager_of(file: PinnedFile) -> Manager | None:
     found = manager_named(file.path) or manager_named(file.realpath) or _hard_linked(file)
-    return found or (_marked(file) if _may_be_marked(file) else None)
+    return found or _marked(file)
 
 
 def _hard_linked(file: PinnedFile) -> Manager | None:
@@ -136,23 +139,27 @@ def _hard_linked(file: PinnedFile) -> Manager | None:
     return None
 
 
-def _may_be_marked(file: PinnedFile) -> bool:
-    """Return whether the content says more than the name: scripts, and copies of a manager.
+def _may_be_marked(file: PinnedFile, *, script: bool) -> bool:
+    """Return whether the content may say more than the name: scripts, and copies of a manager.
 
-    A binary that the distribution installed is the program that its name says.
+    A binary of the distribution is the program that its name says, unless it has other names too.
     """
-    if FINGERPRINTS.script_head(file.sha256):
-        return file.size <= _LARGEST_SHIM
-    return is_known(file.path) and not in_system_directory(file.realpath)
+    if script:
+        return file.size <= _LARGEST_SCRIPT
+    if file.size > _LARGEST_BINARY:
+        return False
+    if not in_system_directory(file.realpath):
+        return True
+    with suppress(OSError):
+        return file.path.rpartition("/")[2] in served() or os.stat(file.realpath).st_nlink > 1
+    return True
 
 
 def _marked(file: PinnedFile) -> Manager | None:
-    with (
-        suppress(OSError, ValueError),
-        open(file.realpath, "rb") as opened,
-        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        return manager_marked(lambda mark: content.find(mark) >= 0)
+    script = FINGERPRINTS.script_head(file.sha256) != b""
+    if _may_be_marked(file, script=script):
+        with suppress(OSError), open(file.realpath, "rb") as opened:
+            return manager_marked(opened.read(_LARGEST_BINARY), script=script)
     return None
 
 

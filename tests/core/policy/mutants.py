@@ -1499,6 +1499,37 @@ LATER = (
     ),
 )
 
+SHIMS = (
+    Mutant(
+        "a toolchain of any path counts as a version",
+        "policy/shims.py",
+        "and chosen.keys() <= _TOOLCHAIN_KEYS",
+        "and bool(chosen.keys())",
+        "policy/test_shims.py::test_anything_else_chooses",
+    ),
+    Mutant(
+        "any registry of a project counts as the usual one",
+        "policy/shims.py",
+        'return value in words(rows, "registries")',
+        "return bool(value)",
+        "policy/test_shims.py::test_anything_else_chooses",
+    ),
+    Mutant(
+        "whoever allows yarn --version allows the project's yarn",
+        "policy/shims.py",
+        "if is_query(arguments) or is_vouched_for(path, arguments):",
+        "if is_vouched_for(path, arguments):",
+        "policy/test_shims.py::test_a_query_is_no_leave_to_run_code",
+    ),
+    Mutant(
+        "a script is whatever program it is named after",
+        "policy/shims.py",
+        "return all(names.isdisjoint(words(scripts, one)) for one in languages)",
+        "return any(names.isdisjoint(words(scripts, one)) for one in languages)",
+        "policy/test_shims.py::test_a_script_needs_the_language_of_its_program",
+    ),
+)
+
 MUTANTS = (
     *READERS,
     *WRAPPERS,
@@ -1511,4 +1542,5 @@ MUTANTS = (
     *GRANTS,
     *TEMPLATES,
     *LATER,
+    *SHIMS,
 )
