@@ -217,6 +217,8 @@ def read(text: str) -> Reading | Unreadable:
 
 def _unbound_values(reading: Reading) -> list[PartKind]:
     """List the variables outside the loop that sets them, or in a program's name."""
+    if not reading.loops and not any(OpenWord in map(type, argv) for argv in reading.argvs):
+        return []
     variables = [""] * len(reading.argvs)
     for loop in reading.loops:
         variables[loop.start : loop.end] = [loop.variable] * (loop.end - loop.start)

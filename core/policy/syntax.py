@@ -221,6 +221,8 @@ def _loop_head(node: Node, line: str) -> tuple[str, tuple[Word, ...], Node]:
 
 def _check_values(reading: Reading) -> None:
     """Refuse a variable outside the loop that gives it its values, or in a program's name."""
+    if not reading.loops and not any(OpenWord in map(type, words) for words in reading.argvs):
+        return
     bound = {
         place: loop.variable for loop in reading.loops for place in range(loop.start, loop.end)
     }
