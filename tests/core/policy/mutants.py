@@ -101,7 +101,7 @@ READERS = (
     Mutant(
         "a line break is a blank to the second reader",
         "policy/second_reader.py",
-        "            if self._words:\n                self.end(Connector.THEN)\n",
+        "            if self._words or self._looped:\n                self.end(Connector.THEN)\n",
         "",
         "policy/test_second_reader.py::test_a_line_break_ends_a_command",
     ),
