@@ -205,6 +205,16 @@ def is_known(path: str) -> bool:
     )
 
 
+@cache
+def _installed() -> tuple[str, ...]:
+    return tuple(f"/{one}/" for one in words(table("carriers"), "installed"))
+
+
+def in_installed_directory(path: str) -> bool:
+    """Tell whether a path lies where package managers keep the programs that they install."""
+    return any(one in path for one in _installed())
+
+
 def in_system_directory(path: str) -> bool:
     """Tell whether a path lies where the operating system keeps its programs."""
     return path.startswith(SYSTEM_DIRECTORIES) and not path.startswith("/usr/local/")

@@ -13,6 +13,7 @@ from core.policy.programs import Program
 from core.policy.rule_matching import GlobMatch, surroundings
 from core.policy.rules import Rule
 from core.policy.safe_bins import safe_bin_problem
+from core.policy.shims import own_paths
 from core.policy.verdicts import Context, Verdict
 
 # A member looked up on its class costs ten times a module's name.
@@ -132,10 +133,16 @@ def distrusted(
     """Say why a match does not suffice under strict trust; both names must pass."""
     if program.plain:
         return None
-    for path in program.paths:
+    for path in own_paths(file.path, file.realpath):
         problem = carrier_problem(path, argv[1:])
         if problem is not None:
             return problem
-    if program.foreign and is_glob(pattern):
+    if program.unknown and is_glob(pattern) and (program.foreign or not _means(pattern)):
         return f"{file.realpath} is unknown; a wildcard does not cover it, its own path would"
     return None
+
+
+def _means(pattern: str) -> bool:
+    """Tell whether a pattern names one program, or the one folder of the owner's own tools."""
+    folder, _, name = pattern.rpartition("/")
+    return not is_glob(name) or (name != "**" and not is_glob(folder))

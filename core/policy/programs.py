@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from core.model.command import PinnedFile
 from core.policy.carriers import (
+    in_installed_directory,
     in_system_directory,
     inline_options,
     is_carrier,
@@ -23,7 +24,8 @@ class Program:
     ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
     are ``(name, option)`` pairs that carry code; ``paths`` are what patterns may match;
     ``plain`` programs pass strict trust with any arguments; a ``carrier``'s path is never stored,
-    whatever its arguments; ``foreign`` ones lie in a system directory and are in no table;
+    whatever its arguments; ``unknown`` ones are in no table, ``foreign`` ones among
+    them lie where a system or a package manager keeps its programs;
     ``safe_bin`` is the profile of a filter that a configuration may let pass; ``required`` are the
     operands without which a plain program only complains.
     """
@@ -34,6 +36,7 @@ class Program:
     paths: tuple[str, ...]
     plain: bool
     carrier: bool
+    unknown: bool
     foreign: bool
     safe_bin: str | None
     required: Required | None = None
@@ -48,6 +51,8 @@ def program_of(word: str, file: PinnedFile) -> Program:
 def _program(word: str, path: str, realpath: str) -> Program:
     names = names_of(word) | names_of(path) | names_of(realpath)
     plain = is_plain(path) and is_plain(realpath)
+    unknown = not (is_known(path) or is_known(realpath))
+    kept = in_system_directory(realpath) or any(map(in_installed_directory, (path, realpath)))
     return Program(
         bare=wrapper_kind(names, 0),
         laden=wrapper_kind(names, 1),
@@ -55,7 +60,8 @@ def _program(word: str, path: str, realpath: str) -> Program:
         paths=tuple(dict.fromkeys((path, realpath))),
         plain=plain,
         carrier=is_carrier(path) or is_carrier(realpath),
-        foreign=in_system_directory(realpath) and not (is_known(path) or is_known(realpath)),
+        unknown=unknown,
+        foreign=unknown and kept,
         safe_bin=safe_bin_of(path, realpath),
         required=required_of(path.rpartition("/")[2].lower()) if plain else None,
     )

@@ -45,6 +45,7 @@ class Stage(TypedDict):
     ``folder`` is the index of its working folder's descriptor, 0 for the job's own, and
     ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
     2 in turn what they are. ``inherit`` are the indexes of what it reads at 3, 4 and so on.
+    ``env`` overrules the job's.
     """
 
     argv: list[str]
@@ -55,6 +56,7 @@ class Stage(TypedDict):
     folder_path: str
     streams: list[int]
     inherit: list[int]
+    env: dict[str, str]
 
 
 class Job(TypedDict):
@@ -89,6 +91,7 @@ VOID: Job = {
             "folder_path": "",
             "streams": [INPUT, OUTPUT, ERROR],
             "inherit": [],
+            "env": {},
         }
     ],
     "connectors": [],

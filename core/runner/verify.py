@@ -13,7 +13,7 @@ from core.runner.binding import digest_of
 from core.runner.fileid import FileIdentity, identity
 from core.runner.leads import links_of
 from core.runner.pins import FINGERPRINTS
-from core.runner.repository import steering
+from core.runner.steering import steering
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -526,9 +526,23 @@ LISTS = (
     Mutant(
         "a wildcard covers unknown system programs",
         "policy/listing.py",
-        "if program.foreign and is_glob(pattern):",
-        "if program.foreign and not pattern:",
+        "(program.foreign or not _means(pattern)):",
+        "not _means(pattern):",
         "policy/test_evaluate.py::test_a_wildcard_does_not_cover_an_unknown_system_program",
+    ),
+    Mutant(
+        "a wildcard covers unknown programs anywhere else",
+        "policy/listing.py",
+        "(program.foreign or not _means(pattern)):",
+        "program.foreign:",
+        "policy/test_evaluate.py::test_a_wildcard_covers_an_unknown_program_where_it_means_it",
+    ),
+    Mutant(
+        "a package manager's folder is the owner's",
+        "policy/programs.py",
+        "    kept = in_system_directory(realpath) or any(",
+        "    kept = in_system_directory(realpath) and any(",
+        "policy/test_evaluate.py::test_a_wildcard_covers_an_unknown_program_where_it_means_it",
     ),
     Mutant(
         "an entry covers every vector that begins as its own",

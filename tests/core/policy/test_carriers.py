@@ -201,6 +201,53 @@ def test_programs_beyond_the_documented_ones_ask_under_strict_trust(program: str
     assert is_asked(f"/usr/bin/{program}", ["x"])
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        *("ast-grep", "sg", "rga", "cursor-agent", "crush", "droid", "atuin", "prisma", "goose"),
+        *(
+            "staticcheck",
+            "golangci-lint",
+            "gemini",
+            "qwen",
+            "ollama",
+            "llm",
+            "turbo",
+            "nx",
+            "pulumi",
+        ),
+        *(
+            "vite",
+            "vitest",
+            "mocha",
+            "esbuild",
+            "webpack",
+            "playwright",
+            "pylint",
+            "isort",
+            "hatch",
+        ),
+        *("rubocop", "phpunit", "sbt", "mix", "iex", "lazygit", "jj", "k9s", "flyctl", "supabase"),
+        *(
+            "duckdb",
+            "mongosh",
+            "hx",
+            "micro",
+            "et",
+            "tsh",
+            "op",
+            "sops-exec",
+            "rclone",
+            "http",
+            "mtr",
+        ),
+    ],
+)
+def test_agents_and_runners_ask_under_strict_trust(program: str) -> None:
+    """Agents, runners, linters with plug-ins and clients are known wherever they are installed."""
+    assert is_asked(f"/home/ana/.local/bin/{program}", ["x"])
+
+
 def test_a_table_says_one_thing_about_a_program() -> None:
     """No name stands in both tables of carriers without a profile, nor beside a profile."""
     known = table("carriers")

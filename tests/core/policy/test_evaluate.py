@@ -204,6 +204,30 @@ def test_a_wildcard_does_not_cover_an_unknown_system_program() -> None:
     assert evaluate(own, LISTED, listed("~/bin/*")).decision is Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    ("path", "pattern", "decision"),
+    [
+        ("/srv/tools/zyzzyva", "/**", Decision.ASK),
+        ("/srv/tools/zyzzyva", "/srv/**", Decision.ASK),
+        ("/srv/tools/zyzzyva", "/srv/*/z*", Decision.ASK),
+        ("/srv/tools/zyzzyva", "/srv/tools/*", Decision.ALLOW),
+        ("/srv/tools/zyzzyva", "/srv/**/zyzzyva", Decision.ALLOW),
+        ("/srv/tools/zyzzyva", "/srv/tools/zyzzyva", Decision.ALLOW),
+        ("/home/ana/.cargo/bin/zyzzyva", "/home/ana/.cargo/bin/*", Decision.ASK),
+        ("/home/ana/.cargo/bin/zyzzyva", "/home/ana/.cargo/bin/zyzzyva", Decision.ALLOW),
+        ("/srv/app/node_modules/.bin/zyzzyva", "/srv/app/node_modules/.bin/*", Decision.ASK),
+        ("/usr/local/bin/zyzzyva", "/usr/local/bin/*", Decision.ASK),
+        ("/usr/local/bin/zyzzyva", "/usr/local/bin/zyzzyva", Decision.ALLOW),
+    ],
+)
+def test_a_wildcard_covers_an_unknown_program_where_it_means_it(
+    path: str, pattern: str, decision: Decision
+) -> None:
+    """It names the program, or the one folder of the owner's own tools; no registry's folder."""
+    found = evaluate(plan_of(command(path, "x")), LISTED, listed(pattern))
+    assert found.decision is decision
+
+
 def test_safe_bins_pass_without_an_entry() -> None:
     """A configured safe bin filters; with a file operand it asks and may be promised."""
     assert evaluate(plan_of(command("head", "-5")), LISTED, listed()).reason is Reason.SAFE_BIN

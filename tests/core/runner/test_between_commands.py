@@ -98,13 +98,13 @@ async def test_a_configuration_that_the_line_itself_changes(
 
 
 async def test_a_hook_that_the_line_itself_puts_there(runner: Runner, place: Path) -> None:
-    """Hole 5: `cp h .git/hooks/post-index-change && git diff` runs the copy, and no git."""
+    """Hole 5: `cp h .git/hooks/post-index-change && git diff` runs both, and no hook."""
     line = "cp evil.sh .git/hooks/post-index-change && git diff"
 
     done = await run(runner, request(line, cwd=place))
 
     assert not canary(place)
-    assert "post-index-change" in done.drift
+    assert (done.exit_code, done.drift) == (0, "")
 
 
 @pytest.mark.parametrize("bound", [True, False])
