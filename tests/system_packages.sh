@@ -10,6 +10,7 @@ need() { # need PACKAGE COMMAND: the command is on PATH, or the package will be 
 
 need bash bash
 need dash dash
+need zsh zsh
 need git git
 need jq jq
 need ripgrep rg

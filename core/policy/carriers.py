@@ -116,6 +116,11 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
     return None if problem is None else f"{name}: {problem}"
 
 
+def profile_for(path: str) -> CarrierProfile | None:
+    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
+    return _known(path)[1]
+
+
 def harmless(paths: Sequence[str], arguments: tuple[str, ...]) -> bool:
     """Tell whether a program is known, under each of its paths, to only read and print here.
 
@@ -129,11 +134,6 @@ def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
         return True
     profile = _known(path)[1]
     return profile is not None and profile.problem(arguments) is None
-
-
-def profile_for(path: str) -> CarrierProfile | None:
-    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
-    return _known(path)[1]
 
 
 def is_judged(path: str) -> bool:

@@ -85,9 +85,7 @@ def verdict(entry: dict[str, Any], planned: Planned) -> Verdict:
     return Verdict(entry, found.decision, found.why)
 
 
-def installed(
-    plan: ExecPlan, find: Callable[[str], PinnedFile | None] | None = None
-) -> ExecPlan:
+def installed(plan: ExecPlan, find: Callable[[str], PinnedFile | None] | None = None) -> ExecPlan:
     """Return a plan whose programs are those that ``find`` knows, as they are on Debian."""
     if plan.unreadable is not None:
         return plan
