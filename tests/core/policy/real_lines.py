@@ -40,7 +40,7 @@ PROGRAMS = frozenset(
 _HOME, _APP = "/home/dev", "/home/dev/projects/app"
 _GLOB = re.compile(r"""(?<!\S)(?!["'-])[^\s"';|&<>$`{}]*[*?][^\s"';|&<>$`{}]*""")
 _FOLDER = re.compile(r'(?:^|&& *|; *)cd +"?([^ ;&|"]+)"?')
-_NOT_COUNTED = re.compile(r"matches nothing|no such folder|not a folder")
+_NOT_COUNTED = re.compile(r"matches nothing|is no folder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def judged_lines(
     return [
         RealLine(entry, "" if one.decision is Decision.ALLOW else one.why)
         for entry, one in found
-        if one.decision is not Decision.DENY or not _missing(one.why)
+        if not _missing(one.why)
     ]
 
 
@@ -81,7 +81,7 @@ def _installed(name: str) -> PinnedFile | None:
 
 
 def _missing(why: str) -> bool:
-    return "cannot be run" in why or _NOT_COUNTED.search(why) is not None
+    return why.startswith("A program cannot be run") or _NOT_COUNTED.search(why) is not None
 
 
 def _prepare(line: str, home: Path, app: Path) -> None:
