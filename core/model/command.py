@@ -69,7 +69,7 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or ``HOME`` or ``PWD``."""
+    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or a variable's name."""
 
     kind: PartKind
     text: str
@@ -110,18 +110,29 @@ UNROUTED = Routing()
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """``for VARIABLE in WORDS``: the vectors from ``start`` up to ``end`` run for each of them."""
+
+    variable: str
+    words: tuple[Word, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A line that was read for certain: argument vectors and what joins them.
 
     ``connectors[i]`` stands between ``argvs[i]`` and ``argvs[i + 1]``. Pipes bind tightest, then
     ``&&`` and ``||`` (equal, left to right), then ``;``. No grouping exists, so flat is exact.
     ``routings`` holds one for each vector, or nothing where no command is redirected. A vector of
-    ``cd`` is a step that starts no program.
+    ``cd`` is a step that starts no program. ``loops`` stand one behind the other.
     """
 
     argvs: tuple[tuple[Word, ...], ...]
     connectors: tuple[Connector, ...] = ()
     routings: tuple[Routing, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

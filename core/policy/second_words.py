@@ -60,8 +60,8 @@ def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
 def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
     """Do as ``_outside`` within double quotes, where globs and tildes are plain text."""
     mark = token[at]
-    written, name = _named(token, at + 1)
-    if mark == "$" and token.startswith(written, at + 1):
+    written, name = _named(token, at + 1) if mark == "$" else ("", "")
+    if written:
         return PartKind.QUOTED_VALUE, name, at + 1 + len(written)
     if mark == "\\" and token[at + 1] == "\n":
         return PartKind.LITERAL, "", at + 2
@@ -71,11 +71,16 @@ def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
 
 
 def _named(token: str, at: int) -> tuple[str, str]:
-    """Return what stands behind a dollar sign, and the variable that holds the same."""
+    """Return what stands behind a dollar sign, and the name of the variable that it means."""
     if token.startswith("(pwd)", at):
         return "(pwd)", "PWD"
-    name = "HOME" if token.startswith("HOME", at) else "PWD"
-    return name, name
+    if token.startswith("{", at):
+        written = token[at : token.index("}", at) + 1]
+        return written, written[1:-1]
+    end = at
+    while end < len(token) and (token[end].isalnum() or token[end] == "_"):
+        end += 1
+    return token[at:end], token[at:end]
 
 
 def _literal(token: str) -> str:

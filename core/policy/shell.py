@@ -39,6 +39,13 @@ source suspend then time times trap type typeset ulimit umask unalias unset unti
 """
 # bash 5.2 and 5.3 (compgen -bk), dash 0.5.12, and what zsh puts before a command.
 _SHELL_WORDS = frozenset(_NAMES.split())
+# Lists and values that zsh keeps for itself; to set `path` there is to lose every program.
+_ZSH_NAMES = """
+aliases argv builtins cdpath commands dirstack fignore fpath functions galiases histchars history
+jobdirs jobstates jobtexts mailpath manpath modules nameddirs options parameters path pipestatus
+prompt psvar reswords saliases signals status termcap terminfo userdirs watch
+"""
+_ZSH_VARIABLES = frozenset(_ZSH_NAMES.split())
 # These read a variable's name from their arguments, and a subscript in it is run by bash:
 # `test -v 'a[$(x)]'`. The program knows no variables, so whoever writes it means the shell.
 _SHELL_OPTIONS = {"test": ("-v", "-R"), "printf": ("-v",), "kill": ("%",)}
@@ -108,7 +115,7 @@ def _odd_name(reading: Reading) -> Unreadable | None:
     """Refuse names that mean something else to a shell than a program (R8, R9)."""
     if len(reading.argvs) > MAX_COMMANDS:
         return Unreadable("R1", f"a line of more than {MAX_COMMANDS} commands")
-    stepped = False
+    stepped = bool(reading.loops)
     for argv in reading.argvs:
         name = argv[0]
         if isinstance(name, OpenWord):
@@ -122,7 +129,14 @@ def _odd_name(reading: Reading) -> Unreadable | None:
         if name in _SHELL_OPTIONS and any(_is_own(word, _SHELL_OPTIONS[name]) for word in argv[1:]):
             return Unreadable("R9", f"the shell's own form of {name}")
         stepped = stepped or name == STEP
-    found = stages_of(reading) if stepped else None
+    return _odd_steps(reading) if stepped else None
+
+
+def _odd_steps(reading: Reading) -> Unreadable | None:
+    """Refuse loops and changes of folder of which it is not certain what comes of them (R9)."""
+    if any(loop.variable in _ZSH_VARIABLES for loop in reading.loops):
+        return Unreadable("R9", "a variable that means something to zsh")
+    found = stages_of(reading)
     return found if isinstance(found, Unreadable) else None
 
 

@@ -24,8 +24,8 @@ class Stage:
 
 
 def depends_on_surroundings(reading: Reading) -> bool:
-    """Return whether folders, variables or globs of a reading must be looked up."""
-    return any(
+    """Return whether folders, variables or globs of a reading must be looked up, or loops run."""
+    return bool(reading.loops) or any(
         words[0] == STEP or any(isinstance(word, OpenWord) for word in words)
         for words in reading.argvs
     )
@@ -54,15 +54,25 @@ def _stages(reading: Reading) -> list[Stage]:
     entered: list[Word] = []
     before: Connector | None = None
     joins: tuple[Connector | None, ...] = (None, *reading.connectors)
+    heads = {loop.start for loop in reading.loops}
+    repeated = {place for loop in reading.loops for place in range(loop.start, loop.end)}
     for place, words in enumerate(reading.argvs):
         connector = before if entered else joins[place]
+        if place in heads and connector not in {None, Connector.THEN}:
+            raise _Uncertain("a loop behind a connector")
         if words[0] == STEP:
+            if place in repeated:
+                raise _Uncertain("cd inside a loop")
             _check(words, connector, reading.connectors[place:])
             entered.append(words[1])
             before = connector
         else:
             stages.append(Stage(place, connector if stages else None, tuple(entered)))
             entered = []
+    if any(
+        loop.end < len(joins) and joins[loop.end] is not Connector.THEN for loop in reading.loops
+    ):
+        raise _Uncertain("a loop before a connector")
     if entered:
         stages.append(Stage(len(reading.argvs) - 1, before if stages else None, tuple(entered)))
     return stages

@@ -6,7 +6,8 @@ from core.model.command import OpenWord, PartKind, Word, WordPart
 
 # No name may go on after it; a byte beyond ASCII is a letter to some locales.
 # `$(pwd)` is what `$PWD` is: the builtin prints the folder by the names that led there.
-_VARIABLE = r"\$(?:(?:HOME|PWD)(?![A-Za-z0-9_\x80-\xff])|\(pwd\))"
+_NAME = "HOME|PWD|[a-z][a-z0-9_]*"
+_VARIABLE = rf"\$(?:(?:{_NAME})(?![A-Za-z0-9_\x80-\xff])|\{{[a-z][a-z0-9_]*\}}|\(pwd\))"
 # Before all but `$`, a backquote, `"`, a backslash and a line break, it stands for itself.
 _ESCAPED_IN_QUOTES = r"\\[\x20-\x7e\x80-\xff\n]"
 # Before these no variable's name begins, so the sign stands for itself: `"\.py$"`, `"s/ *$//"`.
@@ -45,7 +46,7 @@ _QUOTES = frozenset("'\"")
 
 _PIECE = re.compile(
     r"(?P<tilde>\A~)"
-    r"|\$(?:(?P<value>HOME|PWD)|\((?P<folder>pwd)\))"
+    rf"|\$(?:(?P<value>{_NAME})|\{{(?P<braced>[a-z][a-z0-9_]*)\}}|\((?P<folder>pwd)\))"
     rf"|(?P<glob>[*?]|{_SET})"
     r"|'(?P<single>[^']*)'"
     r'|"(?P<double>(?:[^"\\]|\\.)*)"'
@@ -54,16 +55,19 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _INNER = re.compile(
-    r"\$(?:(?P<quoted>HOME|PWD)|\((?P<quoted_folder>pwd)\))"
+    rf"\$(?:(?P<quoted>{_NAME})|\{{(?P<quoted_braced>[a-z][a-z0-9_]*)\}}"
+    r"|\((?P<quoted_folder>pwd)\))"
     r"|\\(?:(?P<escaped>[$`\"\\])|\n(?P<joined>))"
     r"|(?P<bare>\\|\$|[^\\$]+)"
 )
 _KINDS = {
     "tilde": PartKind.TILDE,
     "value": PartKind.VALUE,
+    "braced": PartKind.VALUE,
     "folder": PartKind.VALUE,
     "glob": PartKind.GLOB,
     "quoted": PartKind.QUOTED_VALUE,
+    "quoted_braced": PartKind.QUOTED_VALUE,
     "quoted_folder": PartKind.QUOTED_VALUE,
 }
 

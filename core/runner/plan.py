@@ -103,7 +103,8 @@ class Planner:
         if isinstance(reading, Unreadable):
             return reading
         if depends_on_surroundings(reading):
-            changed = sorted(_SURROUNDINGS.intersection(name for name, _ in request.env))
+            fixed = _SURROUNDINGS.union(loop.variable for loop in reading.loops)
+            changed = sorted(fixed.intersection(name for name, _ in request.env))
             if changed:
                 return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
         line = expand(reading, cwd.path, self._tables.home)

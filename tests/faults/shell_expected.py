@@ -76,6 +76,8 @@ def undashed(argv: Argv) -> Argv:
 
 def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
     """Tell whether more words begin with a dash than were written so: a glob made an option."""
+    if reading.loops:
+        return False  # its words may be options as they were written
     written = sum(
         _begins_with_dash(word) for words in reading.argvs if words[0] != "cd" for word in words
     )

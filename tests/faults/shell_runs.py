@@ -198,11 +198,16 @@ def zsh_covers(line: str, reading: Reading, expanded: ExpandedLine) -> bool:
     """Tell whether zsh is said to run a line as bash does (docs/reference/policy.md).
 
     Where a pattern matches nothing it ends the line. It sends output to a file *and* down the
-    pipe, or to both of two files. Some of its builtins are programs to the others.
+    pipe, or to both of two files. Behind a variable it reads ``:h`` and ``[1]``. Some of its
+    builtins are programs to the others.
     """
+    if any(_is_globbed(word) for loop in reading.loops for word in loop.words):
+        return False
     words = [word for one in expanded.commands for word in one.argv]
     globbed = any(_is_globbed(word) for words in reading.argvs for word in words)
     if globbed and any(mark in word for word in words for mark in "*?"):
+        return False
+    if re.search(r"\$\{?\w+\}?[:\[]", line):
         return False
     if not _zsh_words().isdisjoint(one.argv[0] for one in expanded.commands):
         return False

@@ -23,8 +23,10 @@ from core.model.command import (
 from core.policy import shell
 from core.runner.expand import ExpandedLine, NoFolder, expand
 from tests.faults.broken_readers import (
+    braces_as_text,
     connectors_turned,
     expand_blanks_unsplit,
+    expand_first_turns,
     expand_forgetting_the_dash,
     expand_in_reverse,
     expand_with_dotfiles,
@@ -46,14 +48,21 @@ Expander = Callable[[Reading, str, str], ExpandedLine | Unreadable | NoFolder]
 BATCH = 100
 ACCEPTED = int(os.environ.get("SAYSO_FUZZ_LINES", "6000"))
 """Lines that must be accepted and run in the shells; `make fuzz` asks for 200,000."""
-# About a quarter is accepted; the more are drawn, the more of them were drawn before.
-BATCHES = max(ACCEPTED // (20 if ACCEPTED < 50_000 else 15), 1)
+# About a sixth is accepted; the more are drawn, the more of them were drawn before.
+BATCHES = max(ACCEPTED // (14 if ACCEPTED < 50_000 else 11), 1)
 STRINGS = 20_000
 PATIENCE_S = max(ACCEPTED // 20, 300)
 EACH_FORM = 100
-FORMS = {"cd", "redirection", "line break", "comment", "braces", "joined lines", "cd last"} | {
-    kind.value for kind in PartKind if kind is not PartKind.LITERAL
-}
+FORMS = {
+    "cd",
+    "redirection",
+    "line break",
+    "comment",
+    "braces",
+    "joined lines",
+    "cd last",
+    "loop",
+} | {kind.value for kind in PartKind if kind is not PartKind.LITERAL}
 # The kill builtin is the one that could hurt: it needs no execve.
 _HARMFUL = re.compile(r"kill|exit")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -84,6 +93,7 @@ def forms_of(line: str, reading: Reading) -> list[str]:
         "redirection": bool(reading.routings),
         "line break": "\n" in re.sub(r"'[^']*'|\"[^\"]*\"", "", line),
         "braces": has_braces(line) and "{" not in str(reading.argvs),
+        "loop": bool(reading.loops),
         "joined lines": "\\\n" in line,
         "cd last": reading.argvs[-1][0] == "cd",
         "comment": " #" in line and not any("#" in str(words) for words in reading.argvs),
@@ -175,7 +185,7 @@ def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns) -> No
     "broken",
     [
         *(tree_alone, names_unchecked, words_by_shlex, connectors_turned),
-        *(redirections_by_kind, line_breaks_as_blanks, globs_quoted_too),
+        *(redirections_by_kind, line_breaks_as_blanks, globs_quoted_too, braces_as_text),
     ],
 )
 def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) -> None:
@@ -190,7 +200,7 @@ def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) ->
     "broken",
     [
         *(expand_forgetting_the_dash, expand_in_reverse, expand_with_dotfiles),
-        *(expand_without_steps, expand_blanks_unsplit),
+        *(expand_without_steps, expand_blanks_unsplit, expand_first_turns),
     ],
 )
 def test_the_checker_catches_a_broken_expansion(runs: ShellRuns, broken: Expander) -> None:
