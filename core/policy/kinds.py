@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from core.policy.script_effects import awk_may_run, sed_may_run
 from core.policy.sed_script import sed_problem
 
 _COLUMN: Final = (
@@ -102,6 +103,8 @@ _READERS: Final[dict[str, Callable[[str], bool]]] = {
     "filter": _filter,
     "query": _query,
     "sed": lambda word: sed_problem(word) is None,
+    "awkcode": lambda word: not awk_may_run(word),
+    "sedcode": lambda word: not sed_may_run(word),
 }
 
 
