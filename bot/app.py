@@ -14,6 +14,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bot.clock import Clock
@@ -30,7 +31,7 @@ from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
 from bot.inbox import GateInbox, inbox_of
 from bot.intake.methods import Table
 from bot.intake.remote import RemoteMethods
-from bot.intake.socket import handlers
+from bot.intake.socket import admitted, handlers
 from bot.intake.table import method_table
 from bot.machines import Machines, start_machines
 from bot.network import Network
@@ -97,7 +98,7 @@ async def gateway(
             remote_exec(settings, machines.runner, gate.planner, prover)
         )
         table = method_table(gate, health.report, (RemoteMethods(remote, gate),), prover=prover)
-        await _start_socket(stack, settings, table)
+        await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
         every_week(clock, prover.alarm.tell, settings)
@@ -161,6 +162,12 @@ def _must_live(task: asyncio.Task[None]) -> None:
     os.kill(os.getpid(), 15)
 
 
-async def _start_socket(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:
+async def _start_sockets(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:
     server = await listen(settings.home / "gateway.sock", handlers(methods))
     stack.push_async_callback(server.close)
+    users = admitted(settings.intake.unix)
+    if not users:
+        return
+    serving = handlers(methods, lambda peer, notify: users[peer.uid].caller(peer, notify))
+    shared = await listen(Path(settings.intake.socket), serving, uids=frozenset(users), shared=True)
+    stack.push_async_callback(shared.close)

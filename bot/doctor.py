@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.client import Client
-from bot.doctor_doors import api, remote_exec
+from bot.doctor_doors import api, other_users, remote_exec
 from bot.finding import Finding, Verdict
 from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
@@ -52,6 +52,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _rules,
         _skills,
         api,
+        other_users,
         remote_exec,
         _gateway,
     )

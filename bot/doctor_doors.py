@@ -1,15 +1,20 @@
-"""Examine what lets other machines and programs in: the API, and the door of remote exec."""
+"""Examine what lets others in: the API, other users of this machine, and remote exec."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from bot.finding import Finding, Verdict
+from bot.intake.socket import admitted
 from bot.remote import acl_path
 from bot.settings import Settings
+from core.ipc.unix import check_shared_folder
+from core.ipc.users import user_name
 from core.remote.acl import Acl
 from core.remote.acl_file import load_acl
 from core.remote.contacts import ContactsFile
 
-_API, _REMOTE = "API", "remote exec"
+_API, _INTAKE, _REMOTE = "API", "intake.unix", "remote exec"
 
 
 def api(settings: Settings) -> Iterator[Finding]:
@@ -20,6 +25,28 @@ def api(settings: Settings) -> Iterator[Finding]:
         return
     scheme = "http" if section.tls is None else "https"
     yield Finding(Verdict.OK, _API, f"is to be at {scheme}://{section.listen}")
+
+
+def other_users(settings: Settings) -> Iterator[Finding]:
+    """Report which other users of this machine may ask, and where.
+
+    Raises:
+        ConfigError: a listed user does not exist.
+        StateError: the socket's folder cannot be used.
+    """
+    section = settings.intake
+    users = admitted(section.unix)
+    if not users:
+        return
+    check_shared_folder(Path(section.socket).parent)
+    for uid, one in users.items():
+        who = (
+            f"{user_name(uid) or 'no name'} (uid {uid}) may ask as {', '.join(sorted(one.agents))}"
+        )
+        yield Finding(Verdict.OK, _INTAKE, f"{who} on {section.socket}")
+        if uid == os.getuid():
+            why = "is the gateway's own user, whom nothing keeps from the owner's socket"
+            yield Finding(Verdict.WARN, _INTAKE, f"uid {uid} {why}")
 
 
 def remote_exec(settings: Settings) -> Iterator[Finding]:

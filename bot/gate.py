@@ -45,7 +45,7 @@ def gate_of(
     broker = Broker(store, asking, Answering(store, people))
     notice_ms = settings.tools.exec.notice_after_ms
     hosts, guard = machines.hosts, machines.guard
-    execution = Execution(store, journal, hosts, ground.owner, notice_ms, guard)
+    execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
     planner = Planner(settings.tools.exec.search_path)
     return Gate(rulebook, planner, broker, execution, store, journal)
 

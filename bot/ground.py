@@ -8,17 +8,22 @@ from bot.network import Network
 from bot.recovery import recover
 from bot.settings import Settings
 from core.audit.journal import AuditJournal
+from core.gate.deferred import Deferred, deliver_left_behind
 from core.ports import Journal
 from core.store import Store, open_store, replicas, session_overrides
+
+RESULTS = "results"
+"""Folder in the home with results that the store could not take yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Journal and store of one gateway; ``owner`` names this boot of it."""
+    """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results."""
 
     journal: Journal
     store: Store
     owner: str
+    deferred: Deferred
 
 
 async def open_ground(stack: AsyncExitStack, settings: Settings, network: Network) -> Ground:
@@ -34,5 +39,9 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     await store.write(replicas.heartbeat, owner, replicas.LEASE_MS)
     await store.write(session_overrides.begin, owner)
     stack.push_async_callback(store.write, replicas.leave, owner)
+    results = settings.home / RESULTS
+    await deliver_left_behind(store, results)
     await recover(store, journal, owner)
-    return Ground(journal, store, owner)
+    deferred = Deferred(store, journal, results)
+    stack.push_async_callback(deferred.close)
+    return Ground(journal, store, owner, deferred)

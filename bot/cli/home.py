@@ -8,6 +8,16 @@ def home() -> str:
     return os.environ.get("SAYSO_HOME") or os.path.expanduser("~/.sayso")  # noqa: PTH111 - pathlib costs 3 ms of a 10 ms start
 
 
+SHARED_SOCKET = "/run/sayso/agents.sock"
+"""Where agents that run as another user find the gateway (``intake.socket``'s default)."""
+
+
 def socket_path() -> str:
-    """Return the path of the gateway's socket."""
-    return f"{home()}/gateway.sock"
+    """Return the gateway's socket: $SAYSO_SOCKET, else that of our home, else the shared one."""
+    named = os.environ.get("SAYSO_SOCKET")
+    if named:
+        return named
+    own = f"{home()}/gateway.sock"
+    if "SAYSO_HOME" in os.environ or os.access(own, os.F_OK):
+        return own
+    return SHARED_SOCKET if os.access(SHARED_SOCKET, os.F_OK) else own

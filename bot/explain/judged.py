@@ -63,7 +63,7 @@ class Explaining:
         if isinstance(plan, Refusal):
             return Explained(policy, plan, who, unread=unread)
         verdict = self._verdict(plan, policy, standing.grants)
-        looks = looks_of(plan, book.provisions(who).rules)
+        looks = looks_of(plan, book.provisions(who).rules, policy.trust)
         idle = idle_words(plan, book.entries(who))
         asks = asks_of(self.terms, who, request.session, verdict)
         return Explained(policy, verdict, who, looks, idle, asks, unread, plan)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.model.command import ExecPlan, PlannedCommand
+from core.model.policy import Trust
 from core.policy.rule_matching import surroundings
 from core.policy.rules import Looked, Rules, Ruling
 
@@ -20,24 +21,28 @@ class Looks:
     ruling: Ruling | None
 
 
-def looks_of(plan: ExecPlan, rules: Rules) -> tuple[Looks, ...]:
+def looks_of(plan: ExecPlan, rules: Rules, trust: Trust = Trust.STRICT) -> tuple[Looks, ...]:
     """Return what each command met, in the plan's order; nothing where there are no rules."""
     if not rules.rules:
         return ()
+    strict = trust is Trust.STRICT
     return tuple(
-        look for command in plan.commands for look in _looks(command, plan.cwd.path, rules)
+        look
+        for command in plan.commands
+        for look in _looks(command, plan.cwd.path, rules, strict=strict)
     )
 
 
-def _looks(command: PlannedCommand, folder: str, rules: Rules) -> Iterator[Looks]:
+def _looks(command: PlannedCommand, folder: str, rules: Rules, *, strict: bool) -> Iterator[Looks]:
     file = command.executable
     if file is None:
         return
     at, whole = surroundings(command, folder), not command.inner
-    looked = rules.looked_at(command.argv, file, at, whole=whole)
-    yield Looks(command.argv, looked, rules.ruling(command.argv, file, at, whole=whole))
+    looked = rules.looked_at(command.argv, file, at, whole=whole, strict=strict)
+    ruling = rules.ruling(command.argv, file, at, whole=whole, strict=strict)
+    yield Looks(command.argv, looked, ruling)
     for one in command.inner:
-        yield from _looks(one, at.cwd, rules)
+        yield from _looks(one, at.cwd, rules, strict=strict)
 
 
 def to_json(looks: tuple[Looks, ...]) -> list[dict[str, object]]:

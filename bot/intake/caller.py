@@ -13,14 +13,14 @@ from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKe
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever calls: a local process, or the holder of a token.
+    """Whoever calls: a local process, an agent's user on the shared socket, or a token's holder.
 
     ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
     the agents that it may name, ``None``: any. ``peer`` is what the kernel says of the other end of
-    the Unix socket, ``None`` over the network. ``token`` is the token's id for logs, empty on the
-    socket; ``until_ms`` is when it expires (epoch ms). ``notify`` is there where the connection can
-    carry more than the answer. ``begun`` hears the id of what was asked for before the answer
-    comes; it may be told one that is not stored yet.
+    the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty on the
+    sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is there where the connection
+    can carry more than the answer. ``begun`` hears the id of what was asked for before the answer
+    comes; it may get one that is not stored yet.
     """
 
     requester: Requester
@@ -62,8 +62,9 @@ class Caller:
             return only
         if named is None or named not in self.agents:
             raise Forbidden(
-                f"This token is bound to {', '.join(sorted(self.agents)) or 'no agent'} and may "
-                "name no other agent. Leave `agent` out, or use that agent's token."
+                f"This {'token' if self.token else 'user'} is bound to "
+                f"{', '.join(sorted(self.agents)) or 'no agent'} and may name no other agent. "
+                "Name one of these, or leave `agent` out where there is one only."
             )
         return AgentId(named)
 
@@ -76,6 +77,24 @@ class Caller:
         if self.agents is None or named.startswith(head):
             return SessionKey(named)
         return SessionKey(head + named)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What one user may do on the shared socket (``intake.unix``)."""
+
+    agents: frozenset[AgentId]
+    scopes: frozenset[Scope]
+
+    def caller(self, peer: Peer, notify: Notify | None = None) -> Caller:
+        """Return the caller at the other end: bound to its agents, and nobody who answers."""
+        return Caller(
+            requester=peers.requester(peer),
+            actor=None,
+            scopes=self.scopes - PEOPLES_SCOPES,
+            agents=self.agents,
+            notify=notify,
+        )
 
 
 def of_peer(peer: Peer, notify: Notify | None = None) -> Caller:

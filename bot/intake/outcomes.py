@@ -9,6 +9,7 @@ import base64
 from bot.intake.caller import Caller
 from core.approvals.rendering import printed, redact
 from core.approvals.sentences import past, ran
+from core.model.decision import DenialReason
 from core.model.identity import CODE_LENGTH
 from core.model.result import (
     Denied,
@@ -110,7 +111,9 @@ def _stream(one: Stream) -> Json:
 
 
 def _end(result: Finished, caller: Caller) -> Json:
+    drift = {"reason": DenialReason.PLAN_DRIFT.value, "why": redact(result.drift).text}
     return {
+        **(drift if result.drift else {}),
         "status": "finished",
         "id": result.run_id,
         "how": ran(result),

@@ -1,20 +1,53 @@
-"""Serve the method table on gateway.sock; the kernel says who calls."""
+"""Serve the method table on the owner's socket and on the shared one; the kernel says who calls."""
 
-from collections.abc import Mapping
+import pwd
+from collections.abc import Callable, Mapping
 
-from bot.intake.caller import of_peer
+from bot.intake.caller import Admitted, Caller, of_peer
 from bot.intake.methods import AnyMethod, Table, invoke
+from core.errors import ConfigError
 from core.ipc.jsonrpc import Handler, Notify
 from core.ipc.unix import Peer
+from core.model.identity import AgentId
+from core.settings import UnixUserSection
+
+CallerOf = Callable[[Peer, Notify | None], Caller]
 
 
-def handlers(table: Table) -> Mapping[str, Handler]:
-    """Return what the socket calls for each method."""
-    return {name: _handler(method) for name, method in table.items()}
+def handlers(table: Table, caller_of: CallerOf = of_peer) -> Mapping[str, Handler]:
+    """Return what a socket calls for each method."""
+    return {name: _handler(method, caller_of) for name, method in table.items()}
 
 
-def _handler(method: AnyMethod) -> Handler:
+def admitted(users: tuple[UnixUserSection, ...]) -> Mapping[int, Admitted]:
+    """Return what each listed user may do, by uid; entries of one user add up.
+
+    Raises:
+        ConfigError: there is no user of a name.
+    """
+    found: dict[int, Admitted] = {}
+    for one in users:
+        uid = _uid(one)
+        known = found.get(uid, Admitted(frozenset(), frozenset()))
+        agents = known.agents | {AgentId(name) for name in one.agents}
+        found[uid] = Admitted(agents, known.scopes | frozenset(one.may))
+    return found
+
+
+def _uid(user: UnixUserSection) -> int:
+    if user.uid is not None:
+        return user.uid
+    try:
+        return pwd.getpwnam(user.user or "").pw_uid
+    except KeyError:
+        raise ConfigError(
+            f"intake.unix names the user {user.user!r}, whom this machine does not know. Create "
+            "the user, or correct the name."
+        ) from None
+
+
+def _handler(method: AnyMethod, caller_of: CallerOf) -> Handler:
     async def handle(params: dict[str, object], peer: Peer, notify: Notify) -> object:
-        return await invoke(method, params, of_peer(peer, notify))
+        return await invoke(method, params, caller_of(peer, notify))
 
     return handle

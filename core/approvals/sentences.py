@@ -49,6 +49,8 @@ def ran(result: Finished) -> str:
         return f"stopped at its time limit {after}"
     if result.cancelled:
         return f"cancelled {after}"
+    if result.drift:
+        return f"stopped before its end {after} (plan_drift)"
     if result.signal is not None:
         return f"ended by signal {result.signal} {after}"
     if result.exit_code is None:

@@ -66,7 +66,9 @@ def voted(approval: Approval, answer: Answer) -> dict[str, object]:
 
 def finished(result: Finished) -> dict[str, object]:
     """Record how a run ended."""
+    drift = {"denial": DenialReason.PLAN_DRIFT, "why": redact(result.drift).text}
     return {
+        **(drift if result.drift else {}),
         "run": result.run_id,
         "exit_code": result.exit_code,
         "signal": result.signal,

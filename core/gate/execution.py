@@ -6,9 +6,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
+from core.errors import (
+    HostUnavailable,
+    LockedDown,
+    PlanDrift,
+    SaysoError,
+    SpawnError,
+    StoreError,
+)
 from core.gate import announce
 from core.gate.claims import Claim
+from core.gate.deferred import Deferred
 from core.gate.guard import Guard
 from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
@@ -31,6 +39,9 @@ _REASONS: dict[type[SaysoError], DenialReason] = {
 
 # A command shorter than this leaves nothing to find: its supervisor ends it with the gateway.
 _IDENTIFY_AFTER_S = 0.05
+_NOTE_AGAIN_S = 0.5
+
+_IN_DOUBT = "The database failed while the run was being started, so nothing ran. Ask again."
 
 
 @dataclass(slots=True)
@@ -42,6 +53,7 @@ class Execution:
     hosts: HostRouter
     owner: str
     notice_after_ms: int
+    deferred: Deferred
     guard: Guard = field(default_factory=Guard)
 
     async def missing(self, plan: ExecPlan) -> Refusal | None:
@@ -61,7 +73,7 @@ class Execution:
         """Run a plan and record how it ended; ``None`` if somebody else holds the claim.
 
         Raises:
-            StoreError: nothing was claimed, so nothing ran.
+            StoreError: nothing ran; a claim that is in doubt is given up later.
             JournalError: the decision could not be written down, so nothing ran.
         """
         watcher = _Watcher(self, run_id, claim, plan)
@@ -79,11 +91,14 @@ class Execution:
             if watcher.lost:
                 return None
             return await self._refuse(run_id, claim, DenialReason.SPAWN_FAILED, str(failure))
+        except StoreError:
+            self.deferred.abandon(run_id, self.owner, _IN_DOUBT)
+            raise
         finally:
             watcher.close()
         await asyncio.gather(
-            self.journal.append("finish", announce.finished(finished)),
-            self.store.write(runs.finish, run_id, finished, self.owner),
+            self.deferred.append("finish", announce.finished(finished)),
+            self.deferred.finish(run_id, finished, self.owner),
         )
         return finished
 
@@ -125,6 +140,7 @@ class _Watcher:
     claim_on: Claim
     plan: ExecPlan
     lost: bool = False
+    closed: bool = False
     _timers: list[asyncio.TimerHandle] = field(default_factory=list)
     _notes: set[asyncio.Future[object]] = field(default_factory=set)
 
@@ -152,9 +168,19 @@ class _Watcher:
         )
 
     def _start(self, note: _Note) -> None:
-        task = asyncio.ensure_future(note())
+        task = asyncio.ensure_future(self._noted(note))
         self._notes.add(task)
         task.add_done_callback(self._done)
+
+    async def _noted(self, note: _Note) -> object:
+        """Write a note; again and again while the run lasts and the store is away."""
+        while True:
+            try:
+                return await note()
+            except StoreError:
+                if self.closed:
+                    raise
+            await asyncio.sleep(_NOTE_AGAIN_S)
 
     def _done(self, task: asyncio.Future[object]) -> None:
         self._notes.discard(task)
@@ -163,6 +189,7 @@ class _Watcher:
             _log.warning("a note on run %s was not stored: %s", self.run_id, task.exception())
 
     def close(self) -> None:
+        self.closed = True
         for timer in self._timers:
             timer.cancel()
 

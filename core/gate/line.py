@@ -63,7 +63,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
-        self._waiters = Waiters(self.store, self._running)
+        self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store)
         self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)

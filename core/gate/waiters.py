@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
+from core.errors import StoreError
+from core.gate.deferred import Deferred
 from core.model.command import ExecPlan
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import ExecResult, Running, Submission
@@ -19,12 +21,16 @@ _LOOK_AGAIN_S = 5.0
 class Waiters:
     """Wake whoever waits for a run; a run that ended here is handed over with its whole output.
 
-    ``running`` are the runs that have begun here and not been let go yet.
+    ``running`` are the runs that have begun here and not been let go yet, ``deferred`` has the
+    results that the store could not take yet.
     """
 
-    def __init__(self, store: Store, running: Mapping[ApprovalId, ExecPlan]) -> None:
+    def __init__(
+        self, store: Store, running: Mapping[ApprovalId, ExecPlan], deferred: Deferred
+    ) -> None:
         self._store = store
         self._running = running
+        self._deferred = deferred
         self._here: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
 
     def settle(self, run_id: ApprovalId, result: ExecResult) -> None:
@@ -36,7 +42,9 @@ class Waiters:
     async def standing(self, run_id: ApprovalId) -> Submission | None:
         """Return where a request stands; ``None`` if there is none of this id."""
         # Looked at first: what has ended meanwhile is in the store by then.
-        begun = run_id in self._running
+        begun, ended = run_id in self._running, self._deferred.result(run_id)
+        if ended is not None:
+            return ended
         stands = await self._store.read(standing, run_id)
         return stands or (Running(run_id) if begun else None)
 
@@ -73,7 +81,7 @@ class Waiters:
         unsubscribe = self._store.subscribe(lambda note: changed.set() if note in about else None)
         try:
             while not future.done():
-                outcome = await self._store.read(runs.outcome, run_id)
+                outcome = await self._outcome(run_id)
                 # What ends here is settled with its whole output; the store keeps the tail only.
                 if outcome is not None and run_id not in self._running:
                     self.settle(run_id, outcome)
@@ -87,3 +95,15 @@ class Waiters:
                 future.set_exception(failure)
         finally:
             unsubscribe()
+
+    async def _outcome(self, run_id: ApprovalId) -> ExecResult | None:
+        """Return how a run ended; while it runs here, a store that is away is waited for."""
+        ended = self._deferred.result(run_id)
+        if ended is not None:
+            return ended
+        try:
+            return await self._store.read(runs.outcome, run_id)
+        except StoreError:
+            if run_id in self._running:
+                return None
+            raise

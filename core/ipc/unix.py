@@ -1,7 +1,9 @@
-"""Listen on a Unix socket that only its owner can reach (S0 "Socket auth", S1 "Security notes").
+"""Listen on a Unix socket for known users only (S0 "Socket auth", S1 "Security notes").
 
-The folder is 0700, the socket 0600, and the kernel says who connects. A lock file next to the
-socket says whether a gateway lives; a socket without one that answers is left over and replaced.
+The owner's socket is 0600 in a folder of 0700. A shared one can be reached by every user, and only
+those that are listed are served. On both the kernel says who connects (SO_PEERCRED). A lock file
+next to the socket says whether a gateway lives; a socket without one that answers is left over and
+replaced.
 """
 
 import asyncio
@@ -21,12 +23,14 @@ from core.ipc.frames import MAX_FRAME, error_frame
 from core.ipc.jsonrpc import Connection, Handler, Limits
 from core.ipc.peer import Peer, peer_of
 
-__all__ = ["LONGEST_PATH", "Peer", "Server", "listen"]
+__all__ = ["LONGEST_PATH", "Peer", "Server", "check_shared_folder", "listen"]
 
 _LOG = logging.getLogger(__name__)
 LONGEST_PATH = 107
 """Bytes of a socket's path (unix(7): sun_path has 108 with its NUL)."""
 MAX_CONNECTIONS = 256
+MAX_CONNECTIONS_OF_ONE = 64
+"""Connections of one user on a shared socket, so that no user keeps the others out."""
 DEFAULT_GRACE_S = 5.0
 _BACKLOG = 128
 
@@ -37,7 +41,8 @@ class Server:
 
     path: Path
     methods: Mapping[str, Handler]
-    uid: int
+    uids: frozenset[int]
+    shared: bool
     limits: Limits
     max_connections: int
     lock: int
@@ -47,7 +52,7 @@ class Server:
 
     async def start(self) -> None:
         """Bind and listen; ``listen`` calls this."""
-        bound = _bound(self.path)
+        bound = _bound(self.path, 0o666 if self.shared else 0o600)
         self._inode = self.path.stat().st_ino
         self._listener = await asyncio.start_unix_server(
             self._accept, sock=bound, limit=MAX_FRAME, backlog=_BACKLOG
@@ -101,9 +106,14 @@ class Server:
             del self._connections[connection]
 
     def _refusal(self, peer: Peer) -> tuple[Code, str] | None:
-        if peer.uid != self.uid:
-            words = f"this socket belongs to uid {self.uid}; uid {peer.uid} may not use it"
+        if peer.uid not in self.uids:
+            words = f"this socket belongs to uid {min(self.uids)}; uid {peer.uid} may not use it"
+            if self.shared:
+                words = f"uid {peer.uid} is not listed in intake.unix; ask the gateway's owner"
             return Code.FORBIDDEN, words
+        mine = sum(one.peer.uid == peer.uid for one in self._connections)
+        if self.shared and mine >= MAX_CONNECTIONS_OF_ONE:
+            return Code.BUSY, f"{mine} connections of uid {peer.uid} are open; close some"
         if len(self._connections) >= self.max_connections:
             return Code.BUSY, f"{self.max_connections} connections are open; close some"
         return None
@@ -115,9 +125,10 @@ async def listen(
     *,
     limits: Limits | None = None,
     max_connections: int = MAX_CONNECTIONS,
-    uid: int | None = None,
+    uids: frozenset[int] | None = None,
+    shared: bool = False,
 ) -> Server:
-    """Listen on ``path`` for processes of ``uid`` (default: our own).
+    """Listen on ``path`` for processes of ``uids`` (default: our own); ``shared``: all can connect.
 
     Raises:
         StateError: the path is too long, or its folder or the socket cannot be used.
@@ -128,12 +139,16 @@ async def listen(
             f"{path} has {len(os.fsencode(path))} bytes; a socket's path has {LONGEST_PATH} at "
             f"most. Set SAYSO_HOME to a shorter path."
         )
-    _check_folder(path.parent)
+    if shared:
+        check_shared_folder(path.parent)
+    else:
+        _check_folder(path.parent)
     lock = _locked(path)
     server = Server(
         path,
         methods,
-        os.getuid() if uid is None else uid,
+        frozenset({os.getuid()}) if uids is None else uids,
+        shared,
         limits or Limits(),
         max_connections,
         lock,
@@ -163,6 +178,25 @@ def _check_folder(folder: Path) -> None:
         )
 
 
+def check_shared_folder(folder: Path) -> None:
+    """Refuse a folder in which others could put a socket of their own in this one's place.
+
+    Raises:
+        StateError: it is missing and cannot be created, or others may write to it.
+    """
+    how = f"Run: sudo install -d -o {os.getuid()} -m 755 '{folder}'"
+    try:
+        folder.mkdir(mode=0o755, exist_ok=True)
+        status = folder.stat()
+    except OSError as error:
+        raise StateError(f"{folder} cannot be created: {error.strerror}. {how}") from error
+    if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o022:
+        raise StateError(
+            f"{folder} must belong to uid {os.getuid()} and be writable by nobody else; it has uid "
+            f"{status.st_uid} and mode {stat.S_IMODE(status.st_mode):04o}. {how}"
+        )
+
+
 def _locked(path: Path) -> int:
     name = path.with_name(path.name + ".lock")
     try:
@@ -181,15 +215,15 @@ def _another(path: Path) -> AnotherGateway:
     return AnotherGateway(f"A gateway listens on {path} already. Stop it, or set another home.")
 
 
-def _bound(path: Path) -> socket.socket:
-    """Bind the socket and make it private; until then its folder keeps others out."""
+def _bound(path: Path, mode: int) -> socket.socket:
+    """Bind the socket and set its mode; until then its folder or its own mode keeps others out."""
     if _answers(path):
         raise _another(path)
     path.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         bound.bind(os.fspath(path))
-        path.chmod(0o600)
+        path.chmod(mode)
     except BaseException:
         bound.close()
         raise

@@ -176,6 +176,9 @@ class PlannedCommand:
 
     ``links`` are the paths that its words may name and that lead elsewhere than they read, each
     with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
+
+    ``neutral`` is set in its environment after everything else, so that it does not obey what lies
+    around it (``core.policy.neutral``).
     """
 
     argv: tuple[str, ...]
@@ -190,6 +193,7 @@ class PlannedCommand:
     steered: str = ""
     absent: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    neutral: tuple[tuple[str, str], ...] = ()
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -81,7 +81,8 @@ class Finished:
     """A command ran: exit code of its last part, or the signal that ended it. Times in ms.
 
     ``streams`` is there where the plan's capture was ``SEPARATE``; it is never stored.
-    ``cancelled``: somebody ended it before it came to an end of its own.
+    ``cancelled``: somebody ended it before it came to an end of its own. ``drift``: the line ended
+    before one of its commands, because what that depends on had changed; one sentence.
     """
 
     run_id: ApprovalId
@@ -92,6 +93,7 @@ class Finished:
     timed_out: bool = False
     streams: Streams | None = None
     cancelled: bool = False
+    drift: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import ConfigError
 from core.model.approval import AllowlistEntry
+from core.policy.carriers import harmless
 from core.policy.elements import Surroundings, looks_typed
 from core.policy.path_index import PathIndex, at_home, complaint, covers_everything, is_glob
 from core.policy.templates import ArgvTemplate
 
 _Paths = PathIndex[AllowlistEntry]
+_Shape = tuple[int | None, str | None]
 _Bound = PathIndex[list[AllowlistEntry]]
 _LOOSE = "`content` goes with one whole path and, where it has `argv`, with literal words"
 
@@ -35,7 +37,7 @@ class Allowlist:
     def __init__(self, entries: Iterable[AllowlistEntry], home: str) -> None:
         self._paths: _Paths = PathIndex()
         self._literal: dict[tuple[str, ...], _Paths] = {}
-        self._typed: dict[int, list[tuple[ArgvTemplate, _Paths]]] = {}
+        self._typed: dict[_Shape, list[tuple[ArgvTemplate, _Paths]]] = {}
         self._bound: dict[tuple[tuple[str, ...] | None, str], _Bound] = {}
         self._lint: list[str] = []
         for entry in entries:
@@ -58,19 +60,34 @@ class Allowlist:
         return self._paths.exact(paths)
 
     def match_vector(
-        self, paths: Sequence[str], arguments: tuple[str, ...], at: Surroundings
+        self,
+        paths: Sequence[str],
+        arguments: tuple[str, ...],
+        at: Surroundings,
+        *,
+        strict: bool = True,
     ) -> AllowlistEntry | None:
-        """Return the entry that covers one of the paths with exactly these arguments."""
+        """Return the entry that covers one of the paths with exactly these arguments.
+
+        ``strict``: what an entry leaves to the program's profile must be harmless by it.
+        """
         literal = self._literal.get(arguments)
         found = None if literal is None else literal.match(paths)
         if found is not None or not self._typed:
             return found
-        for template, index in self._typed.get(len(arguments), ()):
+        for template, index in self._shaped(arguments):
             if template.fits(arguments, at):
                 found = index.match(paths)
-                if found is not None:
+                judged = strict and template.by_profile
+                if found is not None and not (judged and not harmless(paths, arguments)):
                     return found
         return None
+
+    def _shaped(self, arguments: tuple[str, ...]) -> Iterator[tuple[ArgvTemplate, _Paths]]:
+        """Yield the templates of as many words, and those of any number, that begin alike."""
+        for length in (len(arguments), None):
+            for first in (None, *arguments[:1]):
+                yield from self._typed.get((length, first), ())
 
     @property
     def binds(self) -> bool:
@@ -131,7 +148,7 @@ class Allowlist:
         """Return the index of the programs that are listed with these arguments."""
         if template.literal:
             return self._literal.setdefault(template.elements, PathIndex())
-        alike = self._typed.setdefault(len(template.elements), [])
+        alike = self._typed.setdefault((template.length, template.literal_at(0)), [])
         for known, index in alike:
             if known == template:
                 return index

@@ -86,13 +86,14 @@ def inline_options(names: frozenset[str]) -> tuple[tuple[str, str], ...]:
 def inline_code(options: Sequence[tuple[str, str]], arguments: Sequence[str]) -> str | None:
     """Name the argument that carries code or a program to run; asked about under either trust."""
     for name, option in options:
-        found = next((word for word in arguments if _carries(option, word)), None)
+        found = next((word for word in arguments if carries(option, word)), None)
         if found is not None:
             return f"{name} takes code or a program from its argument {found!r}"
     return None
 
 
-def _carries(option: str, word: str) -> bool:
+def carries(option: str, word: str) -> bool:
+    """Tell whether a word may hold an option: abbreviated, in a cluster, with a glued value."""
     if option.startswith("--"):
         head = word.partition("=")[0]
         return len(head) > len("--x") and head.startswith("--") and option.startswith(head)
@@ -113,6 +114,21 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
         return f"{name} can do more than read ({', '.join(sorted(_effects()[name]))})"
     problem = profile.problem(arguments)
     return None if problem is None else f"{name}: {problem}"
+
+
+def harmless(paths: Sequence[str], arguments: tuple[str, ...]) -> bool:
+    """Tell whether a program is known, under each of its paths, to only read and print here.
+
+    Other than ``carrier_problem`` it takes no program that is in no table.
+    """
+    return all(_is_harmless(path, arguments) for path in dict.fromkeys(paths))
+
+
+def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
+    if is_plain(path):
+        return True
+    profile = _known(path)[1]
+    return profile is not None and profile.problem(arguments) is None
 
 
 def is_carrier(path: str) -> bool:

@@ -30,11 +30,16 @@ class Either(Allowlist):
         return self.exact(paths) or self._first.match(paths) or self._second.match(paths)
 
     def match_vector(
-        self, paths: Sequence[str], arguments: tuple[str, ...], at: Surroundings
+        self,
+        paths: Sequence[str],
+        arguments: tuple[str, ...],
+        at: Surroundings,
+        *,
+        strict: bool = True,
     ) -> AllowlistEntry | None:
         """Return the entry that covers one of the paths with exactly these arguments."""
-        own = self._first.match_vector(paths, arguments, at)
-        return own or self._second.match_vector(paths, arguments, at)
+        own = self._first.match_vector(paths, arguments, at, strict=strict)
+        return own or self._second.match_vector(paths, arguments, at, strict=strict)
 
     @property
     def binds(self) -> bool:

@@ -1,30 +1,34 @@
-"""Match one word with one element of a template: a literal, or a type, always the whole word.
+"""Read the elements of templates: each a literal, or a type that stands for one or more words.
 
-S4's two stand in access lists: ``<INT>`` is a number from 1 to 999999, ``<URL_PATH>`` an absolute
+S4's two are for access lists: ``<INT>`` is a number from 1 to 999999, ``<URL_PATH>`` an absolute
 path of at most 257 characters from ``A-Za-z0-9/_.-`` without ``..``, alone or after a literal
-prefix. Rules and allowlist entries know three more: ``<NAME>``, ``<ANY>``, and ``<PATH>`` below the
-working directory or ``<PATH:root>`` below a named root. Any other ``<…>`` is an error of the list.
+prefix. Rules and allowlist entries know more (docs/reference/policy.md "Templates"). Any other
+``<…>`` is an error of the list. ``core.policy.element_matching`` matches them with words.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from posixpath import join, normpath
 
 from core.errors import ConfigError
+from core.policy.compounds import compound, fields_in
 
 _BRACKETS = re.compile(r"<[^<>]*>")
-_INT = re.compile(r"[1-9][0-9]{0,5}")
-_URL_PATH = re.compile(r"/[A-Za-z0-9/_.-]{0,256}")
-_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.)){0,127}")
-_ANY = re.compile(r"(?!-)[ -~]{1,4096}")
-_PART = r"(?!\.\.(?:/|\Z))[A-Za-z0-9_.,+@% -]{1,255}"
-_PATH = re.compile(rf"(?![-+@ ])(?:/|/?{_PART}(?:/{_PART})*/?)")
-"""No ``=`` and no ``:``, after which a program may read another path (``of=/x``, ``host:/x``)."""
-
 _URL_MARK = "<URL_PATH>"
+_GLOB = re.compile(r"<GLOB:([^<>]+)>")
+_REPEAT = ("…", "...")
 _ROOTED = re.compile(r"<PATH(?::([A-Za-z0-9_-]{1,64}))?>")
+
+
+_MEANT = {
+    "<GLOB": "Write the whole element as <GLOB:pattern>, where * is any run of characters and ? "
+    "one, and the pattern holds no < or >.",
+    "<HOST": "Write <HOST:local>, which is localhost, 127.0.0.0/8 or [::1], or the host itself.",
+    "<PATH:": "Write <PATH:root> with a name of tools.exec.roots, and … behind it for several.",
+    "<REST": "Write the last element as <REST>, or as <REST:any> to allow whatever follows.",
+}
+"""What was probably meant by a template that is ill written."""
 
 
 class ElementKind(StrEnum):
@@ -36,18 +40,37 @@ class ElementKind(StrEnum):
     NAME = "<NAME>"
     ANY = "<ANY>"
     PATH = "<PATH>"
+    GLOB = "<GLOB>"
+    REST = "<REST>"
+    REST_ANY = "<REST:any>"
+    MESSAGE = "<MESSAGE>"
+    COMPOUND = "compound"
+
+
+_RESTS = frozenset((ElementKind.REST, ElementKind.REST_ANY))
+_WHOLE = _RESTS | {ElementKind.NAME, ElementKind.ANY, ElementKind.MESSAGE}
+"""Templates that are one fixed word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element: ``text`` is the literal, the prefix of a URL path, or the folder of a path.
+    """One element: ``text`` is the literal, a URL path's prefix, a path's folder, or the pattern.
 
     A path without a folder of its own lies below the working directory. ``real``: its real path.
+    Of a compound it is the literal that it begins with, and ``pattern`` what the word must fit.
+    ``repeats``: one or more such words.
     """
 
     kind: ElementKind
     text: str = ""
     real: str = ""
+    pattern: re.Pattern[str] | None = None
+    repeats: bool = False
+
+    @property
+    def spans(self) -> bool:
+        """Tell whether the element takes several words."""
+        return self.repeats or self.kind in _RESTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +115,34 @@ def of_rule(element: str, roots: Mapping[str, str], real: Callable[[str], str]) 
     Raises:
         ConfigError: it is an unknown template, or names no root.
     """
+    for mark in _REPEAT:
+        if element.endswith(f">{mark}") and looks_typed(element):
+            return _repeated(element.removesuffix(mark), roots, real)
+    if fields_in(element):
+        text, fields = compound(element)
+        return Element(ElementKind.COMPOUND, text, pattern=fields)
     found = _shared(element)
     if found is not None:
         return found
-    if element in {ElementKind.NAME, ElementKind.ANY}:
+    if element in _WHOLE:
         return Element(ElementKind(element))
+    glob = _GLOB.fullmatch(element)
+    return _path_of(element, roots, real) if glob is None else Element(ElementKind.GLOB, glob[1])
+
+
+def _repeated(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> Element:
+    if _ROOTED.fullmatch(element) is None:
+        raise ConfigError(
+            f"The element {element!r} cannot be repeated. Write <PATH>… or <PATH:root>… for one or "
+            "more paths, or <REST> for all further words."
+        )
+    return replace(_path_of(element, roots, real), repeats=True)
+
+
+def _path_of(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> Element:
     rooted = _ROOTED.fullmatch(element)
     if rooted is None:
-        raise ConfigError(
-            f"The element {element!r} holds an unknown template. Write <INT>, <URL_PATH>, <PATH>, "
-            "<PATH:root>, <NAME>, <ANY>, or a literal prefix that ends in <URL_PATH>."
-        )
+        raise ConfigError(f"The element {element!r} holds an unknown template. {_advice(element)}")
     root = rooted[1]
     if root is None:
         return Element(ElementKind.PATH)
@@ -112,6 +152,16 @@ def of_rule(element: str, roots: Mapping[str, str], real: Callable[[str], str]) 
             f"The element {element!r} names no root of tools.exec.roots (there: {known})."
         )
     return Element(ElementKind.PATH, roots[root], real(roots[root]))
+
+
+def _advice(element: str) -> str:
+    """Return what to write instead of an unknown template."""
+    meant = next((text for mark, text in _MEANT.items() if mark in element), None)
+    return meant or (
+        "Write <INT>, <URL_PATH>, <PATH>, <PATH:root>, <PATH:root>…, <NAME>, <ANY>, <MESSAGE>, "
+        "<PORT>, <HOST:local>, <QUERY>, <GLOB:pattern>, <REST>, <REST:any>, or a literal prefix "
+        "that ends in <URL_PATH>."
+    )
 
 
 def _shared(element: str) -> Element | None:
@@ -124,60 +174,3 @@ def _shared(element: str) -> Element | None:
     if marks == [_URL_MARK] and element.endswith(_URL_MARK):
         return Element(ElementKind.URL_PATH, element.removesuffix(_URL_MARK))
     return None
-
-
-def listed_word_fits(element: Element, word: str, *, strict: bool) -> bool:
-    """Tell whether a word fits, as in an access list; ``strict`` also refuses ``//`` in a path."""
-    match element.kind:
-        case ElementKind.LITERAL:
-            return element.text == word
-        case ElementKind.INT:
-            return _INT.fullmatch(word) is not None
-        case _:
-            return _is_url(element.text, word) and not (
-                strict and "//" in word[len(element.text) :]
-            )
-
-
-def _is_url(prefix: str, word: str) -> bool:
-    path = word[len(prefix) :]
-    return word.startswith(prefix) and _URL_PATH.fullmatch(path) is not None and ".." not in path
-
-
-def word_fits(element: Element, word: str, at: Surroundings) -> bool:
-    """Tell whether a word fits, read as narrowly as it can be."""
-    match element.kind:
-        case ElementKind.NAME:
-            return _NAME.fullmatch(word) is not None
-        case ElementKind.ANY:
-            return _ANY.fullmatch(word) is not None
-        case ElementKind.PATH:
-            return _PATH.fullmatch(word) is not None and _lies_below(element, word, at)
-        case _:
-            return listed_word_fits(element, word, strict=True)
-
-
-def _lies_below(element: Element, word: str, at: Surroundings) -> bool:
-    path = normpath(join(at.cwd, word))
-    return _within(element, path, at) and _within(element, at.real.get(path, path), at)
-
-
-def _within(element: Element, path: str, at: Surroundings) -> bool:
-    """Tell whether a path lies below an element's folder, by that one's name or its real path."""
-    return below(element.text or at.cwd, path) or below(element.real or at.cwd, path)
-
-
-def word_may_fit(element: Element, word: str, at: Surroundings) -> bool:
-    """Tell whether a word might be meant, for rules that forbid or ask."""
-    match element.kind:
-        case ElementKind.LITERAL:
-            return element.text == word
-        case ElementKind.URL_PATH:
-            return word.startswith(element.text)
-        case ElementKind.PATH:
-            joined = join(at.cwd, word)
-            path = normpath(joined).replace("//", "/")
-            meant = {path, at.real.get(path, path), at.real.get(joined, path)}
-            return any(_within(element, one, at) for one in meant)
-        case _:
-            return True

@@ -1,4 +1,4 @@
-"""Read a git configuration and find the setting that would make git start a program or reach out.
+"""Read a git configuration; what its settings mean, ``core.policy.git_obedience`` knows.
 
 The reader takes less than git does (git-config(1), "Syntax"): one setting a line, nothing continued
 over lines, no control characters. What it does not take is a fault, and asks.
@@ -7,35 +7,29 @@ over lines, no control characters. What it does not take is a fault, and asks.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
-
-from core.policy.tables import section, table, words
-from core.policy.wrappers import names_of
-
-WORKTREE: Final = "core.worktree"
-"""Harmless only where it names the folder in which the repository was found."""
-
-HOOKS_PATH: Final = "core.hookspath"
-"""Harmless only where no hook that a reading command runs lies there."""
 
 _SECTION = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\["\\])*)")?\]')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
 _CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f\ufeff]")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
-_SWITCHES: Final = frozenset(("", "true", "false", "yes", "no", "on", "off", "0", "1"))
 _PIECE = re.compile(r'"(?:[^"\\]|\\[ntb"\\])*"|\\[ntb"\\]|[^"\\#;]+|[#;].*')
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: section and key in lower case joined by dots, ``inner`` is the quoted part."""
+    """One setting: section and key in lower case joined by dots, ``inner`` is the quoted part.
+
+    ``line`` is where it stands, from 1.
+    """
 
     section: str
     inner: str | None
     key: str
     value: str
+    line: int = 0
 
     @property
     def name(self) -> str:
@@ -43,22 +37,24 @@ class Setting:
         middle = "" if self.inner is None else f".{self.inner}"
         return f"{self.section}{middle}.{self.key}"
 
+    @property
+    def form(self) -> str:
+        """Return the name with ``*`` for what is free in it."""
+        return (
+            f"{self.section}.{self.key}" if self.inner is None else f"{self.any_key[:-1]}{self.key}"
+        )
+
+    @property
+    def any_key(self) -> str:
+        """Return the form of all names in its section."""
+        return f"{self.section}.*" if self.inner is None else f"{self.section}.*.*"
+
 
 @dataclass(frozen=True, slots=True)
 class Illegible:
     """A configuration that is not read: its first line, from 1, that is not understood."""
 
     line: int
-
-
-def reads_repository(word: str, path: str) -> bool:
-    """Tell whether a program obeys the configuration of the repository that it stands in."""
-    return not _programs().isdisjoint(names_of(word) | names_of(path))
-
-
-def reading_hooks() -> tuple[str, ...]:
-    """Return the names of the hooks that a command which only reads may run."""
-    return _listed("hooks")
 
 
 @lru_cache(maxsize=256)
@@ -76,21 +72,11 @@ def read_settings(text: str) -> tuple[Setting, ...] | Illegible:
             line = line[head.end() :].lstrip(" \t")
         if not line or line[0] in "#;":
             continue
-        one = _setting(line, place)
+        one = _setting(line, place, number)
         if one is None:
             return Illegible(number)
         found.append(one)
     return tuple(found)
-
-
-def reaches_out(setting: Setting) -> bool:
-    """Tell whether git may start a program, or read other files or hosts, for a setting."""
-    if setting.name in _switches():
-        return setting.value.lower() not in _SWITCHES
-    if not _commands().isdisjoint((f"{setting.section}.*", f"{setting.section}.{setting.key}")):
-        return setting.value.lstrip().startswith("!")
-    known = _known().get((setting.section, setting.inner is None), frozenset())
-    return "*" not in known and setting.key not in known
 
 
 def _place(head: re.Match[str]) -> tuple[str, str | None]:
@@ -102,13 +88,13 @@ def _place(head: re.Match[str]) -> tuple[str, str | None]:
     return outer, rest if dot else None
 
 
-def _setting(line: str, place: tuple[str, str | None] | None) -> Setting | None:
+def _setting(line: str, place: tuple[str, str | None] | None, number: int) -> Setting | None:
     found = _SETTING.fullmatch(line)
     if found is None or place is None:
         return None
     key, written = found.group(1).lower(), found.group(2)
     value = "" if written is None else _value(written)
-    return None if value is None else Setting(*place, key, value)
+    return None if value is None else Setting(*place, key, value, number)
 
 
 def _value(written: str) -> str | None:
@@ -139,33 +125,3 @@ def _pieces(written: str) -> Iterator[str | None]:
         if piece is None:
             return
         at = piece.end()
-
-
-@cache
-def _programs() -> frozenset[str]:
-    return frozenset(_listed("programs"))
-
-
-@cache
-def _commands() -> frozenset[str]:
-    return frozenset(_listed("unless_shell"))
-
-
-@cache
-def _switches() -> frozenset[str]:
-    return frozenset(_listed("switches"))
-
-
-def _listed(name: str) -> tuple[str, ...]:
-    return words(table("git_settings"), name)
-
-
-@cache
-def _known() -> dict[tuple[str, bool], frozenset[str]]:
-    """Return the harmless keys by section, of the section itself and of its quoted parts."""
-    settings = section(table("git_settings"), "settings")
-    return {
-        (name, place == "keys"): frozenset(words(section(settings, name), place))
-        for name in settings
-        for place in ("keys", "inner")
-    }

@@ -13,6 +13,7 @@ from core.policy.programs import Program
 from core.policy.rule_matching import GlobMatch, surroundings
 from core.policy.rules import Rule
 from core.policy.safe_bins import safe_bin_problem
+from core.policy.shims import own_paths
 from core.policy.verdicts import Context, Verdict
 
 # A member looked up on its class costs ten times a module's name.
@@ -46,8 +47,8 @@ def by_lists(
         vector = _by_vector(command, program, context)
         if vector is not None:
             return _listed(vector)
-        if lifting is not None and lifting.exact:
-            return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
+    if lifting is not None and lifting.exact and (lifting.open or not open_ended):
+        return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
     other = changed(context.allowlist, program.paths, command)
     rule = found.rule if other is None else f"{other} changed since it was always allowed"
     return found._replace(rule=rule)
@@ -59,7 +60,8 @@ def _by_vector(
     """Return the entry that covers a command with exactly its arguments."""
     allowlist, paths, arguments = context.allowlist, program.paths, command.argv[1:]
     at = surroundings(command, context.folder)
-    found = allowlist.match_vector(paths, arguments, at)
+    strict = context.policy.trust is _STRICT
+    found = allowlist.match_vector(paths, arguments, at, strict=strict)
     return found or held(allowlist, paths, arguments, command)
 
 
@@ -131,7 +133,7 @@ def distrusted(
     """Say why a match does not suffice under strict trust; both names must pass."""
     if program.plain:
         return None
-    for path in program.paths:
+    for path in own_paths(file.path, file.realpath):
         problem = carrier_problem(path, argv[1:])
         if problem is not None:
             return problem

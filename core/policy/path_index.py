@@ -116,7 +116,7 @@ class PathIndex(Generic[T]):
         if path in self._exact:
             yield self._exact[path]
         for globs, parts in self._near(path):
-            yield from (found for pattern, found in globs if _match_segments(pattern, parts))
+            yield from (found for pattern, found in globs if segments_fit(pattern, parts))
 
     def _glob(self, path: str) -> T | None:
         for globs, parts in self._near(path):
@@ -153,12 +153,12 @@ class PathIndex(Generic[T]):
 
 def _first(globs: Sequence[_Glob[T]], parts: Sequence[str]) -> T | None:
     for pattern, found in globs:
-        if _match_segments(pattern, parts):
+        if segments_fit(pattern, parts):
             return found
     return None
 
 
-def _match_segments(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+def segments_fit(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Match segments; on a mismatch only the last ``**`` grows, so the cost is a product."""
     at = index = 0
     star = mark = -1
@@ -166,7 +166,7 @@ def _match_segments(pattern: Sequence[str], parts: Sequence[str]) -> bool:
         if at < len(pattern) and pattern[at] == "**":
             star, mark = at, index
             at += 1
-        elif at < len(pattern) and _match_segment(pattern[at], parts[index]):
+        elif at < len(pattern) and segment_fits(pattern[at], parts[index]):
             at += 1
             index += 1
         elif star >= 0:
@@ -177,8 +177,8 @@ def _match_segments(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     return all(part == "**" for part in pattern[at:])
 
 
-def _match_segment(pattern: str, text: str) -> bool:
-    """Match one segment; the same walk with ``*`` over characters."""
+def segment_fits(pattern: str, text: str) -> bool:
+    """Match one segment, or any text: ``*`` is any run of characters, ``?`` one."""
     if not is_glob(pattern):
         return pattern == text
     at = index = 0

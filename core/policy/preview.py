@@ -181,7 +181,7 @@ def _covers(wanted: Allowlist, command: PlannedCommand, plan: ExecPlan) -> bool:
     if file is not None:
         paths, arguments = (file.path, file.realpath), command.argv[1:]
         at = surroundings(command, plan.cwd.path)
-        if wanted.match(paths) or wanted.match_vector(paths, arguments, at):
+        if wanted.match(paths) or wanted.match_vector(paths, arguments, at, strict=False):
             return True
         if held(wanted, paths, None, command) or held(wanted, paths, arguments, command):
             return True

@@ -11,8 +11,9 @@ from core.model.identity import AgentId
 from core.policy.capabilities import Capabilities
 from core.policy.carrier_profiles import Effect
 from core.policy.elements import Surroundings, below
+from core.policy.file_denials import ReadsMatch
 from core.policy.path_index import at_home, complaint, is_glob
-from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
+from core.policy.rule_matching import EffectMatch, Folder, GlobMatch, VectorMatch
 from core.policy.rules import NO_RULES, Match, Rule, Rules
 from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
 from core.policy.templates import ArgvTemplate
@@ -154,7 +155,9 @@ class _Reader:
             match = self._match(section.match, decide)
         except ConfigError as error:
             raise BadRule((*path, "match"), str(error)) from error
-        rule = Rule(place, 0, match, decide, section.tier, section.reason)
+        cwd = section.match.cwd
+        within = None if cwd is None else self._bound(self._folder(cwd))
+        rule = Rule(place, 0, match, decide, section.tier, section.reason, within)
         for key, wanted in (("match", True), ("miss", False)):
             for number, argv in enumerate(getattr(section.examples, key)):
                 if _about(rule, argv) is not wanted:
@@ -173,10 +176,34 @@ class _Reader:
             if why is not None:
                 raise ConfigError(f"The pattern {section.glob!r} can never match: {why}.")
             return GlobMatch(at_home(section.glob, self._home))
+        if section.reads is not None:
+            return self._reads(section.reads, decide)
         effect = Effect(str(section.effect))
         if decide is Decision.ALLOW and effect is Effect.RUNS:
             raise ConfigError("A rule cannot allow the effect runs: that would allow everything.")
         return EffectMatch(effect)
+
+    def _reads(self, pattern: str, decide: Decision) -> ReadsMatch:
+        if decide is Decision.ALLOW:
+            raise ConfigError(
+                "match.reads asks or denies: write decide: ask or deny. What may be read without a "
+                "question is said by match.argv with <PATH:root>."
+            )
+        why = complaint(pattern, self._home)
+        if why is not None:
+            raise ConfigError(f"The path {pattern!r} under match.reads can never match: {why}.")
+        path = at_home(pattern, self._home)
+        return ReadsMatch(tuple(dict.fromkeys((path, self._real_of(path)))), self._home.rstrip("/"))
+
+    def _real_of(self, pattern: str) -> str:
+        """Return a pattern whose literal beginning is replaced by its real path."""
+        parts = pattern.split("/")
+        wild = next((i for i, part in enumerate(parts) if is_glob(part)), len(parts))
+        real = self._real("/".join(parts[:wild]) or "/")
+        return "/".join((real.rstrip("/"), *parts[wild:])) or "/"
+
+    def _bound(self, path: str) -> Folder:
+        return Folder(path, self._real(path))
 
     def _folder(self, path: str) -> str:
         home = self._home.rstrip("/")
@@ -209,5 +236,6 @@ def _about(rule: Rule, argv: Sequence[str]) -> bool:
     """Tell whether a rule is about an example."""
     path = argv[0] if argv[0].startswith("/") else f"/usr/bin/{argv[0]}"
     file = PinnedFile(path, path, 0, 0, 0, "")
-    (looked,) = Rules([rule]).looked_at(argv, file, Surroundings(EXAMPLE_FOLDER))
+    folder = EXAMPLE_FOLDER if rule.within is None else rule.within.real
+    (looked,) = Rules([rule]).looked_at(tuple(argv), file, Surroundings(folder))
     return looked.decision is not None

@@ -11,8 +11,8 @@ from functools import lru_cache
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import bounded, effects, in_system_directory
-from core.policy.elements import Surroundings
+from core.policy.carriers import bounded, effects, harmless, in_system_directory
+from core.policy.elements import Surroundings, below
 from core.policy.path_index import PathIndex
 from core.policy.templates import ArgvTemplate
 from core.policy.wrappers import names_of
@@ -35,6 +35,18 @@ class Called:
     def names(self) -> frozenset[str]:
         """Return every name that it may be known by."""
         return names_of(self.word) | names_of(self.path) | names_of(self.realpath)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a rule is bound to, as it is written and by its real path."""
+
+    path: str
+    real: str
+
+    def holds(self, cwd: str, *, allows: bool) -> bool:
+        """Tell whether a command in a folder, given by its real path, is bound by the rule."""
+        return below(self.real, cwd) or (not allows and below(self.path, cwd))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +78,19 @@ class VectorMatch:
         place, _, name = program.path.rpartition("/")
         return head == program.word or (head == name and in_system_directory(f"{place}/"))
 
-    def on(self, argv: Sequence[str], at: Surroundings) -> bool:
-        """Tell whether the arguments are those of the rule."""
-        fits = self.template.fits if self.allows else self.template.may_fit
-        return fits(argv, at, start=1)
+    def on(
+        self, argv: Sequence[str], program: Called, at: Surroundings, *, strict: bool = True
+    ) -> bool:
+        """Tell whether the arguments are those of the rule.
+
+        ``strict``: what a rule that allows leaves to the program's profile must be harmless by it.
+        """
+        if not self.allows:
+            return self.template.may_fit(argv, at, start=1)
+        if not self.template.fits(argv, at, start=1):
+            return False
+        by_profile = strict and self.template.by_profile
+        return not by_profile or harmless((program.path, program.realpath), tuple(argv[1:]))
 
 
 @dataclass(frozen=True, slots=True)

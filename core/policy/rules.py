@@ -12,20 +12,22 @@ from typing import NamedTuple
 
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Tier
+from core.policy.contents import Contents, contents_of
 from core.policy.elements import Surroundings
+from core.policy.file_denials import ReadsMatch
 from core.policy.path_index import PathIndex, fold
-from core.policy.rule_matching import Called, EffectMatch, GlobMatch, VectorMatch
+from core.policy.rule_matching import Called, EffectMatch, Folder, GlobMatch, VectorMatch
 from core.policy.templates import ArgvTemplate
 
 _MOST_KEPT = 16_384
-Match = VectorMatch | GlobMatch | EffectMatch
+Match = VectorMatch | GlobMatch | EffectMatch | ReadsMatch
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. ``place`` is where it stands, such as ``tools.exec.rules[2]``.
 
-    ``number`` is its place among all rules of the agent.
+    ``number`` is its place among all rules of the agent; ``within`` is the folder it is bound to.
     """
 
     place: str
@@ -34,6 +36,7 @@ class Rule:
     decide: Decision
     tier: Tier = Tier.ROUTINE
     reason: str | None = None
+    within: Folder | None = None
 
     @property
     def words(self) -> str:
@@ -47,15 +50,40 @@ class Rule:
 
     def of(self, program: Called) -> bool:
         """Tell whether the rule can concern a program, whatever its arguments."""
-        return isinstance(self.match, EffectMatch) or self.match.names(program)
+        match = self.match
+        return isinstance(match, EffectMatch | ReadsMatch) or match.names(program)
 
-    def on(self, argv: Sequence[str], program: Called, at: Surroundings) -> Decision | None:
-        """Return what the rule decides about a command of a program that it can concern."""
+    @property
+    def open(self) -> bool:
+        """Tell whether an allow is meant for these arguments whatever is added to them."""
+        return isinstance(self.match, VectorMatch) and self.match.template.open
+
+    def on(
+        self,
+        argv: tuple[str, ...],
+        program: Called,
+        at: Surroundings,
+        *,
+        whole: bool = True,
+        strict: bool = True,
+    ) -> Decision | None:
+        """Return what the rule decides about a command of a program that it can concern.
+
+        ``whole`` as in ``Rules.ruling``, ``strict`` as in ``VectorMatch.on``.
+        """
+        if self.within is not None and not self.within.holds(
+            at.cwd, allows=self.decide is Decision.ALLOW
+        ):
+            return None
         match self.match:
             case VectorMatch() as vector:
-                return self.decide if vector.on(argv, at) else None
+                return self.decide if vector.on(argv, program, at, strict=strict) else None
             case EffectMatch() as effect:
-                return effect.decide(argv, program, self.decide)
+                return effect.decide(argv, program, self.decide) if whole else None
+            case ReadsMatch() as reads if whole:
+                return reads.decide(argv, (program.path, program.realpath), at, self.decide)
+            case ReadsMatch() as reads:
+                return reads.names(argv, at, self.decide)
             case GlobMatch():
                 return self.decide
 
@@ -81,11 +109,11 @@ _Ranked = tuple[_Rank, Rule]
 class _Concerning:
     """The rules that can concern one program, in each list the strictest first.
 
-    Vectors without templates are found by their arguments, others by their length and as much of
-    their first two arguments as is literal.
+    Vectors without templates are found by their arguments, others, and those bound to a folder, by
+    their length and as much of their first two arguments as is literal.
     """
 
-    __slots__ = ("_always", "_literal", "_program", "_typed", "narrows")
+    __slots__ = ("_always", "_literal", "_program", "_reads", "_typed", "_vectors_narrow")
 
     def __init__(self, program: Called, always: Iterable[Rule], vectors: Sequence[Rule]) -> None:
         self._program = program
@@ -95,14 +123,24 @@ class _Concerning:
         for rank, rule in _sorted(vectors):
             if isinstance(rule.match, VectorMatch):
                 template = rule.match.template
-                if template.literal:
+                if template.literal and rule.within is None:
                     self._literal.setdefault(template.elements[1:], (rank, rule))
                 else:
                     typed.setdefault(_shape(template), []).append(rule)
         self._typed = {shape: _sorted(rules) for shape, rules in typed.items()}
-        self.narrows = any(rule.decide > Decision.ALLOW for rule in vectors)
+        self._vectors_narrow = any(rule.decide > Decision.ALLOW for rule in vectors)
+        self._reads = any(isinstance(rule.match, ReadsMatch) for _, rule in self._always)
 
-    def ruling(self, argv: tuple[str, ...], at: Surroundings, *, whole: bool) -> Ruling | None:
+    def narrows(self, argv: tuple[str, ...]) -> bool:
+        """Tell whether more arguments could make a rule ask about or deny a vector."""
+        if self._vectors_narrow or not self._reads:
+            return self._vectors_narrow
+        program = self._program
+        return contents_of(argv, program.path, program.realpath) is not Contents.NONE
+
+    def ruling(
+        self, argv: tuple[str, ...], at: Surroundings, *, whole: bool, strict: bool
+    ) -> Ruling | None:
         """Return what the strictest of the rules says about a vector."""
         found = self._literal.get(argv[1:]) if self._literal else None
         best = None if found is None else (found[0], Ruling(found[1].decide, found[1]))
@@ -110,9 +148,7 @@ class _Concerning:
             for rank, rule in rules:
                 if best is not None and rank >= best[0]:
                     break
-                if not whole and isinstance(rule.match, EffectMatch):
-                    continue
-                decision = rule.on(argv, self._program, at)
+                decision = rule.on(argv, self._program, at, whole=whole, strict=strict)
                 if decision is None:
                     continue
                 own = rank if decision is rule.decide else _rank(rule, decision)
@@ -121,19 +157,20 @@ class _Concerning:
         return None if best is None else best[1]
 
     def _shaped(self, argv: tuple[str, ...]) -> Iterator[tuple[_Ranked, ...]]:
-        length, typed = len(argv), self._typed
-        for second in (None, *argv[1:2]):
-            for third in (None, *argv[2:3]):
-                found = typed.get((length, second, third))
-                if found is not None:
-                    yield found
+        typed = self._typed
+        for length in (len(argv), None):
+            for second in (None, *argv[1:2]):
+                for third in (None, *argv[2:3]):
+                    found = typed.get((length, second, third))
+                    if found is not None:
+                        yield found
 
 
-_Shape = tuple[int, str | None, str | None]
+_Shape = tuple[int | None, str | None, str | None]
 
 
 def _shape(template: ArgvTemplate) -> _Shape:
-    return len(template.elements), template.literal_at(1), template.literal_at(2)
+    return template.length, template.literal_at(1), template.literal_at(2)
 
 
 def _rank(rule: Rule, decision: Decision) -> _Rank:
@@ -152,7 +189,7 @@ class Rules:
         "_by_name",
         "_by_path",
         "_covered",
-        "_effects",
+        "_every",
         "_globs",
         "_kept",
         "restrict",
@@ -162,7 +199,7 @@ class Rules:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
         self.restrict = any(rule.decide > Decision.ALLOW for rule in self.rules)
-        self._effects: list[Rule] = []
+        self._every: list[Rule] = []
         self._globs: PathIndex[list[Rule]] = PathIndex()
         self._covered: dict[str, list[Rule]] = {}
         self._by_path: dict[str, list[Rule]] = {}
@@ -172,33 +209,47 @@ class Rules:
             self._index(rule)
 
     def ruling(
-        self, argv: tuple[str, ...], file: PinnedFile, at: Surroundings, *, whole: bool = True
+        self,
+        argv: tuple[str, ...],
+        file: PinnedFile,
+        at: Surroundings,
+        *,
+        whole: bool = True,
+        strict: bool = True,
     ) -> Ruling | None:
         """Return what the strictest rule says about a command, ``None`` where none matches.
 
-        Not ``whole``: a wrapper, whose effects are those of what it runs.
+        Not ``whole``: a wrapper, whose effects are those of what it runs. ``strict``: under strict
+        trust.
         """
-        return self._concerning(argv, file).ruling(argv, at, whole=whole) if self.rules else None
+        if not self.rules:
+            return None
+        return self._concerning(argv, file).ruling(argv, at, whole=whole, strict=strict)
 
     def narrows(self, argv: tuple[str, ...], file: PinnedFile) -> bool:
         """Tell whether more arguments could make a rule ask about or deny a command."""
-        return bool(self.rules) and self._concerning(argv, file).narrows
+        return bool(self.rules) and self._concerning(argv, file).narrows(argv)
 
     def looked_at(
-        self, argv: Sequence[str], file: PinnedFile, at: Surroundings, *, whole: bool = True
+        self,
+        argv: tuple[str, ...],
+        file: PinnedFile,
+        at: Surroundings,
+        *,
+        whole: bool = True,
+        strict: bool = True,
     ) -> tuple[Looked, ...]:
         """Return each rule in its order with what it decides about a command, for people.
 
-        ``whole`` as in ``ruling``.
+        ``whole`` and ``strict`` as in ``ruling``.
         """
         program = Called.of(argv, file)
 
-        def counts(rule: Rule) -> bool:
-            return rule.of(program) and (whole or not isinstance(rule.match, EffectMatch))
+        def decided(rule: Rule) -> Decision | None:
+            return rule.on(argv, program, at, whole=whole, strict=strict)
 
         return tuple(
-            Looked(rule, rule.on(argv, program, at) if counts(rule) else None)
-            for rule in self.rules
+            Looked(rule, decided(rule) if rule.of(program) else None) for rule in self.rules
         )
 
     def _index(self, rule: Rule) -> None:
@@ -214,8 +265,8 @@ class Rules:
                 if pattern.startswith(("/bin/", "/sbin/")):
                     self._cover(f"/usr{pattern}", rule)
                 self._cover(pattern, rule)
-            case EffectMatch():
-                self._effects.append(rule)
+            case EffectMatch() | ReadsMatch():
+                self._every.append(rule)
 
     def _cover(self, pattern: str, rule: Rule) -> None:
         known = self._covered.get(fold(pattern))
@@ -240,7 +291,7 @@ class Rules:
         named = [self._by_path.get(path, []) for path in paths]
         named += [self._by_name.get(name, []) for name in (*program.names, program.word.lower())]
         vectors = [rule for rule in _once(named) if rule.of(program)]
-        return _Concerning(program, _once([*listed, self._effects]), vectors)
+        return _Concerning(program, _once([*listed, self._every]), vectors)
 
 
 def _once(lists: Iterable[list[Rule]]) -> list[Rule]:

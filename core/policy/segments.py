@@ -45,7 +45,8 @@ def decide(command: PlannedCommand, context: Context, *, open_ended: bool = Fals
     if not rules.rules:
         return _unruled(command, file, context, None, open_ended=open_ended)
     at = surroundings(command, context.folder)
-    ruling = rules.ruling(command.argv, file, at, whole=not command.inner)
+    strict = context.policy.trust is Trust.STRICT
+    ruling = rules.ruling(command.argv, file, at, whole=not command.inner, strict=strict)
     if ruling is None or ruling.decision is Decision.ALLOW:
         lifting = None if ruling is None else ruling.rule
         return _unruled(command, file, context, lifting, open_ended=open_ended)

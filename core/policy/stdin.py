@@ -77,7 +77,7 @@ def _named(command: PlannedCommand, context: Context) -> bool:
     ruling = context.provisions.rules.ruling(command.argv, command.executable, at)
     if ruling is None or ruling.decision is not Decision.ALLOW:
         return False
-    return isinstance(ruling.rule.match, VectorMatch)
+    return isinstance(ruling.rule.match, VectorMatch) and not ruling.rule.open
 
 
 def _asked(verdict: SegmentVerdict, size: int) -> SegmentVerdict:

@@ -1,21 +1,20 @@
-"""Match argument vectors element by element: as many words as elements, each a whole word."""
+"""Match argument vectors element by element, each word a whole one; one element may take several.
+
+Where none does, there are as many words as elements.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.errors import ConfigError
-from core.policy.elements import (
-    Element,
-    ElementKind,
-    Surroundings,
-    listed_word_fits,
-    of_list,
-    of_rule,
-    word_fits,
-    word_may_fit,
-)
+from core.policy.element_matching import listed_word_fits, word_fits, word_may_fit
+from core.policy.elements import Element, ElementKind, Surroundings, of_list, of_rule
 
+_One = Callable[[Element, str, Surroundings], bool]
+_Several = Callable[[Element, Sequence[str], Surroundings], bool]
+
+_REST = frozenset((ElementKind.REST, ElementKind.REST_ANY))
 _META = re.compile(r"[;|&><`$\n\0]")
 """S4: each request token is checked for these as defence in depth."""
 
@@ -52,7 +51,9 @@ class ArgvTemplate:
         Raises:
             ConfigError: an element is an unknown template, or names no root.
         """
-        return cls(tuple(elements), tuple(of_rule(one, roots or {}, real) for one in elements))
+        known = tuple(of_rule(one, roots or {}, real) for one in elements)
+        _check_order(known)
+        return cls(tuple(elements), known)
 
     def matches(self, argv: Sequence[str], *, strict: bool = False) -> bool:
         """Tell whether each element of a request fits; ``strict`` also refuses ``//`` in a path.
@@ -69,10 +70,7 @@ class ArgvTemplate:
 
         No shell reads a vector, so a literal may hold any character.
         """
-        if len(words) != len(self._known):
-            return False
-        pairs = zip(self._known[start:], words[start:], strict=True)
-        return all(word_fits(element, word, at) for element, word in pairs)
+        return _match(self._known[start:], words[start:], at, word_fits, _all_fit)
 
     def may_fit(self, words: Sequence[str], at: Surroundings, *, start: int = 0) -> bool:
         """Tell whether the words might be meant, for rules that forbid or ask.
@@ -80,20 +78,83 @@ class ArgvTemplate:
         An odd spelling must not slip past those: each template takes any word, a path any spelling
         of one that lies below its folder.
         """
-        if len(words) != len(self._known):
-            return False
-        pairs = zip(self._known[start:], words[start:], strict=True)
-        return all(word_may_fit(element, word, at) for element, word in pairs)
+        return _match(self._known[start:], words[start:], at, word_may_fit, _any_may_fit)
 
     @property
     def literal(self) -> bool:
         """Tell whether no element is a template."""
         return all(element.kind is ElementKind.LITERAL for element in self._known)
 
+    @property
+    def length(self) -> int | None:
+        """Return the number of words, ``None`` where an element takes several."""
+        return None if any(one.spans for one in self._known) else len(self._known)
+
+    @property
+    def open(self) -> bool:
+        """Tell whether any further words fit, as far as the template says."""
+        return bool(self._known) and self._known[-1].kind in _REST
+
+    @property
+    def by_profile(self) -> bool:
+        """Tell whether the program's profile has to judge the words under strict trust."""
+        return bool(self._known) and self._known[-1].kind is ElementKind.REST
+
     def literal_at(self, place: int) -> str | None:
-        """Return the element at a place, ``None`` where that is missing or a template."""
-        found = self._known[place : place + 1]
-        return found[0].text if found and found[0].kind is ElementKind.LITERAL else None
+        """Return the word that must be at a place, ``None`` where more than one may."""
+        found = self._known[: place + 1]
+        if len(found) <= place or any(one.spans for one in found):
+            return None
+        return found[place].text if found[place].kind is ElementKind.LITERAL else None
 
     def __str__(self) -> str:
         return " ".join(self.elements)
+
+
+def _check_order(known: Sequence[Element]) -> None:
+    """Check that at most one element takes several words, and that what takes the rest is last.
+
+    Raises:
+        ConfigError: another element follows, or is one too many.
+    """
+    if any(one.kind in _REST for one in known[:-1]):
+        raise ConfigError("<REST> takes every further word. Write it as the last element.")
+    if sum(one.spans for one in known) > 1:
+        raise ConfigError(
+            "Two elements take several words, so where one ends cannot be told. Write one of "
+            "<PATH:root>…, <REST> or <REST:any>."
+        )
+
+
+def _match(
+    elements: Sequence[Element],
+    words: Sequence[str],
+    at: Surroundings,
+    one: _One,
+    several: _Several,
+) -> bool:
+    """Match words, those before and behind the element that takes several one by one."""
+    place = next((i for i, element in enumerate(elements) if element.spans), None)
+    if place is None:
+        return len(words) == len(elements) and _each(elements, words, at, one)
+    behind = elements[place + 1 :]
+    end = len(words) - len(behind)
+    return (
+        end >= place + elements[place].repeats
+        and _each(elements[:place], words[:place], at, one)
+        and _each(behind, words[end:], at, one)
+        and several(elements[place], words[place:end], at)
+    )
+
+
+def _each(elements: Sequence[Element], words: Sequence[str], at: Surroundings, one: _One) -> bool:
+    return all(one(element, word, at) for element, word in zip(elements, words, strict=True))
+
+
+def _all_fit(element: Element, words: Sequence[str], at: Surroundings) -> bool:
+    return all(word_fits(element, word, at) for word in words)
+
+
+def _any_may_fit(element: Element, words: Sequence[str], at: Surroundings) -> bool:
+    """Tell whether one of the words may be meant; the rest may be any words."""
+    return element.kind in _REST or any(word_may_fit(element, word, at) for word in words)

@@ -24,6 +24,6 @@ WHY = {
     Reason.EXECUTABLE_NOT_FOUND: "A program cannot be run: {rule}.",
     Reason.ASK_ALWAYS: "The command would be let through, but {rule}.",
     Reason.EXPOSED: "A script could be replaced before it is read: {rule}.",
-    Reason.STEERED: "Git would do more than the line says: {rule}.",
+    Reason.STEERED: "It would do more than the line says: {rule}.",
     Reason.STDIN: "What a program reads may be code to it: {rule}.",
 }

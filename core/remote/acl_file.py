@@ -3,12 +3,15 @@
 A file that is missing at the default path turns remote exec off; an unsafe one stops the start.
 """
 
+# ruff: noqa: PTH100 - pathlib has no normalising without following links
+
 import os
 import stat
 from pathlib import Path
 
 from core.errors import ConfigError
 from core.remote.acl import Acl
+from core.runner.exposure import shared_folder_above
 
 DEFAULT_PATH = Path("/etc/sayso/exec-acl.toml")
 _LARGEST_FILE = 1 << 20
@@ -46,6 +49,16 @@ def _opened(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
+def _check_folders(path: Path) -> None:
+    """Refuse a file that somebody else could replace, at its name or where a link leads."""
+    shared = shared_folder_above([os.path.abspath(path), os.path.realpath(path)])
+    if shared:
+        raise ConfigError(
+            f"{path} cannot be trusted: other users may write to {shared}, so they could put "
+            f"another list in its place. Run: chmod go-w '{shared}'"
+        )
+
+
 def _read(path: Path) -> str:
     with open(path, "rb", opener=_opened) as file:
         status = os.fstat(file.fileno())
@@ -57,4 +70,5 @@ def _read(path: Path) -> str:
                 f"{path} has uid {status.st_uid} and mode {mode:04o}: others could write who may "
                 f"run what. It must be yours or root's: chmod go-w '{path}'"
             )
+        _check_folders(path)
         return file.read().decode()

@@ -16,6 +16,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from core.ipc.codes import FrameError
+from core.ipc.strict_json import parsed
 from core.remote.identity import Identity, is_signed
 from core.remote.ids import KeyId, RequestId, new_id
 
@@ -105,11 +107,12 @@ class Sealed(_Strict):
         """Read the payload; nothing in it is proven yet.
 
         Raises:
-            BadEnvelope: it is not a payload of this version.
+            BadEnvelope: it is not a payload of this version, or holds a key twice.
         """
         try:
+            parsed(self.payload.encode())  # pydantic would take the last of two equal keys
             payload = Payload.model_validate_json(self.payload)
-        except (ValidationError, RecursionError):
+        except (FrameError, UnicodeEncodeError, ValidationError, RecursionError):
             raise BadEnvelope("the payload is not one of version 1") from None
         return Opened(payload, self)
 

@@ -66,6 +66,10 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
     return bound
 
 
+_UNUSUAL = ("exposed", "steered", "absent", "links", "neutral")
+"""What most commands lack: left out where it is empty."""
+
+
 def _command(command: PlannedCommand) -> dict[str, object]:
     executable = command.executable
     bound: dict[str, object] = {
@@ -79,14 +83,10 @@ def _command(command: PlannedCommand) -> dict[str, object]:
         bound["bound"] = command.bound
     if command.cwd is not None:
         bound["cwd"] = (command.cwd.path, command.cwd.device, command.cwd.inode)
-    if command.exposed:
-        bound["exposed"] = command.exposed
-    if command.steered:
-        bound["steered"] = command.steered
-    if command.absent:
-        bound["absent"] = command.absent
-    if command.links:
-        bound["links"] = command.links
+    for name in _UNUSUAL:
+        value = getattr(command, name)
+        if value:
+            bound[name] = value
     if command.routing != UNROUTED:
         routing = command.routing
         bound["routing"] = (routing.null_input, routing.null_output, routing.error)

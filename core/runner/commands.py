@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from core.model.command import PinnedFile, PlannedCommand
+from core.policy.neutral import approved_environment, may_share, neutral_environment, union
 from core.policy.programs import program_of
 from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 from core.runner.exposure import shared_folder
 from core.runner.leads import links_of
 from core.runner.operands import code_operands
 from core.runner.pins import FINGERPRINTS, Unpinned
-from core.runner.repository import steering
 from core.runner.resolve import SearchPath
+from core.runner.steering import steering
 
 
 def plan_command(
@@ -27,16 +28,24 @@ def plan_command(
         found = unwrap(argv, executable)
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
-            return _linked(_wrapping(argv, executable, code.files, found, inner), cwd)
+            return _linked(_wrapping(argv, executable, code.files, found, inner, cwd), cwd)
     command = PlannedCommand(
         argv,
         executable,
         operands=code.files,
         exposed=_exposed(executable, code.files),
         absent=code.absent,
+        neutral=neutral_environment(argv, executable),
     )
-    steered = steering(command, cwd)
-    return _linked(replace(command, steered=steered) if steered else command, cwd)
+    return _linked(_steered(command, executable, cwd), cwd)
+
+
+def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
+    """Return a command with what steers it; if anything does, a person is asked about all of it."""
+    if not steering(command, cwd):
+        return command
+    bare = replace(command, neutral=approved_environment(command.argv, executable))
+    return replace(bare, steered=steering(bare, cwd))
 
 
 def _linked(command: PlannedCommand, cwd: str) -> PlannedCommand:
@@ -58,14 +67,42 @@ def _wrapping(
     operands: tuple[PinnedFile, ...],
     found: Unwrapped,
     inner: tuple[PlannedCommand, ...],
+    cwd: str,
 ) -> PlannedCommand:
     """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
     bound = bound_vector(found, executable, inner)
     if bound is None:
         return PlannedCommand(argv, executable, operands=operands)  # asks in any case
+    if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
+        inner = tuple(_bare(one, cwd) for one in inner)
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
     merged = tuple(dict.fromkeys((*operands, *pins)))
     exposed = _exposed(executable, merged)
     return PlannedCommand(
-        argv, executable, operands=merged, inner=inner, bound=bound, exposed=exposed
+        argv,
+        executable,
+        operands=merged,
+        inner=inner,
+        bound=bound,
+        exposed=exposed,
+        neutral=union(one.neutral for one in inner),
     )
+
+
+def _may_share(command: PlannedCommand) -> bool:
+    return command.executable is not None and may_share(command.argv, command.executable)
+
+
+def _bare(command: PlannedCommand, cwd: str) -> PlannedCommand:
+    """Return a command as it runs beside one that must keep what its user configured.
+
+    Commands of one wrapper share one environment.
+    """
+    if command.inner:
+        inner = tuple(_bare(one, cwd) for one in command.inner)
+        return replace(command, inner=inner, neutral=union(one.neutral for one in inner))
+    if command.executable is None or not command.neutral:
+        return command
+    bare = replace(command, neutral=approved_environment(command.argv, command.executable))
+    steered = steering(bare, cwd)
+    return replace(bare, steered=steered) if steered != bare.steered else bare

@@ -61,6 +61,7 @@ def enclose(
             "folder": stage["folder"] or own,
             "folder_path": folder,
             "inherit": inherit,
+            "env": {},  # it would be the enclosing program's; the sandbox holds what is inside
         }
 
     stages = [

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from core.model.stdio import Environ
+from core.policy.neutral import everywhere
 
 RESERVED_PREFIX = "SAYSO_"
 """Names that a request may not set: recovery finds a run by ``SAYSO_RUN``."""
@@ -32,17 +33,6 @@ _LOCALE_VALUE = re.compile(r"[A-Za-z0-9_.@:-]{1,64}", re.ASCII)
 
 _ZONE_VALUE = re.compile(r"(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/,.<>-]{0,63}", re.ASCII)
 
-_GIT = {
-    "GIT_OPTIONAL_LOCKS": "0",  # `git status` writes nothing, so it leaves another git's lock alone
-    "GIT_PAGER": "cat",  # instead of the program that core.pager names
-    "GIT_TERMINAL_PROMPT": "0",  # nobody is there to type a password: fail at once
-    # Stronger than .git/config, where an agent could name a program that `git status` then runs.
-    "GIT_CONFIG_COUNT": "1",
-    "GIT_CONFIG_KEY_0": "core.fsmonitor",
-    "GIT_CONFIG_VALUE_0": "false",
-}
-"""Git reads more than its arguments; a request may set no name that begins with ``GIT_``."""
-
 _UTF8 = "C.UTF-8"
 
 _EXEC_TOOL = {
@@ -52,10 +42,9 @@ _EXEC_TOOL = {
     "LC_ALL": _UTF8,
     "TERM": "dumb",
     "SHELL": "/bin/sh",
-    **_GIT,  # beyond S3: `git status` counts as harmless because of it
     "GIT_CONFIG_GLOBAL": "/dev/null",  # anybody could put a .gitconfig into this HOME
 }
-"""What S3's Exec tool gives every child (S3 §3); ``USER`` is this process's."""
+"""What S3's Exec tool gives every child (S3 §3), beside ``USER`` and what keeps git quiet."""
 
 _NAME = re.compile(r"[^=\0]+")
 
@@ -75,7 +64,7 @@ def base_environment(search_path: str, source: Mapping[str, str]) -> dict[str, s
         "SHELL": "/bin/sh",
         "TERM": "dumb",
         "LANG": "C.UTF-8",
-        **_GIT,
+        **dict(everywhere()),  # a request may set no name that begins with GIT_
     }
     base.update(_matching(source, _LOCALE_NAMES, _LOCALE_VALUE))
     base.update(_matching(source, ("TZ",), _ZONE_VALUE))
@@ -95,7 +84,8 @@ class Tables:
         self.home = standard.get("HOME", "")
         self._pairs = {
             Environ.STANDARD: _pairs(standard),
-            Environ.EXEC_TOOL: _pairs({**_EXEC_TOOL, "USER": user}),
+            # Beyond S3: `git status` counts as harmless because of it.
+            Environ.EXEC_TOOL: _pairs({**_EXEC_TOOL, **dict(everywhere()), "USER": user}),
             Environ.REMOTE: _pairs({name: text for name, text in remote.items() if _utf8(text)}),
         }
 

@@ -24,15 +24,19 @@ def shared_folder(files: Iterable[PinnedFile]) -> str:
 
     A folder that cannot be looked at counts as one.
     """
+    return shared_folder_above(path for file in files for path in (file.path, file.realpath))
+
+
+def shared_folder_above(paths: Iterable[str]) -> str:
+    """Return the same for absolute paths."""
     seen: set[str] = set()
-    for file in files:
-        for path in (file.path, file.realpath):
-            folder = os.path.dirname(path)
-            while folder not in seen:
-                seen.add(folder)
-                if _is_shared(folder):
-                    return folder
-                folder = os.path.dirname(folder)
+    for path in paths:
+        folder = os.path.dirname(path)
+        while folder not in seen:
+            seen.add(folder)
+            if _is_shared(folder):
+                return folder
+            folder = os.path.dirname(folder)
     return ""
 
 

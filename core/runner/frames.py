@@ -15,8 +15,11 @@ LARGEST_FRAME = 8 * 1024 * 1024
 """Bytes: a job of 128 KiB with every byte escaped, or 220,000 characters of output, fit easily."""
 
 HEADER = struct.Struct("!I")
-CANCEL, TAIL, WATCH = b"c", b"t", b"w"
-"""The words of one byte that the gateway says while a run lasts; two descriptors go with WATCH."""
+CANCEL, TAIL, WATCH, GO, HALT = b"c", b"t", b"w", b"g", b"h"
+"""The words of one byte that the gateway says while a run lasts.
+
+Two descriptors go with WATCH. GO and HALT answer ``next``; behind HALT comes why, as a frame.
+"""
 SHELF_FDS = 2
 """Memory and bell of one stream (``core.runner.shelf``)."""
 MOST_DESCRIPTORS = 200
@@ -42,6 +45,7 @@ class Stage(TypedDict):
     ``folder`` is the index of its working folder's descriptor, 0 for the job's own, and
     ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
     2 in turn what they are. ``inherit`` are the indexes of what it reads at 3, 4 and so on.
+    ``env`` overrules the job's.
     """
 
     argv: list[str]
@@ -52,6 +56,7 @@ class Stage(TypedDict):
     folder_path: str
     streams: list[int]
     inherit: list[int]
+    env: dict[str, str]
 
 
 class Job(TypedDict):
@@ -86,6 +91,7 @@ VOID: Job = {
             "folder_path": "",
             "streams": [INPUT, OUTPUT, ERROR],
             "inherit": [],
+            "env": {},
         }
     ],
     "connectors": [],
@@ -116,10 +122,25 @@ class Failed(TypedDict):
     why: str
 
 
+class Next(TypedDict):
+    """The commands of a further pipeline, from ``first`` up to ``end``, that wait for the word."""
+
+    first: int
+    end: int
+
+
+class Drift(TypedDict):
+    """The command at which a line ended because something had changed, and what."""
+
+    place: int
+    why: str
+
+
 class Ended(TypedDict):
     """How a run ended; ``tail`` is ``None`` where it is simply the end of ``text``.
 
     ``totals`` are the bytes of standard output and standard error where they were kept apart.
+    ``drift``: why a command behind the first was not started, ``None`` where all that was due was.
     ``fit``: the supervisor takes another job.
     """
 
@@ -132,6 +153,7 @@ class Ended(TypedDict):
     total_bytes: int
     totals: list[int]
     duration_ms: int
+    drift: Drift | None
     fit: bool
 
 
@@ -146,6 +168,7 @@ class Report(TypedDict, total=False):
     """What a supervisor says: exactly one of these."""
 
     started: Started
+    next: Next
     tail: Tail
     failed: Failed
     ended: Ended
@@ -155,6 +178,29 @@ def encode(message: Job | Report) -> bytes:
     """Return one frame."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     return HEADER.pack(len(body)) + body
+
+
+def encode_text(text: str) -> bytes:
+    """Return a frame that holds a text alone."""
+    body = text.encode(errors="replace")
+    return HEADER.pack(len(body)) + body
+
+
+def receive_text(sock: socket.socket) -> str:
+    """Wait for a text that was framed by ``encode_text``.
+
+    Raises:
+        ValueError: the stream ended within it, or the text is longer than any frame may be.
+        OSError: the stream is broken.
+    """
+    header = sock.recv(HEADER.size, socket.MSG_WAITALL)
+    if len(header) < HEADER.size:
+        raise ValueError("the stream ended within a frame")
+    length = body_length(header)
+    body = sock.recv(length, socket.MSG_WAITALL)
+    if len(body) < length:
+        raise ValueError("the stream ended within a frame")
+    return body.decode(errors="replace")
 
 
 def body_length(header: bytes) -> int:

@@ -58,6 +58,7 @@ def _stage(
         "folder_path": "" if command.cwd is None else command.cwd.path,
         "streams": _streams(command.routing),
         "inherit": [],
+        "env": dict(command.neutral),
     }
 
 

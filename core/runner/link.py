@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from core.runner.frames import (
     CANCEL,
+    GO,
+    HALT,
     HEADER,
     LARGEST_FRAME,
     TAIL,
@@ -16,10 +18,12 @@ from core.runner.frames import (
     Job,
     Report,
     encode,
+    encode_text,
     receive,
 )
 
 _CHUNK = 256 * 1024
+_LONGEST_REASON = 4096
 
 
 class Link:
@@ -75,6 +79,23 @@ class Link:
     def ask_feed(self, fds: list[int]) -> None:
         """Ask the supervisor to lay what its run prints, from the start on, on this shelf."""
         self._say(WATCH, fds)
+
+    def go_on(self) -> None:
+        """Let the supervisor start the pipeline that it asked about."""
+        self._answer(GO)
+
+    def halt(self, why: str) -> None:
+        """Have the supervisor end the line before the pipeline that it asked about."""
+        self._answer(HALT + encode_text(why[:_LONGEST_REASON]))
+
+    def _answer(self, words: bytes) -> None:
+        """Answer a question; where the words do not get through whole, all that runs is ended."""
+        try:
+            sent = self._sock.send(words)
+        except OSError:
+            sent = 0
+        if sent < len(words):
+            self.close()
 
     def _say(self, word: bytes, fds: Sequence[int] = ()) -> None:
         with contextlib.suppress(OSError):  # gone, or asked so often that its buffer is full

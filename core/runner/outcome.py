@@ -1,16 +1,19 @@
 """Turn a supervisor's report into a result."""
 
 from core.errors import PlanDrift, SpawnError
+from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
 from core.runner.feed import Feed
-from core.runner.frames import Ended, Failed
+from core.runner.frames import Drift, Ended, Failed
 from core.runner.output import LARGEST_TAIL
 
 UNSEEN = "sayso: the supervisor of this run died; it is not known how the command ended\n"
 
 
-def finished(run_id: ApprovalId, ended: Ended, feed: Feed | None = None) -> Finished:
+def finished(
+    run_id: ApprovalId, plan: ExecPlan, ended: Ended, feed: Feed | None = None
+) -> Finished:
     """Return how a run ended, with what its feed holds of separate streams."""
     text, tail = ended["text"], ended["tail"]
     return Finished(
@@ -26,6 +29,17 @@ def finished(run_id: ApprovalId, ended: Ended, feed: Feed | None = None) -> Fini
         duration_ms=ended["duration_ms"],
         timed_out=ended["timed_out"],
         streams=None if feed is None else feed.streams(ended["totals"]),
+        drift="" if ended["drift"] is None else _drifted(plan, ended["drift"]),
+    )
+
+
+def _drifted(plan: ExecPlan, found: Drift) -> str:
+    """Say at which command a line ended because something had changed while it ran."""
+    place, count = found["place"], len(plan.commands)
+    name = plan.commands[place].argv[0]
+    return (
+        f"{found['why']}, so `{name}` (command {place + 1} of {count}) was not started, nor what "
+        "follows it. What precedes it ran. Ask again for the rest."
     )
 
 

@@ -30,8 +30,15 @@ class Post:
             _end_all()
         return said, fds
 
+    def reason(self) -> str:
+        """Take the text that follows a HALT; the gateway sends both at once."""
+        try:
+            return frames.receive_text(self._sock)
+        except (OSError, ValueError):
+            _end_all()
+
     def send(self, told: frames.Report) -> None:
-        """Say how it goes."""
+        """Send a report."""
         try:
             self._sock.sendall(frames.encode(told))
         except OSError:

@@ -10,7 +10,7 @@ from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.enclosure import Enclosure, enclose
-from core.runner.frames import Ended, Job
+from core.runner.frames import Ended, Job, Next
 from core.runner.job import job_of
 from core.runner.limits import Limits
 from core.runner.link import Link
@@ -19,7 +19,7 @@ from core.runner.pool import Pool
 from core.runner.progress import Progress
 from core.runner.stdio import equipped
 from core.runner.turns import Turns
-from core.runner.verify import is_warm, verify, warm
+from core.runner.verify import change_before, is_warm, verify, warm
 
 _HAND_OVERS = 4
 MOST_RUNS = 128
@@ -196,7 +196,7 @@ class Runner:
         timed_out = False
         try:
             async with asyncio.timeout(patience_ms / 1000):
-                ended = await self._listen(watcher, run, link)
+                ended = await self._listen(plan, watcher, run, link)
         except TimeoutError:
             self._pool.kill(link.pid)
             ended, timed_out = None, True
@@ -206,10 +206,12 @@ class Runner:
             done = unseen(run_id, run.age_ms, run.feed, timed_out=timed_out)
         else:
             run.fit = ended["fit"]
-            done = finished(run_id, ended, run.feed)
+            done = finished(run_id, plan, ended, run.feed)
         return replace(done, cancelled=run.cancelled)
 
-    async def _listen(self, watcher: RunWatcher, run: Progress, link: Link) -> Ended | None:
+    async def _listen(
+        self, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+    ) -> Ended | None:
         while (report := await link.receive()) is not None:
             if "failed" in report:
                 raise failure(report["failed"])
@@ -219,9 +221,26 @@ class Runner:
                 seen = report["tail"]
                 run.show(LiveOutput(seen["text"], seen["total_bytes"]))
                 continue
+            if "next" in report:
+                await _bind_again(plan, report["next"], run, link)
+                continue
             leader = report["started"]
             await watcher.identified(leader["pid"], leader["pgid"], leader["start_ticks"])
         return None
+
+
+async def _bind_again(plan: ExecPlan, due: Next, run: Progress, link: Link) -> None:
+    """Let a further pipeline start if all that it depends on is as it was approved.
+
+    A thread looks: what a line changed meanwhile may take long to read.
+    """
+    group = slice(due["first"], due["end"])
+    enclosed = run.enclosure is not None
+    why = await asyncio.to_thread(change_before, plan, group, enclosed=enclosed)
+    if why:
+        link.halt(why)
+    else:
+        link.go_on()
 
 
 async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: Progress) -> None:

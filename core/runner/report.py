@@ -2,7 +2,7 @@
 
 import os
 
-from core.runner.frames import Report
+from core.runner.frames import Drift, Report
 from core.runner.output import Output
 from core.runner.stages import Refused
 
@@ -30,7 +30,13 @@ def shell_status(how: Outcome) -> int:
 
 
 def ended(
-    how: Outcome, output: Output, totals: list[int], *, timed_out: bool, seconds: float
+    how: Outcome,
+    output: Output,
+    totals: list[int],
+    *,
+    timed_out: bool,
+    seconds: float,
+    drift: Drift | None,
 ) -> Report:
     """Return the last report of a run, for a supervisor that takes no other job."""
     text, truncated = output.text()
@@ -45,6 +51,7 @@ def ended(
             "total_bytes": output.total_bytes,
             "totals": totals,
             "duration_ms": round(seconds * 1000),
+            "drift": drift,
             "fit": False,
         }
     }

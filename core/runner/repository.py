@@ -3,28 +3,33 @@
 Git obeys the configuration of the repository around the folder that it stands in, and for each
 submodule that it looks into that one's. Whoever may write there can name filters, text conversions
 and other programs, which the line does not show (bypasses.md §5).
+
+Which folder git takes for a repository is not imitated but covered: every one that it might take is
+looked at, and whatever is not written as git itself writes it is a finding.
 """
 
-# ruff: noqa: PTH111, PTH112, PTH113, PTH118, PTH120
+# ruff: noqa: PTH112, PTH118, PTH120, PTH208
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from core.model.command import PlannedCommand
-from core.policy.git_settings import (
+from core.policy.git_obedience import (
     HOOKS_PATH,
+    INCLUDES,
     WORKTREE,
-    Illegible,
-    Setting,
-    reaches_out,
-    read_settings,
-    reading_hooks,
-    reads_repository,
+    Obedience,
+    is_plain_host,
+    obedience_of,
+    public_hosts,
+    steers,
 )
+from core.policy.git_settings import Illegible, Setting, read_settings
 from core.runner.gitlinks import submodules
 from core.runner.pins import Unpinned
 
@@ -34,21 +39,54 @@ _LARGEST: Final = 256 * 1024
 _MOST: Final = 64
 """Repositories that one command may look into: its own, those around it, the submodules."""
 
+_DEEPEST: Final = 10
+"""Files that include one another (git's own limit)."""
+
+_MOST_NAMED: Final = 8
+_LONGEST_VALUE: Final = 200
+
+_PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
+_REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_LEGACY_REMOTES: Final = ("remotes", "branches")
+_USERS_HOST: Final = "sayso.host"
+
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
-    """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare."""
+    """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
+
+    The files of an ``absorbed`` one lie where they are not looked for.
+    """
 
     folder: str
     tree: str
+    absorbed: bool = False
+
+
+class _Odd(Exception):
+    """A file that leads to a repository is not written as git writes it."""
 
 
 def steering(command: PlannedCommand, cwd: str) -> str:
-    """Return what steers a command beyond its vector, as a clause; ``""`` if nothing does."""
-    executable = command.executable
-    if executable is None or not reads_repository(command.argv[0], executable.realpath):
+    """Return what steers a command beyond its vector, as clauses; ``""`` if nothing does."""
+    obeys = obedience_of(command)
+    if obeys is None:
         return ""
-    return next(filter(None, map(_steering, _folders(command.argv, cwd))), "")
+    found: list[str] = []
+    for folder in _folders(command.argv, cwd):
+        found += _around_and_within(folder, obeys)
+    named = list(dict.fromkeys(found))
+    more = len(named) - _MOST_NAMED
+    return "; ".join(named[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def obeyed_folders(cwd: str) -> tuple[str, ...]:
+    """Return the folders whose files git would obey in a folder."""
+    try:
+        places = [place for one in _around(cwd) for place in _places(one)]
+    except _Odd:
+        return ()  # asked about in any case
+    return tuple(map(os.path.realpath, places))
 
 
 def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
@@ -64,24 +102,52 @@ def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
             yield os.path.realpath(os.path.join(folder, joined or following))
 
 
-def _steering(cwd: str) -> str:
-    waiting = list(_around(cwd))
-    seen: set[str] = set()
-    while waiting:
-        repository = waiting.pop()
-        if repository.folder in seen:
-            continue
-        seen.add(repository.folder)
-        if len(seen) > _MOST:
-            return f"more than {_MOST} repositories lie around and within `{cwd}`"
-        found = _steered_by(repository)
-        if found:
-            return found
-        within = submodules(repository.folder) if repository.tree else ()
-        if isinstance(within, Unpinned):
-            return within.why
-        waiting += filter(None, (_at(os.path.join(repository.tree, path)) for path in within))
-    return ""
+def _around_and_within(cwd: str, obeys: Obedience) -> Iterator[str]:
+    """Yield a clause for each finding around a folder and in submodules."""
+    below = obeys.below()
+    try:
+        waiting = [(one, obeys) for one in _around(cwd)]
+        waiting[1:] = [(one, replace(obeys, operands=())) for one, _ in waiting[1:]]
+        seen: set[str] = set()
+        while waiting:
+            repository, obedience = waiting.pop(0)
+            if repository.folder in seen:
+                continue
+            seen.add(repository.folder)
+            if len(seen) > _MOST:
+                yield f"more than {_MOST} repositories lie around and within `{cwd}`"
+                return
+            yield from _steered_by(repository, obedience, cwd)
+            if obeys.may("enter"):
+                waiting += [(one, below) for one in _within(repository, below)]
+    except _Odd as odd:
+        yield str(odd)
+
+
+def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
+    """Yield the submodules that git may enter."""
+    if repository.tree:
+        named = submodules(repository.folder)
+        if isinstance(named, Unpinned):
+            raise _Odd(named.why)
+        for path in named:
+            found = _at(os.path.join(repository.tree, path))
+            if found is not None:
+                yield found
+    if obeys.may("reach"):  # `git fetch` needs none of their files
+        yield from _absorbed(repository.folder + "/modules")
+
+
+def _absorbed(modules: str) -> Iterator[_Repository]:
+    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``)."""
+    if not os.path.isdir(modules):
+        return
+    for number, (folder, within, files) in enumerate(os.walk(modules)):
+        if number > _MOST * _DEEPEST:
+            raise _Odd(f"`{modules}` holds more than is looked at")
+        if "HEAD" in files:
+            within[:] = [name for name in within if name == "modules"]
+            yield _Repository(folder, "", absorbed=True)
 
 
 def _around(cwd: str) -> Iterator[_Repository]:
@@ -91,7 +157,7 @@ def _around(cwd: str) -> Iterator[_Repository]:
         found = _at(folder)
         if found is not None:
             yield found
-        if os.path.lexists(folder + "/HEAD") and os.path.isdir(folder + "/objects"):
+        if os.path.lexists(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
             yield _Repository(folder, "")
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -102,26 +168,88 @@ def _around(cwd: str) -> Iterator[_Repository]:
 def _at(tree: str) -> _Repository | None:
     """Return the repository whose files lie in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
-    if os.path.isfile(dot):
-        dot = os.path.join(tree, _line(dot).removeprefix("gitdir:").strip())
-    if not os.path.isdir(dot):
+    if os.path.isdir(dot):
+        return _Repository(dot, tree)
+    if not os.path.lexists(dot):
         return None
-    return _Repository(dot, tree)
+    named = _link(dot, b"gitdir: ")
+    folder = os.path.join(tree, named)
+    return _Repository(folder, tree) if os.path.isdir(folder) else None
 
 
-def _steered_by(repository: _Repository) -> str:
-    """Return what in a repository makes git start something, or keeps that from being known."""
-    places = [repository.folder]
-    common = _line(repository.folder + "/commondir").strip()  # a linked work tree has another's
-    if common:
-        places.append(os.path.join(repository.folder, common))
-    files = (place + name for place in places for name in ("/config", "/config.worktree"))
-    looks = (_look(path, repository) for path in files if os.path.lexists(path))
-    hooks = (_hook(place + "/hooks") for place in places)
-    return next(filter(None, (*looks, *hooks)), "")
+def _link(path: str, head: bytes) -> str:
+    """Return the path that a ``.git`` file or ``commondir`` holds.
+
+    Git takes off line ends alone and stops at NUL, so only what cannot be read otherwise is taken.
+
+    Raises:
+        _Odd: it is not one line of printable text without blanks around it.
+    """
+    content = _bytes(path)
+    if content is not None and content.startswith(head) and len(content) <= _LARGEST:
+        line = content.removeprefix(head).removesuffix(b"\n")
+        text = line.decode(errors="replace")
+        if text and text.isprintable() and text == text.strip() and "\ufffd" not in text:
+            return text
+    raise _Odd(f"`{path}` is not one line as git writes it")
 
 
-def _look(path: str, repository: _Repository) -> str:
+def _places(repository: _Repository) -> list[str]:
+    """Return the folders that hold a repository's configuration and hooks."""
+    leads = repository.folder + "/commondir"  # a linked work tree has another's
+    if not os.path.lexists(leads):
+        return [repository.folder]
+    return [repository.folder, os.path.join(repository.folder, _link(leads, b""))]
+
+
+def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
+    """Yield what in a repository makes git start something, or keeps that from being known."""
+    places = _places(repository)
+    remotes: set[str] = set()
+    yield from _by_settings(places, repository, obeys, cwd, remotes)
+    for place in places:
+        yield from _hooks(place + "/hooks", obeys)
+    if obeys.may("reach"):
+        yield from _legacy(places)
+        yield from _unknown_remote(obeys, remotes, repository.folder)
+
+
+def _by_settings(
+    places: list[str], repository: _Repository, obeys: Obedience, cwd: str, remotes: set[str]
+) -> Iterator[str]:
+    """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
+    roots = (repository.tree or repository.folder, repository.folder, cwd)
+    for path in (place + name for place in places for name in ("/config", "/config.worktree")):
+        for file, one in _settings(path):
+            if isinstance(one, str):
+                yield one
+                continue
+            if one.section == "remote" and one.inner and one.key == "url":
+                remotes.add(one.inner)
+            if _matters(one, obeys, repository):
+                yield _worded(file, one)
+            elif one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
+                yield from _hooks_at(file, one, obeys, roots)
+
+
+def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
+    """Yield each setting with its file, those of included files too, or a clause instead."""
+    if not os.path.lexists(path):
+        return
+    read = _read(path)
+    if isinstance(read, str) or depth > _DEEPEST:
+        yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
+        return
+    for one in read:
+        yield path, one
+        if one.form in INCLUDES or one.name in INCLUDES:
+            if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
+                yield path, _worded(path, one)
+            else:
+                yield from _settings(os.path.join(os.path.dirname(path), one.value), depth + 1)
+
+
+def _read(path: str) -> tuple[Setting, ...] | str:
     content = _bytes(path)
     if content is None:
         return f"`{path}` cannot be read"
@@ -130,36 +258,84 @@ def _look(path: str, repository: _Repository) -> str:
     settings = read_settings(content.decode(errors="surrogateescape"))
     if isinstance(settings, Illegible):
         return f"line {settings.line} of `{path}` is not understood"
-    return next(filter(None, (_reaching(path, one, repository) for one in settings)), "")
+    return settings
 
 
-def _reaching(path: str, setting: Setting, repository: _Repository) -> str:
-    named = setting.name
-    if named == HOOKS_PATH:
-        places = {os.path.expanduser(setting.value), setting.value}
-        roots = (repository.tree, repository.folder)
-        hooks = (_hook(os.path.join(root, place)) for root in roots for place in places)
-        return next(filter(None, hooks), "")
-    if reaches_out(setting) or (named == WORKTREE and _leads_away(setting.value, repository)):
-        found = f"`{path}` sets `{named} = {setting.value}`"
-        return found.encode(errors="replace").decode()
-    return ""
+def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> bool:
+    """Tell whether a setting makes a difference to what a command does beyond its line."""
+    if setting.name == HOOKS_PATH or setting.form in INCLUDES:
+        return False  # looked at where they lead
+    if setting.name == WORKTREE:
+        counts = bool(obeys.powers) and not repository.absorbed
+        return counts and _leads_away(setting.value, repository)
+    if setting.form == "remote.*.url" and obeys.may("reach"):
+        return not is_plain_host(setting.value, public_hosts() | _users_hosts())
+    return steers(setting, obeys)
 
 
-def _hook(folder: str) -> str:
-    """Return the hook of a folder that a reading command would run."""
-    paths = (f"{folder}/{name}" for name in reading_hooks())
-    return next((f"it runs the hook `{path}`" for path in paths if os.path.lexists(path)), "")
+def _users_hosts() -> frozenset[str]:
+    """Return the hosts that the user's own configuration names for Sayso (``sayso.host``)."""
+    read = _read(os.path.expanduser("~/.gitconfig"))  # noqa: PTH111 - as above
+    if isinstance(read, str):
+        return frozenset()
+    return frozenset(one.value.lower() for one in read if one.name == _USERS_HOST)
+
+
+def _worded(path: str, setting: Setting) -> str:
+    value = setting.value
+    if len(value) > _LONGEST_VALUE:
+        value = value[:_LONGEST_VALUE] + "…"
+    found = f"line {setting.line} of `{path}` sets `{setting.name} = {value}`"
+    return found.encode(errors="replace").decode()
+
+
+def _hooks_at(
+    path: str, setting: Setting, obeys: Obedience, roots: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the hooks in the folder that ``core.hooksPath`` names; what reads otherwise is told."""
+    value = setting.value
+    if _PLAIN_PATH.fullmatch(value) is None:
+        if obeys.hooks:
+            yield _worded(path, setting)
+        return
+    places = {os.path.expanduser(value), value}  # noqa: PTH111 - as above
+    for folder in sorted({os.path.join(root, place) for root in roots for place in places}):
+        yield from _hooks(folder, obeys)
+
+
+def _hooks(folder: str, obeys: Obedience) -> Iterator[str]:
+    """Yield the hooks of a folder that a command would run."""
+    wanted = [name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")]
+    if not wanted:
+        return
+    try:
+        there = set(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    except OSError:
+        there = {name for name in wanted if os.path.lexists(f"{folder}/{name}")}
+    for name in sorted(there.intersection(wanted)):
+        yield f"it runs the hook `{folder}/{name}`"
+
+
+def _legacy(places: list[str]) -> Iterator[str]:
+    """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
+    for folder in (f"{place}/{name}" for place in places for name in _LEGACY_REMOTES):
+        if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+            yield f"`{folder}` holds addresses of other repositories"
+
+
+def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterator[str]:
+    """Yield a remote that has no address: git takes its name for a path."""
+    for named in obeys.operands[:1]:
+        if _REMOTE.fullmatch(named) and named not in remotes:
+            yield f"`{named}` is no remote of `{folder}`"
 
 
 def _leads_away(worktree: str, repository: _Repository) -> bool:
     """Tell whether files are looked at elsewhere than where the repository was found."""
     named = os.path.realpath(os.path.join(repository.folder, worktree))
     return named != os.path.realpath(repository.tree)
-
-
-def _line(path: str) -> str:
-    return (_bytes(path) or b"").decode(errors="surrogateescape").rstrip("\n")
 
 
 def _bytes(path: str) -> bytes | None:

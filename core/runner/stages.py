@@ -87,7 +87,7 @@ def _start(
         return os.posix_spawn(  # noqa: TID251 - core.runner is the one place that spawns
             path,
             stage["argv"],
-            env,
+            {**env, **stage["env"]} if stage["env"] else env,
             file_actions=redirections,
             # The leader of a session gets the terminal that it opens first as its own.
             **({"setsid": True} if ends.terminal else {"setpgroup": group}),

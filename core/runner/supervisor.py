@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 
 from core.runner import confine, frames, pipeline, procfs, reaper, report, stages
 from core.runner.drain import Drain
@@ -23,6 +24,8 @@ from core.runner.shelf import Shelf
 from core.runner.swarm import Swarm
 
 _SWARM = "sayso: too many processes at a time, so the run was ended\n"
+
+_HALTED = "the gateway ended the line"
 
 _TURN_S = 0.05
 
@@ -44,6 +47,8 @@ class Supervisor:
         self._children_left = False
         self._cancelled = False
         self._timed_out = False
+        self._asking = False
+        self._drift: frames.Drift | None = None
         self._began = self._deadline = 0.0
         self._fds: list[int] = []
         self._own = procfs.process(os.getpid())
@@ -101,6 +106,8 @@ class Supervisor:
             self._drain.rest()
         else:
             self._drain.finish()
+        if isinstance(last, stages.Refused) and last.why == _HALTED and self._drift is not None:
+            self._drain.note(f"sayso: {self._drift['why']}\n")  # behind all that was printed
         told = self._ended(last)
         told["ended"]["fit"] = fit
         self._post.send(told)
@@ -126,13 +133,15 @@ class Supervisor:
 
     def _is_fit(self) -> bool:
         """Tell whether nothing of this job could touch the next one."""
-        disturbed = self._cancelled or self._timed_out or self._children_left
+        # An answer that is still on its way would be read as the start of the next job.
+        disturbed = self._cancelled or self._timed_out or self._children_left or self._asking
         return not disturbed and self._drain.calm and time.process_time() < _WORN_S
 
     def _renew(self) -> None:
         for fd in self._fds:
             os.close(fd)
         self._fds = []
+        self._drift = None
         self._statuses.clear()
         self._drain.renew()
         self._swarm.settle()
@@ -143,7 +152,12 @@ class Supervisor:
         seconds = time.monotonic() - self._began
         drain = self._drain
         return report.ended(
-            how, drain.output, drain.totals, timed_out=self._timed_out, seconds=seconds
+            how,
+            drain.output,
+            drain.totals,
+            timed_out=self._timed_out,
+            seconds=seconds,
+            drift=self._drift,
         )
 
     def _walk(self, job: frames.Job) -> int | stages.Refused | None:
@@ -154,17 +168,40 @@ class Supervisor:
         for connector, group in pipeline.pipelines(job["connectors"], len(job["stages"])):
             if not pipeline.wanted(connector, status):
                 continue
+            if last is not None and not self._may_go_on(group):
+                return last if self._drift is None else stages.Refused(_HALTED, drift=True)
             members = [job["stages"][index] for index in group]
             started = stages.start_pipeline(members, self._fds, job["env"], streams, self._leases)
             if not self._announce(started, first=last is None):
                 return None
             last = started[-1]
-            if any(isinstance(one, stages.Refused) and one.drift for one in started):
+            if self._has_drifted(group, started):
                 break
             if not self._await_all([one for one in started if isinstance(one, int)]):
                 break
             status = report.shell_status(report.outcome(last, self._statuses))
         return last
+
+    def _may_go_on(self, group: range) -> bool:
+        """Have the gateway look once more at what a further pipeline depends on.
+
+        ``False``: the run was, or is to be, ended; ``_drift`` is set where something had changed.
+        """
+        self._asking = True
+        self._post.send({"next": {"first": group.start, "end": group.stop}})
+        if not self._await(lambda: not self._asking):
+            return False
+        if self._drift is not None:
+            self._drift["place"] = group.start
+        return self._drift is None
+
+    def _has_drifted(self, group: range, started: list[int | stages.Refused]) -> bool:
+        """Note the first command of a pipeline whose own files had changed, if there is one."""
+        for place, one in zip(group, started, strict=False):  # none follow a refused first one
+            if isinstance(one, stages.Refused) and one.drift:
+                self._drift = {"place": place, "why": one.why}
+                return True
+        return False
 
     def _announce(self, started: list[int | stages.Refused], *, first: bool) -> bool:
         """Tell the gateway that the run began, or why it did not (then return ``False``)."""
@@ -187,7 +224,11 @@ class Supervisor:
 
     def _await_all(self, pids: list[int]) -> bool:
         """Wait until all have ended; ``False`` when the run was, or is to be, ended instead."""
-        while any(pid not in self._statuses for pid in pids):
+        return self._await(lambda: all(pid in self._statuses for pid in pids))
+
+    def _await(self, condition: Callable[[], bool]) -> bool:
+        """Serve until a condition holds; ``False`` when the run was, or is to be, ended instead."""
+        while not condition():
             self._timed_out = not self._cancelled and time.monotonic() >= self._deadline
             if self._cancelled or self._timed_out:
                 return False
@@ -235,6 +276,14 @@ class Supervisor:
             self._post.send({"tail": {"text": output.tail(), "total_bytes": output.total_bytes}})
         elif word == frames.CANCEL:
             self._cancelled = True
+        elif word in {frames.GO, frames.HALT}:
+            self._take_answer(word)
         elif len(fds) == frames.SHELF_FDS:  # else there was no room for them: nothing is shown
             with contextlib.suppress(OSError):
                 output.show(Shelf(*fds))
+
+    def _take_answer(self, word: bytes) -> None:
+        """Take what the gateway says about the pipeline that waits."""
+        self._asking = False
+        if word == frames.HALT:
+            self._drift = {"place": 0, "why": self._post.reason()}

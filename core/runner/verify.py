@@ -1,4 +1,4 @@
-"""Open what a plan bound and see that it is the same, immediately before the run."""
+"""Open what a plan bound and see that it is the same, immediately before each of its commands."""
 # ruff: noqa: PTH115, PTH116
 # pathlib is ten times slower here.
 
@@ -13,7 +13,7 @@ from core.runner.binding import digest_of
 from core.runner.fileid import FileIdentity, identity
 from core.runner.leads import links_of
 from core.runner.pins import FINGERPRINTS
-from core.runner.repository import steering
+from core.runner.steering import steering
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,6 +38,10 @@ class OpenedPlan:
     folders: dict[PinnedDirectory, int]
 
 
+class _Changed(Exception):
+    """Carries the clause that names what is not as it was approved; never leaves this module."""
+
+
 @contextmanager
 def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
     """Open executables, script operands and working folders, and compare each with its pin.
@@ -52,32 +56,65 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
         raise PlanDrift("the plan does not match its digest, so it is not what was approved")
     fds: list[int] = []
     try:
-        fds.append(_open_directory(plan.cwd))
-        files: dict[PinnedFile, OpenedFile] = {}
-        for pin in _pins(plan):
-            if pin not in files:
-                files[pin] = _open_file(pin, fds)
-        folders: dict[PinnedDirectory, int] = {}
-        for folder in (command.cwd for command in plan.commands):
-            if folder is not None and folder not in folders:
-                fds.append(_open_directory(folder))
-                folders[folder] = fds[-1]
-        for command in plan.commands:
-            _see_same_surroundings(command, (command.cwd or plan.cwd).path)
-        _see_same_links(() if plan.unreadable else plan.commands, plan.cwd)
-        yield OpenedPlan(plan, fds[0], files, folders)
+        try:
+            opened = _open(plan, plan.commands, fds)
+        except _Changed as found:
+            raise PlanDrift(f"{found}, so nothing ran. Ask again.") from found
+        yield opened
     finally:
         for fd in fds:
             os.close(fd)
+
+
+def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> str:
+    """Return what is not as it was approved about some commands of a running line, or ``""``.
+
+    All is looked at that ``verify`` looks at. ``enclosed`` commands run in a sandbox, where no code
+    is judged: what they would read there may be of the line's own making.
+    """
+    fds: list[int] = []
+    try:
+        _open(plan, plan.commands[group], fds, enclosed=enclosed)
+    except _Changed as found:
+        return str(found)
+    except OSError as error:
+        return f"what it depends on cannot be looked at ({error.strerror})"
+    finally:
+        for fd in fds:
+            os.close(fd)
+    return ""
+
+
+def _open(
+    plan: ExecPlan, commands: tuple[PlannedCommand, ...], fds: list[int], *, enclosed: bool = False
+) -> OpenedPlan:
+    """Open what some commands of a plan are bound to; each descriptor is added to ``fds``."""
+    fds.append(_open_directory(plan.cwd))
+    cwd = fds[0]
+    files: dict[PinnedFile, OpenedFile] = {}
+    for pin in _pins(commands):
+        if pin not in files:
+            files[pin] = _open_file(pin, fds)
+    folders: dict[PinnedDirectory, int] = {}
+    for folder in (command.cwd for command in commands):
+        if folder is not None and folder not in folders:
+            fds.append(_open_directory(folder))
+            folders[folder] = fds[-1]
+    if not enclosed:
+        for command in commands:
+            _see_same_surroundings(command, (command.cwd or plan.cwd).path)
+    _see_same_links(() if plan.unreadable else commands, plan.cwd)
+    return OpenedPlan(plan, cwd, files, folders)
 
 
 def is_warm(plan: ExecPlan) -> bool:
     """Return whether verifying needs no hashing, thus does not hold up the event loop."""
     try:
         return all(
-            FINGERPRINTS.known(identity(os.stat(pin.path))) is not None for pin in _pins(plan)
+            FINGERPRINTS.known(identity(os.stat(pin.path))) is not None
+            for pin in _pins(plan.commands)
         )
-    except OSError:
+    except (OSError, _Changed):
         return True  # gone: verifying will say so without hashing it
 
 
@@ -87,10 +124,10 @@ def warm(plan: ExecPlan) -> None:
         pass
 
 
-def _pins(plan: ExecPlan) -> Iterator[PinnedFile]:
-    for command in plan.commands:
+def _pins(commands: tuple[PlannedCommand, ...]) -> Iterator[PinnedFile]:
+    for command in commands:
         if command.executable is None:
-            raise PlanDrift(f"`{command.argv[0]}` cannot be started: {command.problem}")
+            raise _Changed(f"`{command.argv[0]}` cannot be started: {command.problem}")
         yield command.executable
         yield from command.operands
 
@@ -99,16 +136,11 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
     for one in command.effective:
         for path in one.absent:
             if os.path.lexists(path):
-                raise PlanDrift(
-                    f"`{path}` was not there when this was asked, so nothing ran. Ask again."
-                )
+                raise _Changed(f"`{path}` was not there when this was asked")
         now = steering(one, cwd)
         if now != one.steered:
             changed = now or f"it does without {one.steered}"
-            raise PlanDrift(
-                f"`{one.argv[0]}` would do something else than was approved: {changed}, "
-                "so nothing ran. Ask again."
-            )
+            raise _Changed(f"`{one.argv[0]}` would do something else than was approved: {changed}")
 
 
 def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:
@@ -117,10 +149,7 @@ def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirector
         now = links_of(one.argv, at.path)
         if now != one.links:
             path = min(set(now) ^ set(one.links))[0]
-            raise PlanDrift(
-                f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved, so nothing ran. "
-                "Ask again."
-            )
+            raise _Changed(f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved")
         _see_same_links(one.inner, at)
 
 
@@ -128,13 +157,13 @@ def _open_directory(pin: PinnedDirectory) -> int:
     try:
         fd = os.open(pin.path, _DIRECTORY)
     except OSError as error:
-        raise PlanDrift(
+        raise _Changed(
             f"the working directory `{pin.path}` cannot be opened any more ({error.strerror})"
         ) from error
     status = os.fstat(fd)
     if (status.st_dev, status.st_ino) != (pin.device, pin.inode):
         os.close(fd)
-        raise PlanDrift(f"the working directory `{pin.path}` is another one than was approved")
+        raise _Changed(f"the working directory `{pin.path}` is another one than was approved")
     return fd
 
 
@@ -148,9 +177,7 @@ def _open_file(pin: PinnedFile, fds: list[int]) -> OpenedFile:
         content = FINGERPRINTS.of(fd, status) if same else None
         realpath = os.readlink(f"/proc/self/fd/{fd}")
     except OSError as error:
-        raise PlanDrift(f"`{pin.path}` cannot be read any more ({error.strerror})") from error
+        raise _Changed(f"`{pin.path}` cannot be read any more ({error.strerror})") from error
     if content is None or content.sha256 != pin.sha256 or realpath != pin.realpath:
-        raise PlanDrift(
-            f"`{pin.path}` is not the file that was approved, so nothing ran. Ask again."
-        )
+        raise _Changed(f"`{pin.path}` is not the file that was approved")
     return OpenedFile(fd, identity(status), content.elf)

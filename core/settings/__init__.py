@@ -30,6 +30,7 @@ from core.settings.execution import (
     ToolsSection,
 )
 from core.settings.http import HttpSection
+from core.settings.intake import IntakeSection, UnixUserSection
 from core.settings.proof import ProofSection
 from core.settings.quiet_hours import QuietHoursSection
 from core.settings.remote import RemoteSection
@@ -53,6 +54,7 @@ __all__ = [
     "ExecSection",
     "ForwardMode",
     "HttpSection",
+    "IntakeSection",
     "LocalApprovers",
     "PlatformId",
     "ProofSection",
@@ -67,6 +69,7 @@ __all__ = [
     "TargetEntry",
     "ThreadMode",
     "ToolsSection",
+    "UnixUserSection",
     "Word",
     "Words",
     "milliseconds",
@@ -91,6 +94,9 @@ class CoreSettings(Section):
     )
     http: HttpSection = Field(
         default_factory=HttpSection, description="the API over HTTP and WebSocket"
+    )
+    intake: IntakeSection = Field(
+        default_factory=IntakeSection, description="other users of this machine who may ask"
     )
     proof: ProofSection = Field(
         default_factory=ProofSection, description="proofs that nothing gets past the gate"

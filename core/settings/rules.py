@@ -40,7 +40,7 @@ class RootEntry(Section):
 
 
 class MatchSection(Section):
-    """``tools.exec.rules[].match``: which commands a rule is about; exactly one of its keys."""
+    """``tools.exec.rules[].match``: which commands a rule is about; one of its keys beside cwd."""
 
     argv: Words | None = Field(
         default=None,
@@ -51,12 +51,21 @@ class MatchSection(Section):
     effect: Literal["writes", "network", "runs"] | None = Field(
         default=None, description="what the command can do, as far as the shipped tables know"
     )
+    reads: Word | None = Field(
+        default=None,
+        description="a file, or a pattern of files with *, ? and **, that the command may read; "
+        "with ask or deny only",
+    )
+    cwd: RootPath | None = Field(
+        default=None,
+        description="the folder in or below which the rule holds; null: everywhere",
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        given = [self.argv is not None, self.glob is not None, self.effect is not None]
-        if sum(given) != 1:
-            raise ValueError("needs exactly one of argv, glob and effect")
+        given = (self.argv, self.glob, self.effect, self.reads)
+        if sum(one is not None for one in given) != 1:
+            raise ValueError("needs exactly one of argv, glob, effect and reads")
         if self.argv == ():
             raise ValueError("has an argv that is empty; name the program at least")
         return self

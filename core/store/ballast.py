@@ -4,11 +4,13 @@ Without it, a full disk loses even the refusal: SQLite needs room to write anyth
 """
 
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
 BALLAST_BYTES: Final = 8 * 1024 * 1024
 _MARGIN: Final = 1024 * 1024
+_NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Ballast:
@@ -19,11 +21,8 @@ class Ballast:
 
     def load(self) -> bool:
         """Allocate the file unless it is there; ``False`` where the disk has no room for it."""
-        try:
-            if self._path.stat().st_size >= BALLAST_BYTES:
-                return True
-        except OSError:
-            pass  # not there yet, or not readable: allocating tells
+        if self._is_there():
+            return True
         if self._free() < BALLAST_BYTES + _MARGIN:
             return False
         return self._allocate()
@@ -36,9 +35,18 @@ class Ballast:
         """Return whether less than a megabyte is free."""
         return self._free() < _MARGIN
 
-    def _allocate(self) -> bool:
+    def _is_there(self) -> bool:
         try:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            status = self._path.lstat()
+        except OSError:
+            return False
+        return stat.S_ISREG(status.st_mode) and status.st_size >= BALLAST_BYTES
+
+    def _allocate(self) -> bool:
+        """Make the file anew: one that is there is too short, or a link to somebody else's."""
+        try:
+            self.drop()
+            fd = os.open(self._path, _NEW, 0o600)
         except OSError:
             return False
         try:

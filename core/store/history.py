@@ -31,6 +31,7 @@ _ENDED = (
     _RESULT["duration_ms"].as_integer().label("duration_ms"),
     _RESULT["timed_out"].as_boolean().label("timed_out"),
     _RESULT["cancelled"].as_boolean().label("cancelled"),
+    _RESULT["drift"].as_string().label("drift"),
 )
 _ASKED: Select[tuple[object, ...]] = (
     select(
@@ -113,8 +114,10 @@ def _narrowed(
 
 
 def _history_row(row: RowMapping) -> HistoryRow:
+    run_state, end = row["run_state"], _end(row)
     reason = row["run_reason"] or row["reason"]
-    run_state = row["run_state"]
+    if end is not None and end.drift:
+        reason = DenialReason.PLAN_DRIFT
     return HistoryRow(
         id=ApprovalId(row["id"]),
         code=row["id"][:CODE_LENGTH].upper(),
@@ -128,7 +131,7 @@ def _history_row(row: RowMapping) -> HistoryRow:
         reply=ApprovalReply(row["reply"]) if row["reply"] else None,
         reason=DenialReason(reason) if reason else None,
         state=RowState(run_state) if run_state else ApprovalState(row["state"]),
-        end=_end(row),
+        end=end,
         task=TaskId(row["task"]) if row["task"] is not None else None,
     )
 
@@ -144,4 +147,5 @@ def _end(row: RowMapping) -> Finished | None:
         duration_ms=row["duration_ms"],
         timed_out=row["timed_out"],
         cancelled=bool(row["cancelled"]),  # what an older Sayso wrote says nothing of it
+        drift=row["drift"] or "",
     )

@@ -4,7 +4,7 @@
 whose gateway died ends ``unknown``. No statement leads back to ``queued``.
 """
 
-from sqlalchemy import Connection, Text, bindparam, func, select, update
+from sqlalchemy import Connection, Text, and_, bindparam, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.command import ExecPlan
@@ -19,7 +19,8 @@ from core.store.codec import dump, load, plain
 from core.store.context import require_space
 from core.store.drafts import OrphanedRun, RunDraft
 from core.store.notes import note_run
-from core.store.outcomes import code_words, outcome, storable
+from core.store.outcomes import code_words, outcome
+from core.store.outcomes import storable as kept_form
 from core.store.recovery import recover
 from core.store.request_keys import by_request_key, claim_key, wish_of
 from core.store.states import RowState
@@ -32,6 +33,7 @@ __all__ = [
     "by_request_key",
     "finish",
     "identify",
+    "kept_form",
     "outcome",
     "queued",
     "record_denied",
@@ -66,11 +68,13 @@ _IDENTIFY = (
 _NOTE_ONCE = (
     update(runs).where(_OF_RUN, _IS_STARTED, runs.c.noted == 0).values(noted=1).returning(*_TOLD)
 )
+_HAS_OWNER = bindparam("p_owner", type_=Text).is_not(None)
 _FINISH = (
     update(runs)
     .where(
         _OF_RUN,
-        _IS_STARTED,
+        # Another gateway calls a run unknown when this one was without the database for long.
+        or_(_IS_STARTED, and_(runs.c.state == RowState.UNKNOWN.value, _HAS_OWNER)),
         runs.c.owner == func.coalesce(bindparam("p_owner", type_=Text), runs.c.owner),
     )
     .values(
@@ -83,7 +87,12 @@ _FINISH = (
 )
 _REFUSE = (
     update(runs)
-    .where(_OF_RUN, IS_OPEN_RUN, runs.c.pid.is_(None))
+    .where(
+        _OF_RUN,
+        IS_OPEN_RUN,
+        runs.c.pid.is_(None),
+        or_(~_HAS_OWNER, and_(_IS_STARTED, runs.c.owner == bindparam("p_owner", type_=Text))),
+    )
     .values(
         state=RowState.FAILED.value,
         ended_ms=bindparam("p_now"),
@@ -159,10 +168,11 @@ def finish(
 ) -> bool:
     """Record how a started run ended, once, and tell its session.
 
-    ``False``: it had ended otherwise (recovery called it unknown), or ``owner`` did not start it.
+    With ``owner`` its result also takes the place of an ``unknown`` that recovery wrote.
+    ``False``: it had ended otherwise, or ``owner`` did not start it.
     """
     now = now_ms(conn)
-    values = {"p_id": run_id, "p_owner": owner, "p_now": now, "p_result": dump(storable(result))}
+    values = {"p_id": run_id, "p_owner": owner, "p_now": now, "p_result": dump(kept_form(result))}
     row = conn.execute(_FINISH, values | {"p_code": result.exit_code}).first()
     if row is None:
         return False
@@ -173,11 +183,20 @@ def finish(
     return True
 
 
-def refuse(conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str) -> bool:
-    """End a run that never spawned (drift, vanished program, failed spawn); tell its session."""
+def refuse(
+    conn: Connection,
+    run_id: ApprovalId,
+    reason: DenialReason,
+    why: str,
+    owner: str | None = None,
+) -> bool:
+    """End a run that never spawned (drift, vanished program, failed spawn); tell its session.
+
+    With ``owner`` only a run that it has claimed; one that is still queued stays queued.
+    """
     now = now_ms(conn)
     values = {"p_id": run_id, "p_now": now, "p_reason": reason.value, "p_why": plain(why)}
-    row = conn.execute(_REFUSE, values).first()
+    row = conn.execute(_REFUSE, values | {"p_owner": owner}).first()
     if row is None:
         return False
     text = denied_text(row.place, run_id, reason.value)

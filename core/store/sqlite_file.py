@@ -13,6 +13,7 @@ _MAGIC: Final = b"SQLite format 3\0"
 _NETWORKED: Final = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "fuse.sshfs", "fuse.glusterfs", "ceph")
 )
+_LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PRAGMAS: Final = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # NORMAL may roll back committed decisions at a power loss
@@ -32,8 +33,10 @@ def hold(path: Path) -> int:
     lock = path.with_name(path.name + ".lock")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(lock, _LOCK, 0o600)
     except OSError as error:
+        if lock.is_symlink():
+            raise StoreError(f"{lock} is a symbolic link, so it is not used. Remove it.") from None
         raise StoreError(
             f"The database's folder {path.parent} cannot be used: {error.strerror}. "
             "Mend its permissions, or set store.url."

@@ -102,3 +102,53 @@ def test_a_failing_sandbox_is_told_once(tmp_path: Path) -> None:
     told = [line for line in done.stdout.splitlines() if " sandbox: " in line]
     assert len(told) == 1, told
     assert "run --help" not in done.stdout
+
+
+def users(home: Path, folder: Path, **entry: object) -> list[tuple[Verdict, str]]:
+    """Return what the doctor says of one entry of `intake.unix`."""
+    section = {"unix": [{"agents": ["coder"], **entry}], "socket": str(folder / "agents.sock")}
+    write(home, None, {"intake": section})
+    return found(home, "intake.unix") + found(home, "other users")
+
+
+def test_other_users_are_named_with_their_agents(tmp_path: Path) -> None:
+    """Who may ask, as which agent and where; the gateway's own user is warned about."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+
+    assert users(tmp_path, folder, user="nobody") == [
+        (Verdict.OK, f"nobody (uid 65534) may ask as coder on {folder}/agents.sock")
+    ]
+    assert users(tmp_path, folder, uid=os.getuid())[1][0] is Verdict.WARN
+
+
+def test_a_user_or_folder_that_cannot_be_used_is_a_failure(tmp_path: Path) -> None:
+    """The finding says what is wrong and what to do."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+    ((verdict, why),) = users(tmp_path, folder, user="no-such-user")
+    assert (verdict, "this machine does not know" in why) == (Verdict.FAIL, True)
+
+    folder.chmod(0o777)
+    ((verdict, why),) = users(tmp_path, folder, user="nobody")
+    assert (verdict, "sudo install -d" in why) == (Verdict.FAIL, True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({}, "give either `user` or `uid`"),
+        ({"user": "nobody", "uid": 65534}, "give either `user` or `uid`"),
+        ({"user": "nobody", "may": ["approve"]}, "never approves"),
+        ({"user": "nobody", "may": ["admin", "request"]}, "never approves"),
+        ({"user": "nobody", "agents": []}, "agents"),
+    ],
+)
+def test_a_wrong_entry_stops_the_start(
+    tmp_path: Path, entry: dict[str, object], words: str
+) -> None:
+    """An agent's user is named once, has agents, and never gets what people decide with."""
+    write(tmp_path, None, {"intake": {"unix": [{"agents": ["coder"], **entry}]}})
+
+    ((verdict, why),) = found(tmp_path, "settings")
+    assert (verdict, words in why) == (Verdict.FAIL, True), why

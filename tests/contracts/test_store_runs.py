@@ -3,11 +3,12 @@
 import asyncio
 
 import pytest
+from sqlalchemy import Connection, text
 
 from core.errors import Conflict
 from core.model.decision import DenialReason
 from core.model.events import EventKind
-from core.model.identity import SessionKey
+from core.model.identity import ApprovalId, SessionKey
 from core.model.result import Denied, Finished, Output, Unknown
 from core.store import approvals, events, replicas, runs
 from core.store.drafts import OrphanedRun
@@ -217,3 +218,40 @@ async def test_finishing_never_resurrects(bench: Bench, gone: bool) -> None:
     assert not await write(runs.start, asked, "boot-1")
     assert not await write(runs.finish, asked, finished(asked))
     assert not await write(runs.refuse, new_id(), DenialReason.PLAN_DRIFT, "")
+
+
+async def test_a_result_takes_the_place_of_an_unknown_end(bench: Bench) -> None:
+    """Its own gateway saw the end; anybody else's word, and a second one, changes nothing."""
+    run = run_draft(owner="first")
+    await bench.store.write(runs.begin, run)
+    await bench.store.write(runs.running, run.id, 10)
+    assert await bench.store.write(as_unknown, run.id)
+    result = Finished(run.id, 3, None, Output("x", "x", 1), 5)
+
+    assert not await bench.store.write(runs.finish, run.id, result, "second")
+    assert not await bench.store.write(runs.finish, run.id, result)
+    assert await bench.store.write(runs.finish, run.id, result, "first")
+    assert not await bench.store.write(runs.finish, run.id, result, "first")
+    assert await bench.store.read(runs.outcome, run.id) == result
+
+
+async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: Bench) -> None:
+    """A run that this boot claimed ends as never spawned; another's, or an ended one, stays."""
+    reason, why = DenialReason.SPAWN_FAILED, "The database failed."
+    mine, other = run_draft(owner="me"), run_draft(owner="other")
+    await bench.store.write(runs.begin, mine)
+    await bench.store.write(runs.begin, other)
+
+    assert await bench.store.write(runs.refuse, mine.id, reason, why, "me")
+    assert not await bench.store.write(runs.refuse, other.id, reason, why, "me")
+    assert not await bench.store.write(runs.refuse, new_id(), reason, why, "me")
+    assert await bench.store.read(runs.outcome, mine.id) == Denied(mine.id, reason, why)
+    assert await bench.store.read(runs.outcome, other.id) is None
+
+
+def as_unknown(conn: Connection, run_id: ApprovalId) -> bool:
+    """End a run as recovery does when its gateway has been without the database for long."""
+    found = conn.execute(
+        text("UPDATE runs SET state = 'unknown' WHERE id = :id RETURNING id"), {"id": run_id}
+    )
+    return found.first() is not None

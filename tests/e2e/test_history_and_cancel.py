@@ -80,3 +80,21 @@ def test_cancel_withdraws_a_question_once(gateway: GatewayProcess) -> None:
     assert f"{code} did not run (cancelled)" in again.stdout
     assert "ZZZZZZ" in unknown.stderr
     assert runs(gateway)["hostname"]["how"] == "cancelled"
+
+
+def test_a_line_that_drifted_says_so_everywhere(gateway: GatewayProcess, tmp_path: Path) -> None:
+    """Caller, history, session and journal: which command, what changed, and what ran before."""
+    line = "echo first && ln -s /etc/hostname out && cat out"
+
+    code, output, said = finished(gateway, "--cwd", str(tmp_path), "-c", line)
+
+    row = runs(gateway)[line]
+    journal = [json.loads(one) for one in (gateway.home / "audit.jsonl").read_text().splitlines()]
+    ends = [one for one in journal if row["id"] in str(one) and "plan_drift" in str(one)]
+    assert (code, output.splitlines()[0]) == (3, b"first")
+    assert b"denied (plan_drift)" in said
+    assert b"out` leads elsewhere than when `cat` was approved" in said
+    assert b"`cat` (command 3 of 3) was not started" in said
+    assert "(plan_drift)" in row["how"]
+    assert any("leads elsewhere" in one for one in gateway.events())
+    assert len(ends) == 1

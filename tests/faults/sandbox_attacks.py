@@ -250,6 +250,76 @@ for fd in map(int, os.listdir("/proc/self/fd")):
         pass
 """
 
+SETS_IDS = """
+import stat
+HERE, MAKE, UNNAMED, EMPTY_PATH = -100, 0x41, 0x410002, 0x1000
+OLD = {"open": 2, "creat": 85, "chmod": 90, "mknod": 133} if X86 else {}
+AT = (257, 268, 259, 91) if X86 else (56, 53, 33, 52)
+OPENAT, FCHMODAT, MKNODAT, FCHMOD = AT
+OPENAT2, FCHMODAT2 = 437, 452
+counted = iter(range(10_000))
+def fresh():
+    return f"f{next(counted)}".encode()
+def made():
+    name = fresh()
+    os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o700))
+    return name
+def look(how, name):
+    try:
+        mode = os.lstat(name).st_mode
+    except OSError:
+        return
+    if mode & 0o6000:
+        escaped(how, oct(mode))
+def attempt(how, name, *words):
+    call(*words)
+    look(how, name)
+for bits in (0o4755, 0o2755, 0o6755, 0o4755 | 1 << 16):
+    regular = stat.S_IFREG | bits
+    new, old = [fresh() for _ in range(6)], [made() for _ in range(5)]
+    if OLD:
+        attempt("open", new[0], OLD["open"], new[0], MAKE, bits)
+        attempt("creat", new[1], OLD["creat"], new[1], bits)
+        attempt("mknod", new[2], OLD["mknod"], new[2], regular, 0)
+        attempt("chmod", old[0], OLD["chmod"], old[0], bits)
+    how = struct.pack("=3Q", MAKE, bits & 0o7777, 0)
+    attempt("openat", new[3], OPENAT, HERE, new[3], MAKE, bits)
+    attempt("openat2", new[4], OPENAT2, HERE, new[4], how, len(how))
+    attempt("mknodat", new[5], MKNODAT, HERE, new[5], regular, 0)
+    attempt("fchmod", old[1], FCHMOD, os.open(old[1], os.O_RDWR), bits)
+    attempt("fchmodat", old[2], FCHMODAT, HERE, old[2], bits)
+    attempt("fchmodat2", old[3], FCHMODAT2, HERE, old[3], bits, 0)
+    opened = os.open(old[4], os.O_RDONLY)
+    attempt("fchmodat2 by descriptor", old[4], FCHMODAT2, opened, b"", bits, EMPTY_PATH)
+    unnamed, why = call(OPENAT, HERE, b".", UNNAMED, bits)
+    if unnamed >= 0:
+        name = fresh()
+        libc.linkat(HERE, f"/proc/self/fd/{unnamed}".encode(), HERE, name, 0x400)
+        look("O_TMPFILE", name)
+"""
+
+GIVES_RIGHTS_BY_ATTRIBUTES = """
+open("file", "w").close()
+fd = os.open("file", os.O_RDWR)
+# An access list that lets user 65534 write (acl(5), linux/posix_acl_xattr.h).
+ALL = 0xFFFFFFFF
+entries = ((1, 6, ALL), (2, 7, 65534), (4, 0, ALL), (16, 7, ALL), (32, 0, ALL))
+acl = struct.pack("=I", 2) + b"".join(struct.pack("=HHI", *one) for one in entries)
+capability = struct.pack("=5I", 0x02000001, 1 << 7, 0, 0, 0)
+keys = {b"system.posix_acl_access": acl, b"security.capability": capability, b"user.a": b"x"}
+first = 188 if X86 else 5
+for key, value in keys.items():
+    for number, target in ((first, b"file"), (first + 1, b"file"), (first + 2, fd)):
+        made, why = call(number, target, key, value, len(value), 0)
+        if made == 0:
+            escaped(key, number)
+    held = ctypes.create_string_buffer(value, len(value))
+    arguments = struct.pack("=QII", ctypes.addressof(held), len(value), 0)
+    made, why = call(463, -100, b"file", 0, key, arguments, len(arguments))
+    if made == 0:
+        escaped(key, "setxattrat")
+"""
+
 READS_SHADOW = """
 open("/etc/shadow").read()
 escaped()

@@ -29,6 +29,8 @@ _SAMPLES = {
     "tools.exec.rules[].match.effect": '"network"',
     "agents.list[].tools.exec.rules[].match.effect": '"network"',
     "tools.exec.rules[].decide": '"ask"',
+    "intake.unix[].user": '"agent"',
+    "intake.unix[].agents": '["coder"]',
     "tools.exec.roots[].name": '"shop"',
     "tools.exec.roots[].path": '"/srv/shop"',
     "agents.list[].tools.exec.rules[].decide": '"ask"',

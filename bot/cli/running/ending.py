@@ -22,6 +22,8 @@ def exit_code(answer: "Answer") -> int:
             code, signal = answer["exitCode"], answer["signal"]
             if answer["timedOut"]:
                 return _PENDING
+            if "reason" in answer:
+                return _DENIED
             return code if isinstance(code, int) else _SIGNALLED + int(signal or 0)
         case "denied":
             return _DENIED
@@ -75,6 +77,8 @@ def _finish(answer: "Answer", outlets: Outlets) -> None:
         outlets.say(f"{answer['how']}; raise --timeout")
     elif answer["cancelled"]:
         outlets.say(answer["how"])
+    elif "reason" in answer:
+        outlets.say(f"denied ({answer['reason']}): {answer['why']}")
     elif answer["exitCode"] is None and answer["signal"]:
         outlets.say(f"the command was ended by {_name(answer['signal'])}")
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VALUES: "dict[str, tuple[str, str, str]]" = {
-    "--agent": ("agent", "A", "the agent that asks (default: main)"),
+    "--agent": (
+        "agent",
+        "A",
+        "the agent that asks (default: main, or the one that your user is bound to)",
+    ),
     "--session": ("session", "K", "the session that hears events"),
     "--task": ("task", "T", "what it belongs to (default: $SAYSO_TASK); people can allow for that"),
     "--cwd": ("cwd", "D", "where it runs (default: here)"),
@@ -36,7 +40,7 @@ CHOICES = {
     "--ask": ("off", "on-miss", "always"),
     "--security": ("deny", "allowlist", "full"),
 }
-DEFAULTS: "dict[str, object]" = {"agent": "main", "session": "main"}
+DEFAULTS: "dict[str, object]" = {"session": "main"}
 
 
 class Words:

@@ -17,9 +17,9 @@ _INSTRUCTION = struct.Struct("=HBBI")
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCH_AT = 0, 4
-_ARGUMENT_AT = (16, 24)
-"""Offsets of the low halves of arguments 0 and 1. The kernel reads flags, family and request as
-32 bits, so the high halves must not be compared (CVE-2019-10063)."""
+_ARGUMENT_AT = (16, 24, 32, 40)
+"""Offsets of the low halves of arguments 0 to 3. The kernel reads flags, modes, family and request
+as 32 bits or fewer, so the high halves must not be compared (CVE-2019-10063)."""
 
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _X32 = 0x40000000
@@ -34,6 +34,27 @@ _FAMILIES = (0, 1, 2, 10, 16)
 
 _TTY_REQUESTS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: they type into the terminal of whoever started this."""
+
+_SET_ID = 0o6000
+"""S_ISUID and S_ISGID. Files in the workspace belong to the gateway's user outside as well, so a
+program with these bits would give that user's rights to whoever may reach the workspace."""
+
+_MODE_OF = {"chmod": 1, "fchmod": 1, "mkdir": 1, "mknod": 1, "creat": 1}
+_MODE_OF |= {"fchmodat": 2, "fchmodat2": 2, "mkdirat": 2, "mknodat": 2}
+"""Which argument is a file's mode. On directories too: a filter cannot tell what a path names."""
+
+_FLAGS_OF = {"open": 1, "openat": 2}
+"""Which argument are the flags of a call whose next one is a mode, if the call makes a file."""
+
+_MAKES_A_FILE = 0x40 | 0x400000
+"""O_CREAT and __O_TMPFILE; without them the mode is whatever the register held (open(2))."""
+
+_UNREADABLE = ("clone3", "openat2")
+"""Calls whose flags or modes lie in memory, which a filter cannot read; callers fall back."""
+
+_GRANTING = ("setxattr", "lsetxattr", "fsetxattr", "setxattrat")
+"""Extended attributes hold access lists and file capabilities; which one is named in memory.
+ENOTSUP is what a file system without them answers, and copying programs go on without."""
 
 _REFUSED = (
     *("mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount"),
@@ -88,10 +109,12 @@ def _program(machine: Machine) -> list[bytes]:
 def _spans(numbers: dict[str, int]) -> list[_Span]:
     """Return what becomes of the calls, in the order of their numbers and without gaps."""
     calls = {numbers[name]: [_refuse(errno.EPERM)] for name in _REFUSED if name in numbers}
-    # Its flags lie in memory, which a filter cannot read; libc falls back to `clone`.
-    calls[numbers["clone3"]] = [_refuse(errno.ENOSYS)]
-    calls[numbers["clone"]] = _flags(_NEW_NAMESPACES)
-    calls[numbers["unshare"]] = _flags(_NEW_NAMESPACES | _NEW_TIME)
+    calls |= {numbers[name]: [_refuse(errno.ENOSYS)] for name in _UNREADABLE}
+    calls |= {numbers[name]: [_refuse(errno.ENOTSUP)] for name in _GRANTING}
+    calls |= {numbers[name]: _mode(at) for name, at in _MODE_OF.items() if name in numbers}
+    calls |= {numbers[name]: _creation(at) for name, at in _FLAGS_OF.items() if name in numbers}
+    calls[numbers["clone"]] = _without(_NEW_NAMESPACES, 0)
+    calls[numbers["unshare"]] = _without(_NEW_NAMESPACES | _NEW_TIME, 0)
     calls[numbers["ioctl"]] = _requests()
     calls[numbers["socket"]] = _families()
     ends = {number + 1: [_op(_RETURN, _ALLOW)] for number in (-1, *calls)}
@@ -108,9 +131,24 @@ def _search(spans: list[_Span]) -> list[bytes]:
     return [_op(_AT_LEAST, spans[middle][0], len(below), 0), *below, *_search(spans[middle:])]
 
 
-def _flags(forbidden: int) -> list[bytes]:
+def _mode(at: int) -> list[bytes]:
+    return _without(_SET_ID, at)
+
+
+def _creation(at: int) -> list[bytes]:
+    """Look at the mode behind the flags in argument ``at``, where they make a file."""
     return [
-        _op(_LOAD, _ARGUMENT_AT[0]),
+        _op(_LOAD, _ARGUMENT_AT[at]),
+        _op(_ANY_OF, _MAKES_A_FILE, 1, 0),
+        _op(_RETURN, _ALLOW),
+        *_mode(at + 1),
+    ]
+
+
+def _without(forbidden: int, at: int) -> list[bytes]:
+    """Refuse a call if any of these bits is set in argument ``at``."""
+    return [
+        _op(_LOAD, _ARGUMENT_AT[at]),
         _op(_ANY_OF, forbidden, 0, 1),
         _refuse(errno.EPERM),
         _op(_RETURN, _ALLOW),

@@ -160,7 +160,6 @@ def test_what_is_asked(tmp_path: Path) -> None:
     assert asked == {
         "command": "ls",
         "cwd": str(Path.cwd()),
-        "agent": "main",
         "session": "main",
         "env": {},
         "stdin": "/wo=",

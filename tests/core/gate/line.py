@@ -14,6 +14,7 @@ from core.approvals.forwarding import Forwarding
 from core.approvals.usage import UsageFile
 from core.audit.journal import AuditJournal
 from core.gate import Gate
+from core.gate.deferred import Deferred
 from core.gate.execution import Execution
 from core.gate.guard import Guard
 from core.gate.lockdown import NAME, Lockdown
@@ -139,6 +140,7 @@ async def gate_at(
                 HostRouter({ExecHost.GATEWAY: GatewayHost(runner)}),
                 owner,
                 10_000,
+                Deferred(store, journal, home / "results"),
                 guard,
             ),
             store,

@@ -5,6 +5,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from core.errors import BadRequest, StateError
 from core.ipc.jsonrpc import Handler, Limits, Notify
@@ -136,7 +137,7 @@ async def talk(path: Path) -> AsyncIterator[Talk]:
 
 @contextlib.asynccontextmanager
 async def server(
-    path: Path, methods: Methods, limits: Limits | None = None, **options: int
+    path: Path, methods: Methods, limits: Limits | None = None, **options: Any
 ) -> AsyncIterator[Server]:
     """Listen for as long as the block lasts."""
     path.parent.chmod(0o700)

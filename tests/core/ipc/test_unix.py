@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -87,7 +88,7 @@ def open_to_all(path: Path) -> None:
 
 async def said_to_another_user(path: Path, uid: int) -> str:
     """Serve ``uid``, let a process of another user connect; return what it is told in 1 s."""
-    async with server(path, Methods(), uid=uid):
+    async with server(path, Methods(), uids=frozenset({uid})):
         open_to_all(path)
         command = (sys.executable, "-I", "-c", AS_NOBODY, str(path))
         asker = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
@@ -109,6 +110,47 @@ async def test_another_user_is_refused(reachable: Path) -> None:
     assert f"belongs to uid {asker + 1}; uid {asker} may not use it" in told
     # Negative control: served as its owner, the same process is told nothing.
     assert await said_to_another_user(reachable, asker) == ""
+
+
+def shared_folder() -> Path:
+    """Return a folder that other users can get at, to be removed by the caller."""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    folder.chmod(0o755)
+    return folder
+
+
+async def test_a_shared_socket_serves_those_who_are_listed(tmp_path: Path) -> None:
+    """Another user is served where its uid is listed, and otherwise sent away by name."""
+    del tmp_path  # others cannot get into it
+    assert os.getuid() == 0, "run as root: it takes a second user"
+    folder = shared_folder()
+    try:
+        for listed in (True, False):
+            uids = frozenset({NOBODY if listed else NOBODY - 1})
+            path = folder / "agents.sock"
+            served = await listen(path, Methods().table(), uids=uids, shared=True)
+            call = f"peer.sendall({request('whoami')!r}); print("
+            asker = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-c", AS_NOBODY.replace("print(", call, 1), str(path)),
+                stdout=asyncio.subprocess.PIPE,
+            )
+            answer = (await asker.communicate())[0].decode()
+            await served.close()
+            expected = f", {NOBODY}, {NOBODY}, " if listed else "is not listed in intake.unix"
+            assert expected in answer
+    finally:
+        shutil.rmtree(folder)
+
+
+async def test_a_shared_socket_needs_a_folder_that_is_ours_alone(tmp_path: Path) -> None:
+    """Whoever may write there could put a socket of their own in its place."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+    await (await listen(folder / "s", Methods().table(), shared=True)).close()
+
+    folder.chmod(0o775)
+    with pytest.raises(StateError, match="writable by nobody else"):
+        await listen(folder / "s", Methods().table(), shared=True)
 
 
 async def test_a_second_gateway_is_refused(path: Path) -> None:

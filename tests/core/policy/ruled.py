@@ -31,8 +31,9 @@ def provisions(*rules: dict[str, Any], **more: Any) -> Provisions:
 
 
 def rule(decide: str, *argv: str, **match: str) -> dict[str, Any]:
-    """Return a rule about a vector, or about a glob or an effect."""
-    return {"match": match or {"argv": list(argv)}, "decide": decide}
+    """Return a rule about a vector, a glob, an effect or a file, maybe bound to a folder."""
+    vector = {"argv": list(argv)} if argv else {}
+    return {"match": {**vector, **match}, "decide": decide}
 
 
 def file_at(path: str, realpath: str = "") -> PinnedFile:

@@ -4,9 +4,7 @@ import random
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from core.policy.git_settings import Illegible, Setting, reaches_out, read_settings
+from core.policy.git_settings import Illegible, read_settings
 
 PIECES = (
     *("[core]", "[Core]", '[a "B.c"]', "[a.B]", '[a "q\\"\\\\"]', "[a-1]"),
@@ -62,32 +60,3 @@ def test_a_lax_reader_would_be_caught(tmp_path: Path) -> None:
 
     assert read_settings(text) == Illegible(2)
     assert by_git(text, tmp_path / "c") == [("core.a", "1 [filter x]"), ("core.clean", "sh")]
-
-
-REACHING = (
-    *("core.sshCommand=x", "core.fsmonitor=/x", "core.editor=x", "core.pager=x", "core.askPass=x"),
-    *("diff.external=x", "diff.a.textconv=x", "diff.a.command=x", "filter.a.clean=x"),
-    *("filter.a.process=x", "merge.a.driver=x", "gpg.program=x", "gpg.ssh.program=x"),
-    *("credential.helper=x", "include.path=x", "includeIf.gitdir:/.path=x", "protocol.ext.allow=x"),
-    *("remote.a.uploadpack=x", "remote.a.vcs=x", "remote.a.promisor=true", "alias.a=!x"),
-    *("extensions.partialClone=a", "submodule.a.update=!x", "pager.log=x", "http.proxy=x"),
-    *("core.gitProxy=x", "core.alternateRefsCommand=x", "trailer.a.command=x", "no.such=x"),
-    *("log.showSignature=true", "status.x.y=x", "sequence.editor=x", "interactive.diffFilter=x"),
-)
-HARMLESS = (
-    *("core.bare=false", "core.fsmonitor=TRUE", "core.autocrlf=input", "remote.a.url=git@x:y"),
-    *("remote.a.fetch=+refs/heads/*:refs/remotes/a/*", "branch.a.merge=x", "branch.a.vscode-b=x"),
-    *("user.email=a@b", "alias.st=status", "submodule.a.update=rebase", "submodule.a.url=x"),
-    *("color.diff.old=red", "lfs.https://x/.access=basic", "diff.renames=true", "pull.rebase=true"),
-)
-
-
-@pytest.mark.parametrize("text", [*REACHING, *HARMLESS])
-def test_settings_that_reach_out(text: str) -> None:
-    """A program, another file or another host asks, and what is unknown; the rest is harmless."""
-    name, _, value = text.partition("=")
-    section, _, rest = name.partition(".")
-    inner, _, key = rest.rpartition(".")
-
-    setting = Setting(section.lower(), inner or None, key.lower(), value)
-    assert reaches_out(setting) is (text in REACHING)

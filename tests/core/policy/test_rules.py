@@ -299,12 +299,14 @@ def test_a_rule_that_cannot_be_right_stops_the_load(
 
 
 HEADS = ["git", "/usr/bin/git", "ls", "python", "/bin/ls"]
-WORDS = ["push", "-f", "a", "<ANY>", "<NAME>", "<PATH>", "<INT>", "5"]
+WORDS = ["push", "-f", "a", "<ANY>", "<NAME>", "<PATH>", "<INT>", "5", "<GLOB:p*>"]
+RESTS = [[], [], ["<REST>"], ["<REST:any>"]]
 MATCHES = st.one_of(
     st.builds(
-        lambda head, rest: {"argv": [head, *rest]},
+        lambda head, words, rest: {"argv": [head, *words, *rest]},
         st.sampled_from(HEADS),
         st.lists(st.sampled_from(WORDS), max_size=2),
+        st.sampled_from(RESTS),
     ),
     st.sampled_from(["/usr/bin/*", "/bin/ls", "/**", "/usr/bin/git", "/opt/*", "/USR/bin/LS"]).map(
         lambda g: {"glob": g}

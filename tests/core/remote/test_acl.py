@@ -107,6 +107,23 @@ def test_an_acl_that_others_may_write_fails_closed(tmp_path: Path) -> None:
     assert load_acl(path) is not None
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_acl_that_others_may_replace_fails_closed(tmp_path: Path, *, linked: bool) -> None:
+    """A folder that others may write to counts at its own name and where a link leads."""
+    folder = tmp_path / "shared"
+    folder.mkdir(mode=0o755)
+    path = folder / "acl.toml"
+    path.write_text(PAGE)
+    named = tmp_path / "link.toml" if linked else path
+    if linked:
+        named.symlink_to(path)
+    assert load_acl(named) is not None
+
+    folder.chmod(0o777)
+    with pytest.raises(ConfigError, match=f"other users may write to {folder}"):
+        load_acl(named)
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_list_that_would_deny_everything_stops_the_start(stream: str) -> None:
     """No run keeps nothing of a stream, so a cap of 0 is a mistake; a warning from 0 on is none."""

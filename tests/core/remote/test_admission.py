@@ -470,6 +470,18 @@ def test_an_ill_formed_payload_is_refused_though_it_is_signed(changes: dict[str,
         _signed(case, json.dumps({**right, **changes})).opened()
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_key_that_is_there_twice_is_refused(inside: bool) -> None:
+    """Readers differ on which of two equal keys counts, at the top and inside the order."""
+    text = Case().payload().model_dump_json(exclude_none=True)
+    key, place = ("argv", '"argv":["rm"],') if inside else ("v", '"v":1,')
+    doubled = text.replace(f'"{key}":', f'{place}"{key}":', 1)
+    assert _signed(Case(), text).opened()
+
+    with pytest.raises(BadEnvelope):
+        _signed(Case(), doubled).opened()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "[" * 10_000, '{"v":1}'])
 def test_what_is_no_payload_is_refused(text: str) -> None:
     """Nothing is raised but the one error."""

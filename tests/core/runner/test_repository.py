@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 from core.errors import PlanDrift
 from core.policy.tables import section, table
+from core.runner.binding import bind
 from core.runner.plan import Planner
 from core.runner.process import Runner
+from core.runner.repository import steering
 from tests.core.runner.runs import Watcher, new_run, planned, request, run, script
 
 Plant = Callable[[Path, str], Path]
@@ -234,8 +237,9 @@ HOOKS = (
 )
 
 
-async def test_reading_runs_no_other_hooks(runner: Runner, tmp_path: Path) -> None:
-    """What the profile lets pass runs at most the hook that is looked for; git diff does run it."""
+@pytest.mark.parametrize("neutral", [True, False])
+async def test_reading_runs_no_hooks(*, neutral: bool, runner: Runner, tmp_path: Path) -> None:
+    """What the profile lets pass runs none; without its environment at most the one looked for."""
     place = repository(tmp_path / "place")
     for hook in HOOKS:
         script(place / f".git/hooks/{hook}", f"#!/bin/sh\ntouch {tmp_path}/ran-{hook}\n")
@@ -243,25 +247,28 @@ async def test_reading_runs_no_other_hooks(runner: Runner, tmp_path: Path) -> No
     for number, words in enumerate((*accepted, "diff")):
         vector = ("git", *(words.split() if isinstance(words, str) else words))
         os.utime(place / ".gitattributes", (number, number))
-        await run(runner, request(argv=vector, cwd=place))
+        plan = planned(request(argv=vector, cwd=place))
+        if not neutral:
+            bare = replace(plan.commands[0], neutral=())
+            bare = replace(bare, steered=steering(bare, str(place)))
+            plan = bind(replace(plan, commands=(bare,)))
+        await runner.run(new_run(), plan, Watcher())
 
-    assert {path.name for path in tmp_path.glob("ran-*")} == {"ran-post-index-change"}
-    assert planned(request("git diff", cwd=place)).commands[0].steered == (
-        f"it runs the hook `{place}/.git/hooks/post-index-change`"
-    )
+    ran = {path.name for path in tmp_path.glob("ran-*")}
+    assert ran == (set() if neutral else {"ran-post-index-change"})
 
 
 @pytest.mark.parametrize("where", ["own", "/", "~"])
-def test_a_hook_in_another_folder_is_seen(where: str, tmp_path: Path) -> None:
+def test_a_writers_hook_in_another_folder_is_seen(where: str, tmp_path: Path) -> None:
     """core.hooksPath is followed: below the work tree, from the root, from home."""
     place = with_hooks(tmp_path / "place")
     hooks = {"own": place / ".husky/_", "/": tmp_path / "hooks", "~": Path("~").expanduser() / "h"}
     value = {"own": ".husky/_", "/": str(tmp_path / "hooks"), "~": "~/h"}[where]
     git(place, "config", "core.hooksPath", value)
-    before = planned(request("git diff", cwd=place)).commands[0].steered
+    before = planned(request("git add a", cwd=place)).commands[0].steered
     hooks[where].mkdir(parents=True)
     script(hooks[where] / "post-index-change", "#!/bin/sh\n")
-    found = planned(request("git diff", cwd=place)).commands[0].steered
+    found = planned(request("git add a", cwd=place)).commands[0].steered
     shutil.rmtree(hooks[where])
 
     assert (before, found.startswith("it runs the hook")) == ("", True)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from core.errors import AnotherGateway, BadRequest, StoreError
 from core.model.identity import ApprovalId
 from core.store import approvals, open_store, runs
+from core.store.ballast import BALLAST_BYTES
 from core.store.tables import SCHEMA_VERSION
 from tests.core.store.making import draft, new_id, run_draft
 
@@ -45,6 +46,30 @@ async def test_a_second_gateway_is_refused_by_name(tmp_path: Path) -> None:
     await store.close()
     again = await open_store(_url(tmp_path))
     await again.close()
+
+
+async def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    """What it leads to keeps its content, and the message names the link."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "state.db.lock").symlink_to(victim)
+
+    with pytest.raises(StoreError, match=r"state\.db\.lock is a symbolic link"):
+        await open_store(_url(tmp_path))
+    assert victim.read_text() == "precious"
+
+
+async def test_a_link_in_the_place_of_the_ballast_is_replaced(tmp_path: Path) -> None:
+    """The file that it leads to keeps its content and size."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    ballast = tmp_path / "state.db.ballast"
+    ballast.symlink_to(victim)
+
+    await (await open_store(_url(tmp_path))).close()
+
+    assert (victim.read_text(), ballast.is_symlink()) == ("precious", False)
+    assert ballast.stat().st_size == BALLAST_BYTES
 
 
 async def test_a_damaged_header_is_named(tmp_path: Path) -> None:

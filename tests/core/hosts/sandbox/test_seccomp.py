@@ -12,6 +12,11 @@ from core.hosts.sandbox.syscalls import AARCH64, X86_64
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 DENY = 0x00050000 | errno.EPERM
+NO_SUCH_CALL = 0x00050000 | errno.ENOSYS
+NO_ATTRIBUTES = 0x00050000 | errno.ENOTSUP
+MODES = {"chmod": 1, "fchmod": 1, "mkdir": 1, "mknod": 1, "creat": 1}
+MODES |= {"fchmodat": 2, "fchmodat2": 2, "mkdirat": 2, "mknodat": 2}
+OPENING = {"open": 1, "openat": 2}
 
 
 def ruled(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
@@ -52,10 +57,12 @@ def followed(
 @pytest.mark.parametrize(("machine", "numbers"), [("x86_64", X86_64), ("aarch64", AARCH64)])
 def test_what_is_named_is_refused_and_nothing_else(machine: str, numbers: dict[str, int]) -> None:
     """Each named call, and no other number up to 500."""
-    by_argument = {"clone", "unshare", "ioctl", "socket"}
+    by_argument = {"clone", "unshare", "ioctl", "socket", *MODES, *OPENING}
     for name, number in numbers.items():
-        if name == "clone3":
-            assert ruled(machine, number) == 0x00050000 | errno.ENOSYS
+        if name in {"clone3", "openat2"}:
+            assert ruled(machine, number) == NO_SUCH_CALL
+        elif "setxattr" in name:
+            assert ruled(machine, number) == NO_ATTRIBUTES
         elif name not in by_argument:
             assert ruled(machine, number) == DENY, name
     for number in set(range(500)) - set(numbers.values()):
@@ -88,6 +95,33 @@ def test_arguments(machine: str) -> None:
         assert ruled(machine, socket, family) == ALLOW
     for family in (17, 38, 40, 44, 1 << 32 | 40):
         assert ruled(machine, socket, family) == 0x00050000 | errno.EAFNOSUPPORT
+
+
+def known(machine: str, places: dict[str, int]) -> list[tuple[int, list[int]]]:
+    """Return the numbers of calls that a machine has, each with its arguments before the place."""
+    numbers = MACHINES[machine].numbers
+    return [(numbers[name], [0] * at) for name, at in places.items() if name in numbers]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6777, 1 << 32 | 0o4000, 1 << 16 | 0o2000])
+def test_modes_that_give_rights(machine: str, mode: int) -> None:
+    """Neither set-user-ID nor set-group-ID is set, by whatever call."""
+    for number, before in known(machine, MODES):
+        assert ruled(machine, number, *before, mode) == DENY
+    for number, before in known(machine, OPENING):
+        for flags in (0x40, 0x41 | 0x80000, 0x410002):
+            assert ruled(machine, number, *before, flags, mode) == DENY
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_other_modes(machine: str) -> None:
+    """They pass, and so does an open that makes no file, whatever its register holds."""
+    for number, before in known(machine, MODES):
+        assert ruled(machine, number, *before, 0o1777) == ALLOW
+    for number, before in known(machine, OPENING):
+        assert ruled(machine, number, *before, 0x41, 0o644) == ALLOW
+        assert ruled(machine, number, *before, 0x80000, 0o6777) == ALLOW
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -1,0 +1,152 @@
+"""Set up docs/how-to/agents-as-another-user.md as it is written, with real users, and attack it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/how-to/agents-as-another-user.md"
+SECRET = "the-key-of-ann"
+SAYSO = "/opt/sayso/.venv/bin/sayso"
+
+CONFIG = """
+  tools: {exec: {host: "gateway", security: "full", ask: "off"}},
+  proof: {every: 3600},
+"""
+"""Everything runs unasked, so that nothing but the wall between the users can hold."""
+
+
+def blocks(language: str) -> list[str]:
+    """Return the page's blocks of a language, in their order, without their indentation."""
+    fenced = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+    found = fenced.findall(PAGE.read_text(encoding="utf-8"))
+    return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
+
+
+def steps(script: str) -> str:
+    """Return the page's own steps up to a running gateway, then more of a test's."""
+    users, folders, _start, _check = blocks("sh")
+    (config,) = blocks("json5")
+    whole = config.replace("{", "{" + CONFIG, 1)
+    return f"""
+mkdir -m 700 /home/ann/.sayso /home/ann/.ssh
+echo '{SECRET}' > /home/ann/.ssh/id_rsa && chmod 600 /home/ann/.ssh/id_rsa
+cat > /home/ann/.sayso/config.json5 <<'END'
+{whole}END
+chown -R ann: /home/ann
+{users}
+HOME=/home/ann
+{folders}
+as_ann {SAYSO} serve > /home/ann/log 2>&1 &
+gateway=$!
+trap 'kill $gateway; wait $gateway || true' EXIT
+for _ in $(seq 300); do [ -S /run/sayso/agents.sock ] && break; sleep 0.1; done
+[ -S /run/sayso/agents.sock ] || {{ cat /home/ann/log; exit 9; }}
+set +e
+{script}
+"""
+
+
+def followed(tmp_path: Path, script: str) -> str:
+    """Follow the page in namespaces of its own, then a script; return what it prints."""
+    written = tmp_path / "steps.sh"
+    written.write_text(steps(script))
+    words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
+    shell = ("sh", "tests/e2e/another_user.sh", str(tmp_path), str(ROOT), sys.base_prefix)
+    done = subprocess.run(
+        [*words, *shell, str(written)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def reported(line: str) -> str:
+    """Return a shell command that runs a line and reports its status and output."""
+    return f'out=$({{ {line}; }} 2>&1); echo "$? $(echo "$out" | tr "\\n" " ")"\n'
+
+
+@pytest.mark.timeout(180)
+def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
+    """The page's own example runs as ann; each line that must fail fails and shows no secret."""
+    _users, _folders, start, check = blocks("sh")
+    lines = check.splitlines()
+    printed = followed(tmp_path, "".join(map(reported, (start.strip(), *lines)))).splitlines()
+    ran, *refused = [one for one in printed if re.match(r"\d+ ", one)]
+
+    assert ran.split() == ["0", "/srv/work"]
+    assert len(refused) == len(lines) >= 6
+    for line, answer in zip(lines, refused, strict=True):
+        assert not answer.startswith("0 "), (line, answer)
+        assert SECRET not in answer, line
+    named = ("Permission denied", "bound to coder", "not listed in intake.unix")
+    assert all(any(word in answer for answer in refused) for word in named), refused
+
+
+ATTACKS = {
+    "exec.run": {"command": "id -un", "cwd": "/srv/work", "agent": "main"},
+    "exec.approval.request": {"command": "id -un", "cwd": "/srv/work", "agent": "main"},
+    "tool.call": {"tool": "Exec", "args": {"command": ["id"]}, "agent": "main"},
+    "events.drain": {"session": "main", "agent": "main"},
+    "exec.approval.resolve": {"id": "x", "decision": "allow-once"},
+    "exec.approvals.set": {"file": {}},
+    "exec.approvals.get": {},
+    "grants.revoke": {"id": "x"},
+    "token.create": {"name": "x", "scopes": ["admin"]},
+    "people.list": {},
+    "history.list": {},
+    "lockdown.lift": {},
+    "lockdown.engage": {},
+    "exec.remote.sessions": {},
+    "exec.remote.run": {"agent": "x", "argv": ["id"]},
+}
+"""Calls that are not open to an agent's user, by method."""
+
+
+def frame(method: str, params: object) -> str:
+    """Return a request as it travels."""
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+
+CALL = (
+    "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(20); "
+    "s.connect('/run/sayso/agents.sock'); s.sendall(sys.argv[1].encode() + b'\\n'); "
+    "print(s.makefile().readline())"
+)
+
+
+@pytest.mark.timeout(180)
+def test_the_shared_socket_gives_no_other_right(tmp_path: Path) -> None:
+    """No method but its own agents' requests is open there, whatever a frame says."""
+    allowed = frame("exec.run", {**ATTACKS["exec.run"], "agent": "coder"})
+    frames = [*(frame(method, params) for method, params in ATTACKS.items()), allowed]
+    calls = [f"sudo -u agent /usr/bin/python3 -I -c \"{CALL}\" '{one}'" for one in frames]
+    printed = followed(tmp_path, "".join(map(reported, calls))).splitlines()
+    *refused, ran = [one for one in printed if re.match(r"\d+ ", one)]
+
+    for name, answer in zip(ATTACKS, refused, strict=True):
+        assert '"type":"Forbidden"' in answer, (name, answer)
+    assert '"output":"ann' in ran
+
+
+@pytest.mark.timeout(180)
+def test_without_the_wall_the_same_lines_succeed(tmp_path: Path) -> None:
+    """The negative control: as ann herself, on the owner's socket, nothing holds them."""
+    lines = (
+        f"as_ann {SAYSO} run --cwd /srv/work --stdin-file /home/ann/.ssh/id_rsa -- cat",
+        f"as_ann {SAYSO} run --cwd /srv/work --agent main -c 'id -un'",
+    )
+    printed = followed(tmp_path, "".join(map(reported, lines))).splitlines()
+
+    assert [one.split() for one in printed if re.match(r"\d+ ", one)] == [
+        ["0", SECRET],
+        ["0", "ann"],
+    ]

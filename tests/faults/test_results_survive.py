@@ -1,0 +1,127 @@
+"""The database goes away while commands run: each ending reaches its caller and the history."""
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.client import Client
+from tests.e2e.processes import GatewayProcess, until, write_config
+from tests.postgres import PostgresServer, running_postgres
+
+SECONDS = 1.5
+LINE = f"sleep {SECONDS}; echo done; exit 3"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """Yield a server that the tests may stop."""
+    with running_postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, server: PostgresServer) -> Iterator[GatewayProcess]:
+    """Yield a gateway over PostgreSQL that runs whatever it is asked to."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    config = json.loads((home / "config.json5").read_text())
+    config["tools"]["exec"] |= {"security": "full", "ask": "off"}
+    config["store"] = {"url": server.create()}
+    (home / "config.json5").write_text(json.dumps(config))
+    (home / "exec-approvals.json").unlink()
+    running = GatewayProcess(home)
+    running.start()
+    yield running
+    running.stop()
+
+
+def history(gateway: GatewayProcess) -> list[dict[str, Any]]:
+    """Return what the history says of each run."""
+    found: list[dict[str, Any]] = gateway.json("history")
+    return found
+
+
+def results(gateway: GatewayProcess) -> list[Path]:
+    """Return the files with results that the store does not have."""
+    return sorted((gateway.home / "results").glob("*.json"))
+
+
+@contextmanager
+def stopped(server: PostgresServer) -> Iterator[None]:
+    """Stop the database as a crash does, for as long as the block lasts."""
+    server.stop_at_once()
+    try:
+        yield
+    finally:
+        server.start()
+
+
+def ran_without(gateway: GatewayProcess, server: PostgresServer) -> None:
+    """Let a command end while the database is away; its caller gets its output and exit code."""
+    asking = gateway.ask("--request-key", "once", "-c", LINE)
+    until("the command", lambda: "Exec started" in " ".join(gateway.events()))
+    server.stop_at_once()
+    out, said = asking.communicate(timeout=30)
+    assert (out, asking.returncode) == ("done\n", 3), said
+    assert len(results(gateway)) == 1
+
+
+def test_an_ending_without_a_database_is_delivered_later(
+    gateway: GatewayProcess, server: PostgresServer
+) -> None:
+    """The caller hears it at once, the history when the database is back, the key stays good."""
+    try:
+        ran_without(gateway, server)
+    finally:
+        server.start()
+
+    until("the result's delivery", lambda: not results(gateway), seconds=30)
+    (run,) = history(gateway)
+    again = gateway.cli("run", "--request-key", "once", "-c", LINE)
+
+    assert run["how"].startswith("finished after"), run
+    assert "code 3" in run["how"]
+    assert (again.returncode, again.stdout) == (3, "done\n")
+    finished = [text for text in gateway.events() if "Exec finished" in text]
+    assert [("code=3" in text) for text in finished] == [True]
+    assert "did not start" not in gateway.log.read_text()
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_gateway_that_is_killed_before_the_delivery_leaves_a_file(
+    gateway: GatewayProcess, server: PostgresServer, *, guarded: bool
+) -> None:
+    """The next start knows how it ended; without the file (the control) nobody does."""
+    try:
+        ran_without(gateway, server)
+        gateway.kill()
+        if not guarded:
+            results(gateway)[0].unlink()
+    finally:
+        server.start()
+
+    gateway.start()
+    (run,) = history(gateway)
+
+    assert ("code 3" in run["how"]) is guarded, run
+    assert not results(gateway)
+
+
+def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: PostgresServer) -> None:
+    """Whoever waits for a run by its id hears its end although the database went and came."""
+    gateway.ask("--no-wait", "-c", "sleep 3; echo later").communicate(timeout=10)
+    run_id = history(gateway)[0]["id"]
+    with ThreadPoolExecutor(1) as pool, Client(str(gateway.home / "gateway.sock")) as client:
+        waiting = pool.submit(client.call, "exec.wait", {"id": run_id}, 20)
+        time.sleep(0.3)
+        with stopped(server):
+            time.sleep(1.0)
+        answer = waiting.result()
+
+    assert (answer["output"], answer["exitCode"]) == ("later\n", 0)
