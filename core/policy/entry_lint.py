@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from core.policy.carriers import inline_code, inline_options, is_carrier
+from core.policy.carriers import is_carrier
+from core.policy.inline import inline_of
 from core.policy.path_index import is_glob
 from core.policy.unwrap import is_multiplexer
 from core.policy.wrappers import names_of, wrapper_kind
@@ -21,7 +22,8 @@ def never_counts(pattern: str, argv: Sequence[str] | None = None) -> str | None:
     kind = wrapper_kind(names, len(argv or ()))
     if kind is not None:
         return f"{kind}, so what it runs is judged instead; list those programs"
-    code = None if argv is None else inline_code(inline_options(names), argv)
+    inline = None if argv is None else inline_of(names)
+    code = None if inline is None or argv is None else inline.problem(argv)
     return None if code is None else f"{code}, so a person is asked each time"
 
 

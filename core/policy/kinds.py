@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.policy.awk_script import awk_problem
+from core.policy.script_effects import awk_may_run, sed_may_run
 from core.policy.sed_script import sed_problem
 
 _COLUMN: Final = (
@@ -118,6 +119,8 @@ _READERS: Final[dict[str, Callable[[str], bool]]] = {
     "awk": lambda word: awk_problem(word) is None,
     "query": _query,
     "sed": lambda word: sed_problem(word) is None,
+    "awkcode": lambda word: not awk_may_run(word),
+    "sedcode": lambda word: not sed_may_run(word),
 }
 
 

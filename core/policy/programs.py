@@ -7,11 +7,11 @@ from core.model.command import PinnedFile
 from core.policy.carriers import (
     in_installed_directory,
     in_system_directory,
-    inline_options,
     is_carrier,
     is_known,
     is_plain,
 )
+from core.policy.inline import Inline, inline_of
 from core.policy.required import Required, required_of
 from core.policy.safe_bins import safe_bin_of
 from core.policy.wrappers import names_of, wrapper_kind
@@ -22,7 +22,7 @@ class Program:
     """A program under its invoked and its real name.
 
     ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
-    are ``(name, option)`` pairs that carry code; ``paths`` are what patterns may match;
+    is what is known of code in its arguments; ``paths`` are what patterns may match;
     ``plain`` programs pass strict trust with any arguments; a ``carrier``'s path is never stored,
     whatever its arguments; ``unknown`` ones are in no table, ``foreign`` ones among
     them lie where a system or a package manager keeps its programs;
@@ -32,7 +32,7 @@ class Program:
 
     bare: str | None
     laden: str | None
-    inline: tuple[tuple[str, str], ...]
+    inline: Inline | None
     paths: tuple[str, ...]
     plain: bool
     carrier: bool
@@ -56,7 +56,7 @@ def _program(word: str, path: str, realpath: str) -> Program:
     return Program(
         bare=wrapper_kind(names, 0),
         laden=wrapper_kind(names, 1),
-        inline=inline_options(names),
+        inline=inline_of(names),
         paths=tuple(dict.fromkeys((path, realpath))),
         plain=plain,
         carrier=is_carrier(path) or is_carrier(realpath),

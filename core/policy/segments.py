@@ -6,7 +6,6 @@ from operator import attrgetter
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict, Tier
 from core.model.policy import ExecPolicy, Trust
-from core.policy.carriers import inline_code
 from core.policy.environment import judge_changes
 from core.policy.listing import by_lists
 from core.policy.programs import Program, program_of
@@ -158,4 +157,4 @@ def _by_acl(command: PlannedCommand, acl: Sequence[ArgvTemplate], policy: ExecPo
 def hidden_by(argv: tuple[str, ...], program: Program) -> str | None:
     """Say what hides the program that would really run, whatever the lists hold."""
     kind = program.laden if len(argv) > 1 else program.bare
-    return kind or (inline_code(program.inline, argv[1:]) if program.inline else None)
+    return kind or (program.inline.problem(argv[1:]) if program.inline else None)

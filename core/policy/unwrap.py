@@ -84,7 +84,7 @@ def _unwrapped(argv: tuple[str, ...], path: str, realpath: str) -> Unwrapped | O
     return Unwrapped(prefix, (inner,), None, *more)
 
 
-def _find(argv: Sequence[str]) -> Unwrapped | Opaque | None:
+def _find(argv: tuple[str, ...]) -> Unwrapped | Opaque | None:
     found = find_exec(argv)
     if not isinstance(found, FindExec):
         return found

@@ -85,12 +85,12 @@ def verdict(entry: dict[str, Any], planned: Planned) -> Verdict:
     return Verdict(entry, found.decision, found.why)
 
 
-def installed(plan: ExecPlan, find: Callable[[str], PinnedFile | None]) -> ExecPlan:
+def installed(plan: ExecPlan, find: Callable[[str], PinnedFile | None] | None = None) -> ExecPlan:
     """Return a plan whose programs are those that ``find`` knows, as they are on Debian."""
     if plan.unreadable is not None:
         return plan
     commands = tuple(
-        replace(wrapped(*one.argv, find=find), cwd=one.cwd, routing=one.routing)
+        replace(wrapped(*one.argv, find=find or _debian), cwd=one.cwd, routing=one.routing)
         for one in plan.commands
     )
     return replace(plan, commands=commands)

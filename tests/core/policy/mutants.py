@@ -265,7 +265,7 @@ WRAPPERS = (
     Mutant(
         "code on the command line hides nothing",
         "policy/segments.py",
-        "return kind or (inline_code(program.inline, argv[1:]) if program.inline else None)",
+        "return kind or (program.inline.problem(argv[1:]) if program.inline else None)",
         "return kind",
         "policy/test_evaluate.py::test_wrappers_ask_whatever_is_listed",
     ),
@@ -307,6 +307,34 @@ WRAPPERS = (
 )
 
 PROFILES = (
+    Mutant(
+        "patterns of code are not searched",
+        "policy/inline.py",
+        "        if not self.patterns:\n",
+        "        if self.patterns is not None:\n",
+        "policy/test_inline.py::test_code_in_arguments_asks_under_either_trust",
+    ),
+    Mutant(
+        "scripts in operands are no code",
+        "policy/inline.py",
+        "or self._by_script(arguments)",
+        "or None",
+        "policy/test_inline.py::test_code_in_arguments_asks_under_either_trust",
+    ),
+    Mutant(
+        "a slash in brackets ends no regular expression",
+        "policy/script_effects.py",
+        "            if regex is None or not _CLOSED.fullmatch(regex[1]):\n",
+        "            if regex is None:\n",
+        "policy/test_inline.py::test_code_in_arguments_asks_under_either_trust",
+    ),
+    Mutant(
+        "a pipe of awk is none",
+        "policy/script_effects.py",
+        'token["mark"] in {"|", "@", \'"\'}',
+        'token["mark"] in {"@", \'"\'}',
+        "policy/test_inline.py::test_what_awk_may_run",
+    ),
     Mutant(
         "a later mode cancels nothing",
         "policy/profiles.py",

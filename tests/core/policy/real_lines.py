@@ -29,16 +29,18 @@ ARGUABLE = {
 """Lines marked harmless that are not allowed on purpose, each with why."""
 # Where a command's program is none of these, it is not installed, and its line does not count.
 PROGRAMS = frozenset(
-    """[ awk bash basename cat chmod cmp comm cp curl cut date df diff dirname docker du echo env expr
+    """
+    [ awk bash basename cat chmod cmp comm cp curl cut date df diff dirname docker du echo env expr
     false file find free gh git grep head hexdump hostname id java jq kill kubectl ln ls lsof make
-    md5sum mkdir mv netstat nohup node npm npx nslookup od pgrep pip pip3 pkill printf ps pstree pwd
-    python python3 readlink realpath rm rmdir sed seq sh sha256sum sleep sort sqlite3 stat strings tail
-    tee test timeout top touch tr tree true uname uniq uptime wc which whoami xargs xxd""".split()  # noqa: SIM905 - a word list is easier to read than a column
+    md5sum mkdir mv netstat nohup node npm npx od pgrep pip pip3 pkill printf ps pstree pwd python
+    python3 readlink realpath rm rmdir sed seq sh sha256sum sleep sort sqlite3 stat strings tail
+    tee test timeout top touch tr tree true uname uniq uptime wc which whoami xargs xxd
+    """.split()  # noqa: SIM905 - a word list is easier to read than a column
 )
 _HOME, _APP = "/home/dev", "/home/dev/projects/app"
 _GLOB = re.compile(r"""(?<!\S)(?!["'-])[^\s"';|&<>$`{}]*[*?][^\s"';|&<>$`{}]*""")
 _FOLDER = re.compile(r'(?:^|&& *|; *)cd +"?([^ ;&|"]+)"?')
-_NOT_COUNTED = re.compile(r"matches nothing|no such folder|not a folder")
+_NOT_COUNTED = re.compile(r"matches nothing|is no folder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def judged_lines(
     return [
         RealLine(entry, "" if one.decision is Decision.ALLOW else one.why)
         for entry, one in found
-        if one.decision is not Decision.DENY or not _missing(one.why)
+        if not _missing(one.why)
     ]
 
 
@@ -79,7 +81,7 @@ def _installed(name: str) -> PinnedFile | None:
 
 
 def _missing(why: str) -> bool:
-    return "cannot be run" in why or _NOT_COUNTED.search(why) is not None
+    return why.startswith("A program cannot be run") or _NOT_COUNTED.search(why) is not None
 
 
 def _prepare(line: str, home: Path, app: Path) -> None:

@@ -167,7 +167,9 @@ def test_an_entry_with_arguments_covers_nothing_longer() -> None:
     [
         ("git", "commit", "-m", "<ANY>"),
         ("awk", 'BEGIN{system("id")}'),
+        ("awk", '{print > "x"}'),
         ("sed", "1e id"),
+        ("sed", "w x"),
         ("python3", "-c", "x"),
     ],
 )
