@@ -40,7 +40,7 @@ from bot.policy_tools.importing.statements import (
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import inline_options, is_carrier, worst_effects
+from core.policy.carriers import inline_options, is_known, worst_effects
 from core.policy.contents import Contents, contents_of
 from core.policy.entry_lint import never_counts
 from core.policy.path_index import complaint, is_glob
@@ -203,7 +203,7 @@ class _Carrier:
             entries = [Promise(pattern, vector) for vector in vectors]
         elif not one.prefix:
             entries = [Promise(pattern, ())]
-        elif whole and is_carrier(pattern):
+        elif whole and is_known(pattern):
             free = self._trusts((pattern,))
             entries = [Promise(pattern, (ANY_REST,)) if free else Promise(pattern)]
             note = None if free else _by_profile(pattern)
