@@ -48,19 +48,24 @@ class Unwrapped:
 
 def unwrap(argv: Sequence[str], file: PinnedFile) -> Unwrapped | Opaque | None:
     """Return what a wrapper runs; ``None`` for a program that has no grammar."""
+    return _unwrapped(tuple(argv), file.path, file.realpath)
+
+
+@lru_cache(maxsize=256)  # a request's plan, its binding and its verdict ask for the same
+def _unwrapped(argv: tuple[str, ...], path: str, realpath: str) -> Unwrapped | Opaque | None:
     name = argv[0].rpartition("/")[2]
     if name in _never():
         return Opaque(_never()[name])
-    real = _real_name(name, file)
+    real = _real_name(name, path, realpath)
     if real in shell_grammars() and name in {real, "sh"}:
-        return _payload(real, tuple(argv))
+        return _payload(real, argv)
     grammar = grammars().get(real) if name == real else None
     if grammar is None:
         return None
     start = find_command(grammar, argv)
     if isinstance(start, Opaque):
         return start
-    prefix, inner = tuple(argv[: start.at]), tuple(argv[start.at :])
+    prefix, inner = argv[: start.at], argv[start.at :]
     more = (start.assignments, grammar.open_ended, grammar.asks)
     return Unwrapped(prefix, (inner,), None, *more)
 
@@ -110,7 +115,7 @@ def _is_system(file: PinnedFile) -> bool:
 def reading_applet(argv: Sequence[str], file: PinnedFile) -> str | None:
     """Return the multiplexer's applet, if it is one that only reads, whatever its arguments."""
     name = argv[0].rpartition("/")[2]
-    if name not in _multiplexers() or _real_name(name, file) != name:
+    if name not in _multiplexers() or _real_name(name, file.path, file.realpath) != name:
         return None
     return argv[1] if len(argv) > 1 and argv[1] in _applets() else None
 
@@ -120,14 +125,13 @@ def is_multiplexer(name: str) -> bool:
     return name in _multiplexers()
 
 
-def _real_name(name: str, file: PinnedFile) -> str:
+def _real_name(name: str, path: str, realpath: str) -> str:
     """Return the real name of a system program that was called by its path's name, else ``""``."""
-    place, _, called = file.path.rpartition("/")
-    real_place, _, real = file.realpath.rpartition("/")
+    place, _, called = path.rpartition("/")
+    real_place, _, real = realpath.rpartition("/")
     return real if called == name and {place, real_place} <= _trusted() else ""
 
 
-@lru_cache(maxsize=64)  # one request asks for the same payload several times
 def _payload(real: str, argv: tuple[str, ...]) -> Unwrapped | Opaque:
     at = find_payload(shell_grammars()[real], argv)
     if isinstance(at, Opaque):
