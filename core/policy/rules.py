@@ -131,7 +131,8 @@ class _Concerning:
                 else:
                     typed.setdefault(_shape(template), []).append(rule)
         self._typed = {shape: _sorted(rules) for shape, rules in typed.items()}
-        self._vectors_narrow = any(rule.decide > Decision.ALLOW for rule in vectors)
+        worded = any(isinstance(rule.match, WordsMatch) for _, rule in self._always)
+        self._vectors_narrow = worded or any(rule.decide > Decision.ALLOW for rule in vectors)
         self._reads = any(isinstance(rule.match, ReadsMatch) for _, rule in self._always)
 
     def narrows(self, argv: tuple[str, ...]) -> bool:

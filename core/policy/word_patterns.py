@@ -13,7 +13,7 @@ class WordsMatch:
     """Any command whose words, joined by single blanks, fit a pattern.
 
     ``*`` is any run of characters, over as many words as it takes, and ``?`` one. A `` *`` at the
-    end also stands for no further word.
+    end also matches no further word.
     """
 
     pattern: str

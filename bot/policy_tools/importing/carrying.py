@@ -40,7 +40,7 @@ from bot.policy_tools.importing.statements import (
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import inline_options, is_carrier, worst_effects
+from core.policy.carriers import inline_options, is_known, worst_effects
 from core.policy.contents import Contents, contents_of
 from core.policy.entry_lint import never_counts
 from core.policy.path_index import complaint, is_glob
@@ -66,7 +66,7 @@ def carried(
 ) -> Imported:
     """Carry the statements of some files over, those that narrow against all that allow.
 
-    ``find`` looks a program up on the search path; ``home`` is what ``~`` stands for.
+    ``find`` looks a program up on the search path; ``home`` is what ``~`` means.
     """
     carrier = _Carrier(statements, find, home, trust_source=trust_source)
     return Imported(tuple(map(carrier.outcome, statements)), tuple(names))
@@ -117,10 +117,10 @@ class _Carrier:
             return Outcome(one.place, Fate.LOST, "cd is a step of Sayso's own, which no rule sees")
         words, note = without_secrets(one.words), one.note
         if words != one.words:
-            note = "what looks like a secret stands for anything in the rule"
+            note = "what looks like a secret matches anything in the rule"
         if "/" in head and not head.startswith("/"):
             words = (head.rpartition("/")[2] or STAR, *words[1:])
-            note = note or "a relative path stands for any program of that name"
+            note = note or "a relative path matches any program of that name"
         absolute = head.startswith("/")
         if absolute and complaint(head, self._home) is not None:
             words = (head.rpartition("/")[2] or STAR, *words[1:])
@@ -203,7 +203,7 @@ class _Carrier:
             entries = [Promise(pattern, vector) for vector in vectors]
         elif not one.prefix:
             entries = [Promise(pattern, ())]
-        elif whole and is_carrier(pattern):
+        elif whole and is_known(pattern):
             free = self._trusts((pattern,))
             entries = [Promise(pattern, (ANY_REST,)) if free else Promise(pattern)]
             note = None if free else _by_profile(pattern)

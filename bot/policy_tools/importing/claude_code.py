@@ -140,7 +140,8 @@ def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin)
     if words is None:
         return _unreadable(place, head, decide)
     folder = origin.folder if decide is Decision.ALLOW else None
-    asks = _FIND_ASKS if decide is Decision.ALLOW and words[0] == "find" else ()
+    finds = decide is Decision.ALLOW and words[0].rpartition("/")[2] == "find"
+    asks = _FIND_ASKS if finds else ()
     return Rule(place, decide, words, prefix, folder=folder, except_words=asks)
 
 

@@ -3,7 +3,7 @@
 Source: openai/codex, codex-rs/execpolicy/README.md; developers.openai.com/codex/rules.
 ``prefix_rule`` takes ``pattern`` (words, a list among them being alternatives), ``decision``
 (allow, prompt, forbidden; allow if absent), ``justification``, ``match``, ``not_match``; the
-strictest rule counts. ``host_executable(name, paths)`` limits which files a name may stand for. The
+strictest rule counts. ``host_executable(name, paths)`` limits which files a name may mean. The
 files are Starlark; only calls with literal arguments, and names of literals, are taken, read as
 Python's grammar reads them; nothing is executed. In requirements.toml the same rules are
 ``[rules] prefix_rules``; what else a TOML file holds is no rule.
@@ -85,7 +85,7 @@ class _File:
         return Place(self._origin.name, f"line {statement.lineno}", written[:400])
 
     def _assigned(self, statement: ast.stmt) -> bool:
-        """Keep a name of a literal, or pass over a text that stands for itself."""
+        """Keep a name of a literal, or pass over a bare string."""
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return isinstance(statement.value.value, str)
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:

@@ -3,7 +3,6 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 from bot.settings.home import read_file
@@ -16,9 +15,8 @@ _DEEPEST = 64
 """Levels of a document. The real ones have six at most."""
 _LONGEST_JSON5 = 131_072
 """Characters of a text that is tried as JSON5, which is read at 0.1 MB a second."""
-_SKIPPED = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*[\]}])', re.DOTALL)
-Reading = Callable[[str, str], object]
+_SKIPPED = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+_TRAILING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")|,(?=\s*[\]}])', re.DOTALL)
 
 
 def read_text(path: Path) -> str:

@@ -7,8 +7,8 @@ from core.policy.elements import looks_typed
 ANY_REST, KNOWN_REST = "<REST:any>", "<REST>"
 _ANY_WORD = "<GLOB:*>"
 _MOST_RULES = 3
-SAME_WORD = "a * in quotes stands for a part of that word only"
-ONE_WORD = f"a * before the end stands for at most {_MOST_RULES} words, the first of them no option"
+SAME_WORD = "a * in quotes matches within that word only"
+ONE_WORD = f"a * before the end matches at most {_MOST_RULES} words, the first of them no option"
 
 
 class Unwritable(ValueError):
@@ -54,7 +54,7 @@ def _element(word: str) -> str:
         return word
     pattern = word.replace(STAR, "*").replace(INNER, "*")
     if any(mark in word for mark in "*?<>"):
-        raise Unwritable("a * stands beside a character that means something else in a rule")
+        raise Unwritable("a * is beside a character that means something else in a rule")
     return f"<GLOB:{pattern}>"
 
 

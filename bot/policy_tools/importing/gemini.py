@@ -91,8 +91,8 @@ def _of_rule(where: str, rule: _Table, origin: Origin) -> Iterator[Statement]:
             if allows
             else Everything(place, decide, rank)
         )
-    told = rule.get("denyMessage")
-    reason = told if isinstance(told, str) else None
+    message = rule.get("denyMessage")
+    reason = message if isinstance(message, str) else None
     for prefix in prefixes:
         yield _of_prefix(place, prefix, decide, origin, rank=rank, reason=reason)
 

@@ -17,7 +17,7 @@ from core.errors import BadRequest
 from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT, AgentId
 
-_KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
+_POLICY_KEYS = ("security", "ask", "askFallback", "autoAllowSkills")
 _EVERYONE, _LEGACY = "*", "default"
 _ABOUT = frozenset(
     ("id", "lastUsedAt", "lastUsedCommand", "lastResolvedPath", "commandText", "note", "comment")
@@ -43,7 +43,7 @@ def read(text: str, origin: Origin) -> tuple[Statement, ...]:
         )
     agents = _object(found.get("agents"), "agents", origin)
     everyone = _object(agents.get(_EVERYONE), f"agents.{_EVERYONE}", origin)
-    shared = {**_object(found.get("defaults"), "defaults", origin), **_knobs(everyone)}
+    shared = {**_object(found.get("defaults"), "defaults", origin), **_policy_of(everyone)}
     known = {"version", "agents", "defaults", "socket"}
     others = (
         Unstated(_at(origin, key), "Sayso has no such setting") for key in found.keys() - known
@@ -67,16 +67,16 @@ def _object(found: object, where: str, origin: Origin) -> dict[str, object]:
     return found
 
 
-def _knobs(part: _Object) -> dict[str, object]:
-    return {knob: part[knob] for knob in _KNOBS if part.get(knob) is not None}
+def _policy_of(part: _Object) -> dict[str, object]:
+    return {key: part[key] for key in _POLICY_KEYS if part.get(key) is not None}
 
 
 def _settings(where: str, part: _Object, origin: Origin) -> Iterator[Unstated]:
     for key, value in part.items():
-        if key in _KNOBS and value is not None:
+        if key in _POLICY_KEYS and value is not None:
             why = "settings are not carried over; tools.exec and Sayso's own file decide"
             yield Unstated(_at(origin, f"{where}.{key}", json.dumps(value)[:80]), why)
-        elif key not in {*_KNOBS, "allowlist"}:
+        elif key not in {*_POLICY_KEYS, "allowlist"}:
             yield Unstated(_at(origin, f"{where}.{key}"), "Sayso has no such setting")
 
 
@@ -95,16 +95,16 @@ def _agents(agents: _Object, shared: _Object, origin: Origin) -> Iterator[Statem
             yield Unstated(_at(origin, where), "Sayso has no agent of such a name", allows=True)
             continue
         agent = DEFAULT_AGENT if name == _LEGACY else AgentId(name)
-        closed = _closed({**shared, **_knobs(own)})
+        closed = _closed({**shared, **_policy_of(own)})
         for place, entry in (*_entries(own, where, origin), *everyone):
             yield _statement(place, entry, agent, closed)
 
 
-def _closed(knobs: _Object) -> str | None:
+def _closed(policy: _Object) -> str | None:
     """Say why the agent's entries let nothing run unasked, ``None`` if they do."""
-    if knobs.get("security") == "deny":
+    if policy.get("security") == "deny":
         return "its agent's security is deny"
-    return "its agent's ask is always" if knobs.get("ask") == "always" else None
+    return "its agent's ask is always" if policy.get("ask") == "always" else None
 
 
 def _entries(part: _Object, where: str, origin: Origin) -> list[tuple[Place, object]]:

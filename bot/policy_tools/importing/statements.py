@@ -13,12 +13,12 @@ from core.model.identity import DEFAULT_AGENT, AgentId
 STAR = "\ue000"
 """In a ``Rule``'s words: any run of characters, also over several words."""
 INNER = "\ue001"
-"""In a ``Rule``'s words: any run of characters of this very word, for it stands in quotes."""
+"""In a ``Rule``'s words: any run of characters of this very word, for it is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a line stands: its file, the way to it in the file, and how it is written there."""
+    """A line of a source: its file, its key or line number there, and how it is written."""
 
     file: str
     where: str

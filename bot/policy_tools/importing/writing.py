@@ -11,10 +11,11 @@ from bot.policy_tools.judging import APPROVALS_NAME, present_settings
 from bot.settings import Settings, ensure_home, home_folder
 from bot.settings.home import CONFIG_NAME
 from core.approvals.allowlist_file import ApprovalsFile
-from core.errors import BadRequest
+from core.errors import BadRequest, SaysoError
 from core.model.identity import DEFAULT_AGENT, AgentId
 from core.model.policy import AskFallback, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.resolve import resolve
+from core.settings.rules import RuleSection
 
 _SAFE_BINS: Mapping[Source, tuple[str, ...]] = {
     Source.CLAUDE_CODE: ("grep", "head", "tail", "wc"),
@@ -44,7 +45,11 @@ def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> Non
         _check_existing(imported, config, home, environ)
     else:
         _create(config, config_text(imported, source))
-        present_settings(environ)
+        try:
+            present_settings(environ)
+        except SaysoError:
+            config.unlink()
+            raise
     approvals = ApprovalsFile(home / APPROVALS_NAME)
     for one in imported.entries:
         approvals.add(one.agent, one.entry.pattern, one.entry.argv)
@@ -80,7 +85,7 @@ def _lost_words(imported: Imported, home: Path, environ: Mapping[str, str]) -> s
         f"{first.file}, {first.where}; nothing was written. Write rules for them by hand, take "
         "them out of the file, and repeat it."
     )
-    present = list(_present_allows(home, environ))
+    present = list(_present_allows(imported, home, environ))
     if present:
         words += f" Until then these may run what the source denies: {_named(present)}."
     return words
@@ -91,18 +96,21 @@ def _named(words: list[str]) -> str:
     return "; ".join(words[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _present_allows(home: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield what already runs unasked in the home: rules that allow, and entries."""
+def _present_allows(imported: Imported, home: Path, environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield what runs unasked in the home beside the import: rules that allow, and entries."""
     if not home.is_dir():
         return
     settings = present_settings(environ)
+    known = {_key(rule.json()["match"], rule.decide.word) for rule in imported.rules}
+    entries = {(one.agent, one.entry.pattern, one.entry.argv) for one in imported.entries}
     for number, rule in enumerate(settings.tools.exec.rules):
-        if rule.decide == "allow":
+        if rule.decide == "allow" and _of_config(rule) not in known:
             yield f"tools.exec.rules[{number}]"
     approvals = ApprovalsFile(home / APPROVALS_NAME)
     for agent in sorted(_agents(settings, approvals)):
         for entry in approvals.entries(agent):
-            yield f"the entry {entry.words} of {agent}"
+            if (agent, entry.pattern, entry.argv) not in entries:
+                yield f"the entry {entry.words} of {agent}"
 
 
 def _agents(settings: Settings, approvals: ApprovalsFile) -> set[AgentId]:
@@ -120,6 +128,13 @@ def _check_existing(
         raise BadRequest(
             f"{missing} of the rules are not in tools.exec.rules of {config}; nothing was written. "
             "Run the command without --write, put its rules there, and repeat it."
+        )
+    default = next((one for one in imported.of(Fate.CARRIED) if not one.rules), None)
+    present = [] if default is None else list(_present_allows(imported, home, environ))
+    if default is not None and present:
+        raise BadRequest(
+            f"{default.place.file}, {default.place.where} asks about or denies what is not listed "
+            f"there; nothing was written. Take out what runs unasked here: {_named(present)}."
         )
     approvals = ApprovalsFile(home / APPROVALS_NAME)
     agents = _agents(settings, approvals) | {one.agent for one in imported.entries}
@@ -145,12 +160,13 @@ def _looser(policy: ExecPolicy) -> str | None:
 
 
 def _missing(imported: Imported, settings: Settings) -> int:
-    known = {
-        _key(rule.match.model_dump(exclude_none=True), rule.decide)
-        for rule in settings.tools.exec.rules
-    }
+    known = set(map(_of_config, settings.tools.exec.rules))
     wanted = {_key(rule.json()["match"], rule.decide.word) for rule in imported.rules}
     return len(wanted - known)
+
+
+def _of_config(rule: RuleSection) -> str:
+    return _key(rule.match.model_dump(exclude_none=True), rule.decide)
 
 
 def _key(match: object, decide: str) -> str:

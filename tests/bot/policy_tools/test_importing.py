@@ -716,6 +716,26 @@ def test_write_is_refused_where_a_denial_was_lost_and_names_what_runs_already(
     assert "x.rules, line 1" in done.stderr
 
 
+def test_write_names_what_runs_already_where_the_source_asks_about_all_else(tmp_path: Path) -> None:
+    """A rule of the lowest priority asks about everything; an older entry here does not."""
+    text = gemini_rule("ask_user", 1) + gemini_rule("allow", 50, commandPrefix="ls")
+    rules = [{"match": {"argv": ["ls", "<REST:any>"]}, "decide": "allow"}]
+    state = home(
+        tmp_path,
+        {"tools": {"exec": {"host": "gateway", "security": "allowlist", "rules": rules}}},
+        {"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/usr/bin/touch"}]}}},
+    )
+    file = write(tmp_path / "x.toml", text)
+    words = ("policy", "import", "--from", "gemini", str(file), "--write")
+    done = sayso(state, *words)
+    write(state / "exec-approvals.json", {"version": 1, "agents": {"main": {"allowlist": []}}})
+
+    assert 2 == done.returncode
+    assert "/usr/bin/touch of main" in done.stderr
+    assert "tools.exec.rules[0]" not in done.stderr
+    assert 0 == sayso(state, *words).returncode
+
+
 def test_several_files_come_over_at_once_with_one_summary(tmp_path: Path) -> None:
     """A project's rules are bound to its folder, the user's are not; nothing is changed."""
     state, project = tmp_path / "state", tmp_path / "app" / ".claude"
