@@ -662,8 +662,8 @@ DECISIONS = (
     Mutant(
         "a rule that forbids is dodged by an odd spelling",
         "policy/rule_matching.py",
-        "fits = self.template.fits if self.allows else self.template.may_fit",
-        "fits = self.template.fits",
+        "return self.template.may_fit(argv, at, start=1)",
+        "return self.template.fits(argv, at, start=1)",
         "policy/test_rules.py::test_a_template_cannot_be_dodged_in_a_rule_that_forbids",
     ),
     Mutant(
