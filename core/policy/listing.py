@@ -145,7 +145,7 @@ def distrusted(
 def _means(pattern: str) -> bool:
     """Tell whether a pattern names one program, or a folder of the owner's own tools.
 
-    What lies anywhere below a folder counts where that is a deep one: ``~/bin/**``, not ``/srv/**``.
+    What lies anywhere below one counts where it is deep: ``~/bin/**``, not ``/srv/**``.
     """
     folder, _, name = pattern.rpartition("/")
     deep = folder.startswith("~/") or folder.count("/") >= len("///")
