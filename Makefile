@@ -2,7 +2,7 @@
 #
 #   make demo    see the whole product work: one command allowed, one denied, one for you to decide
 #   make test    system packages, lint, types, import contracts, benchmarks, tests
-#   make fuzz    the nightly setting: 200,000 accepted lines against bash and dash, and the wrappers
+#   make fuzz    the nightly setting: 200,000 accepted lines against bash, dash and zsh, and the wrappers
 #
 # Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
 #            FUZZ_LINES=20000

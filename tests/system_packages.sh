@@ -10,12 +10,22 @@ need() { # need PACKAGE COMMAND: the command is on PATH, or the package will be 
 
 need bash bash
 need dash dash
+need zsh zsh
 need git git
 need jq jq
 need ripgrep rg
 need procps ps
+need nodejs node
+need npm npm
+need less less
+need man-db man
+need fd-find fdfind
+need systemd systemctl
 need util-linux setpriv
 need busybox-static busybox
+need mawk mawk
+need gawk gawk
+need original-awk original-awk
 need gcc gcc
 need strace strace
 need bubblewrap bwrap

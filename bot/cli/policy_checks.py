@@ -17,6 +17,7 @@ _IMPORT = """\
 examples:
   sayso policy import --from claude-code ~/.claude/settings.json
   sayso policy import --from codex ~/.codex/rules/default.rules
+  sayso policy import --from claude-code ~/.claude/settings.json ~/app/.claude/settings.json
   sayso policy import --from openclaw ~/.openclaw/exec-approvals.json --write
 """
 _SOURCES = ("openclaw", "claude-code", "codex", "gemini")
@@ -46,8 +47,14 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     add = parser.add_argument
     add("--from", dest="source", required=True, choices=_SOURCES, help="the product")
-    add("file", metavar="FILE", help="its file")
-    add("--write", action="store_true", help="add the entries to exec-approvals.json")
+    add("files", nargs="+", metavar="FILE", help="its files")
+    add("--folder", metavar="D", help="the only folder that rules that allow hold in")
+    add(
+        "--trust-source",
+        action="store_true",
+        help="allow any arguments of programs that can run others, as the source does",
+    )
+    add("--write", action="store_true", help="write it, where that is no looser than the source")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=bring)
 
@@ -72,24 +79,29 @@ def test(args: argparse.Namespace) -> int:
 
 
 def bring(args: argparse.Namespace) -> int:
-    """Print what another product's file comes to, and write its entries if that was asked for.
+    """Print what another product's files come to, and write it if that was asked for.
 
     Raises:
-        SaysoError: a file cannot be used, or a rule that narrows does not stand yet.
+        SaysoError: a file cannot be used, or the result would be looser than the source.
     """
     from pathlib import Path  # noqa: PLC0415 - 3 ms of each start
 
-    from bot.policy_tools.importing.source import (  # noqa: PLC0415 - slow to import
-        Source,
-        import_file,
-        shown,
-        to_json,
-        write,
-    )
+    from bot.policy_tools.importing import report, writing  # noqa: PLC0415 - slow to import
+    from bot.policy_tools.importing.source import Source, import_files  # noqa: PLC0415 - the same
 
-    imported = import_file(Source(args.source), Path(args.file), os.environ)
+    source = Source(args.source)
+    folder = None if args.folder is None else os.path.abspath(args.folder)  # noqa: PTH100 - text
+    imported = import_files(
+        source,
+        map(Path, args.files),
+        os.environ,
+        folder=folder,
+        trust_source=args.trust_source,
+    )
     if args.write:
-        write(imported, os.environ)
-    text = json.dumps(to_json(imported), indent=2) + "\n" if args.json else shown(imported)
-    sys.stdout.write(text)
+        writing.write(imported, source, os.environ)
+    if args.json:
+        sys.stdout.write(json.dumps(report.to_json(imported), indent=2) + "\n")
+    else:
+        sys.stdout.write(report.shown(imported))
     return 0

@@ -178,6 +178,10 @@ _ADVICE = {
     Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
     Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
+    Reason.TERMINAL: "the request without a terminal (`--pty`)",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
-    Reason.STEERED: "a repository without that setting or hook; put what is yours in ~/.gitconfig",
+    Reason.STEERED: (
+        "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
+        "yours belongs in your home), or a person who allows it once"
+    ),
 }

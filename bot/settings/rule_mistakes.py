@@ -1,8 +1,8 @@
 """Find every rule that cannot be used, whatever else is wrong: no mistake hides another.
 
-A rule is compiled from its own section and ``tools.exec.roots`` alone. So it is judged only where
-nothing else is wrong in either, nor in what holds them: a mistake that follows from another one is
-not told.
+A rule is compiled from its own section, ``tools.exec.roots`` and ``tools.exec.optionSets`` alone.
+So it is judged only where nothing else is wrong in these, nor in what holds them: a mistake that
+follows from another one is not reported.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -13,11 +13,13 @@ from bot.settings.environment import Tree
 from bot.settings.origins import Origins
 from bot.settings.problems import KeyPath, Problem
 from core.policy.provisions import rule_mistakes
-from core.settings.rules import RootEntry, RuleSection
+from core.settings.rules import OptionSetSection, RootEntry, RuleSection
 
 _ROOTS: KeyPath = ("tools", "exec", "roots")
 _RULES: KeyPath = ("tools", "exec", "rules")
 _AGENTS: KeyPath = ("agents", "list")
+_OPTION_SETS: KeyPath = ("tools", "exec", "optionSets")
+_SETS: TypeAdapter[Mapping[str, OptionSetSection]] = TypeAdapter(Mapping[str, OptionSetSection])
 _ROOT_LIST = TypeAdapter(tuple[RootEntry, ...])
 
 
@@ -30,12 +32,13 @@ def rule_problems(
     them; ``home`` is the folder that ``~`` stands for.
     """
     wrong = {problem.path for problem in known if problem.path}
-    if _touched(_ROOTS, wrong):
+    if _touched(_ROOTS, wrong) or _touched(_OPTION_SETS, wrong):
         return []
     merged: object = {}
     for tree in reversed(sources):
         merged = _merged(merged, tree)
     roots = _ROOT_LIST.validate_python(_at(merged, _ROOTS) or (), strict=False)
+    sets = _SETS.validate_python(_at(merged, _OPTION_SETS) or {}, strict=False)
     sound = [
         (path, section)
         for path, value in _rules(merged)
@@ -43,7 +46,7 @@ def rule_problems(
     ]
     return [
         Problem(origins.near(bad.path), bad.path, str(bad))
-        for bad in rule_mistakes(sound, roots, home)
+        for bad in rule_mistakes(sound, roots, home, sets)
     ]
 
 

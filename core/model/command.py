@@ -69,7 +69,7 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or ``HOME`` or ``PWD``."""
+    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or a variable's name."""
 
     kind: PartKind
     text: str
@@ -110,18 +110,29 @@ UNROUTED = Routing()
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """``for VARIABLE in WORDS``: the vectors from ``start`` up to ``end`` run for each of them."""
+
+    variable: str
+    words: tuple[Word, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A line that was read for certain: argument vectors and what joins them.
 
     ``connectors[i]`` stands between ``argvs[i]`` and ``argvs[i + 1]``. Pipes bind tightest, then
     ``&&`` and ``||`` (equal, left to right), then ``;``. No grouping exists, so flat is exact.
     ``routings`` holds one for each vector, or nothing where no command is redirected. A vector of
-    ``cd`` is a step that starts no program.
+    ``cd`` is a step that starts no program. ``loops`` stand one behind the other.
     """
 
     argvs: tuple[tuple[Word, ...], ...]
     connectors: tuple[Connector, ...] = ()
     routings: tuple[Routing, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +189,8 @@ class PlannedCommand:
     with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
 
     ``neutral`` is set in its environment after everything else, so that it does not obey what lies
-    around it (``core.policy.neutral``).
+    around it (``core.policy.neutral``). ``unsettled`` tells which earlier command of its line may
+    change what it obeys there: a person is asked, and that change alone is then no drift.
     """
 
     argv: tuple[str, ...]
@@ -194,6 +206,7 @@ class PlannedCommand:
     absent: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     neutral: tuple[tuple[str, str], ...] = ()
+    unsettled: str = ""
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -84,6 +84,7 @@ class Reason(StrEnum):
     STDIN = "stdin"
     EXPOSED = "exposed"
     STEERED = "steered"
+    TERMINAL = "terminal"
 
 
 Content = tuple[tuple[str, str], ...]

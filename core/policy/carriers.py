@@ -131,6 +131,18 @@ def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
     return profile is not None and profile.problem(arguments) is None
 
 
+def profile_for(path: str) -> CarrierProfile | None:
+    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
+    return _known(path)[1]
+
+
+def is_judged(path: str) -> bool:
+    """Tell whether the tables know of any arguments that the program is harmless with."""
+    profile = _known(path)[1]
+    passes = profile is not None and (profile.exact or profile.options or profile.commands)
+    return is_plain(path) or bool(passes)
+
+
 def is_carrier(path: str) -> bool:
     """Tell whether a path alone says too little about what the program there will do."""
     return _known(path)[0] is not None
@@ -148,6 +160,16 @@ def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
     if profile is not None:
         return profile.effects(argv[1:])
     return None if name is None else _effects()[name]
+
+
+def worst_effects(path: str) -> frozenset[Effect]:
+    """Return all that a program can do by some arguments, nothing for one that is in no table."""
+    if is_plain(path):
+        return frozenset((Effect.READS,))
+    name, profile = _known(path)
+    if profile is not None:
+        return profile.can | profile.reading
+    return frozenset() if name is None else _effects()[name]
 
 
 def bounded(argv: Sequence[str]) -> bool:
@@ -185,12 +207,15 @@ def is_plain(path: str) -> bool:
     return path.rpartition("/")[2].lower() in _plain()
 
 
+@lru_cache(maxsize=16_384)
 def is_known(path: str) -> bool:
     """Tell whether the tables say anything about the program at this path."""
-    names = names_of(path)
-    return not names.isdisjoint(
-        _plain() | _effects().keys() | _home_of().keys() | _aliases().keys()
-    )
+    return not names_of(path).isdisjoint(_tabled())
+
+
+@cache
+def _tabled() -> frozenset[str]:
+    return frozenset((*_plain(), *_effects(), *_home_of(), *_aliases()))
 
 
 @cache

@@ -21,6 +21,20 @@ _ANY = re.compile(r"(?!-)[ -~]{1,4096}")
 _PART = r"(?!\.\.(?:/|\Z))[A-Za-z0-9_.,+@% -]{1,255}"
 _PATH = re.compile(rf"(?![-+@ ])(?:/|/?{_PART}(?:/{_PART})*/?)")
 """No ``=`` and no ``:``, after which a program may read another path (``of=/x``, ``host:/x``)."""
+_HEADER = re.compile(
+    r"(?!(?i:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|proxy-[^:]*"
+    r"|(?:x-)?http-method[^:]*|x-method-override):)[A-Za-z][A-Za-z0-9-]{0,63}:[ -~]{0,4096}"
+)
+"""No header that names another host or method, or where the request ends; no ``@file``."""
+_WRITE_OUT = re.compile(
+    r"(?!@)(?:[ -$&-~\n]|%%|%\{(?:content_type|errormsg|exitcode|http_code|http_connect"
+    r"|http_version|local_ip|local_port|method|num_connects|num_headers|num_redirects|redirect_url"
+    r"|remote_ip|remote_port|response_code|scheme|size_download|size_header|size_request"
+    r"|size_upload|speed_download|speed_upload|ssl_verify_result|time_appconnect|time_connect"
+    r"|time_namelookup|time_pretransfer|time_redirect|time_starttransfer|time_total|url"
+    r"|url_effective)\}){1,1024}"
+)
+"""curl's ``-w``: variables that are printed; no ``@file``, no ``%output{file}``."""
 _LONGEST_WORD = 4096
 _LONGEST_MESSAGE = 16_384
 _BREAKS = str.maketrans("", "", "\n\t")
@@ -93,6 +107,16 @@ def _message(element: Element, word: str, at: Surroundings) -> bool:
     return text.isprintable() and word[:1] not in {"", "-"} and len(word) <= _LONGEST_MESSAGE
 
 
+def _header(element: Element, word: str, at: Surroundings) -> bool:
+    del element, at
+    return _HEADER.fullmatch(word) is not None
+
+
+def _write_out(element: Element, word: str, at: Surroundings) -> bool:
+    del element, at
+    return _WRITE_OUT.fullmatch(word) is not None
+
+
 def _compound(element: Element, word: str, at: Surroundings) -> bool:
     del at
     return element.pattern is not None and element.pattern.fullmatch(word) is not None
@@ -147,6 +171,8 @@ _NARROW: Final[Mapping[ElementKind, _Fit]] = {
     ElementKind.REST: _unseen,
     ElementKind.REST_ANY: _free,
     ElementKind.MESSAGE: _message,
+    ElementKind.HEADER: _header,
+    ElementKind.WRITE_OUT: _write_out,
     ElementKind.COMPOUND: _compound,
 }
 _WIDE: Final[Mapping[ElementKind, _Fit]] = {

@@ -17,6 +17,7 @@ from core.policy.compounds import compound, fields_in
 _BRACKETS = re.compile(r"<[^<>]*>")
 _URL_MARK = "<URL_PATH>"
 _GLOB = re.compile(r"<GLOB:([^<>]+)>")
+_OPTS = re.compile(r"<OPTS:([A-Za-z0-9_-]{1,64})>")
 _REPEAT = ("…", "...")
 _ROOTED = re.compile(r"<PATH(?::([A-Za-z0-9_-]{1,64}))?>")
 
@@ -25,6 +26,7 @@ _MEANT = {
     "<GLOB": "Write the whole element as <GLOB:pattern>, where * is any run of characters and ? "
     "one, and the pattern holds no < or >.",
     "<HOST": "Write <HOST:local>, which is localhost, 127.0.0.0/8 or [::1], or the host itself.",
+    "<OPTS": "Write the whole element as <OPTS:name>, with a set of tools.exec.optionSets.",
     "<PATH:": "Write <PATH:root> with a name of tools.exec.roots, and … behind it for several.",
     "<REST": "Write the last element as <REST>, or as <REST:any> to allow whatever follows.",
 }
@@ -44,11 +46,24 @@ class ElementKind(StrEnum):
     REST = "<REST>"
     REST_ANY = "<REST:any>"
     MESSAGE = "<MESSAGE>"
+    HEADER = "<HEADER>"
+    WRITE_OUT = "<WRITE_OUT>"
     COMPOUND = "compound"
+    OPTS = "<OPTS>"
 
 
-_RESTS = frozenset((ElementKind.REST, ElementKind.REST_ANY))
-_WHOLE = _RESTS | {ElementKind.NAME, ElementKind.ANY, ElementKind.MESSAGE}
+_SPANNING = frozenset((ElementKind.REST, ElementKind.REST_ANY, ElementKind.OPTS))
+_WHOLE = frozenset(
+    (
+        ElementKind.NAME,
+        ElementKind.ANY,
+        ElementKind.MESSAGE,
+        ElementKind.HEADER,
+        ElementKind.WRITE_OUT,
+        ElementKind.REST,
+        ElementKind.REST_ANY,
+    )
+)
 """Templates that are one fixed word."""
 
 
@@ -66,11 +81,25 @@ class Element:
     real: str = ""
     pattern: re.Pattern[str] | None = None
     repeats: bool = False
+    options: "OptionSet | None" = None
 
     @property
     def spans(self) -> bool:
         """Tell whether the element takes several words."""
-        return self.repeats or self.kind in _RESTS
+        return self.repeats or self.kind in _SPANNING
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSet:
+    """Options of one program: ``flags`` take no value, ``values`` one word that fits an element.
+
+    ``clusters``: ``-ab`` is ``-a -b``, and a value may be glued to a short option.
+    """
+
+    name: str
+    flags: frozenset[str]
+    values: Mapping[str, tuple[Element, ...]]
+    clusters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +138,16 @@ def of_list(element: str) -> Element:
     return found
 
 
-def of_rule(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> Element:
+def of_rule(
+    element: str,
+    roots: Mapping[str, str],
+    real: Callable[[str], str],
+    sets: Mapping[str, OptionSet],
+) -> Element:
     """Read an element of a rule or an allowlist entry; the parameters as in ``ArgvTemplate``.
 
     Raises:
-        ConfigError: it is an unknown template, or names no root.
+        ConfigError: it is an unknown template, or names no root or option set.
     """
     for mark in _REPEAT:
         if element.endswith(f">{mark}") and looks_typed(element):
@@ -126,8 +160,21 @@ def of_rule(element: str, roots: Mapping[str, str], real: Callable[[str], str]) 
         return found
     if element in _WHOLE:
         return Element(ElementKind(element))
+    options = _OPTS.fullmatch(element)
+    if options is not None:
+        return _set_of(options[1], sets)
     glob = _GLOB.fullmatch(element)
     return _path_of(element, roots, real) if glob is None else Element(ElementKind.GLOB, glob[1])
+
+
+def _set_of(name: str, sets: Mapping[str, OptionSet]) -> Element:
+    if name not in sets:
+        known = ", ".join(sorted(sets)) or "none"
+        raise ConfigError(
+            f"The element <OPTS:{name}> names no option set (there: {known}). Define it in "
+            "tools.exec.optionSets; only rules know those."
+        )
+    return Element(ElementKind.OPTS, options=sets[name])
 
 
 def _repeated(element: str, roots: Mapping[str, str], real: Callable[[str], str]) -> Element:
@@ -159,8 +206,8 @@ def _advice(element: str) -> str:
     meant = next((text for mark, text in _MEANT.items() if mark in element), None)
     return meant or (
         "Write <INT>, <URL_PATH>, <PATH>, <PATH:root>, <PATH:root>…, <NAME>, <ANY>, <MESSAGE>, "
-        "<PORT>, <HOST:local>, <QUERY>, <GLOB:pattern>, <REST>, <REST:any>, or a literal prefix "
-        "that ends in <URL_PATH>."
+        "<PORT>, <HOST:local>, <QUERY>, <HEADER>, <WRITE_OUT>, <GLOB:pattern>, <OPTS:name>, "
+        "<REST>, <REST:any>, or a literal prefix that ends in <URL_PATH>."
     )
 
 

@@ -23,12 +23,14 @@ from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
 from core.policy.exposure import is_exposed, judge_exposed
+from core.policy.payload import judge_waiting, waits
 from core.policy.promises import promises_of
 from core.policy.provisions import NO_PROVISIONS, Provisions
 from core.policy.resolve import CALL
 from core.policy.segments import judge
 from core.policy.stdin import judge_input
 from core.policy.templates import ArgvTemplate
+from core.policy.terminal import has_terminal, judge_terminal
 from core.policy.verdicts import Context
 from core.policy.words import WHY
 
@@ -79,6 +81,11 @@ def evaluate(
     segments = tuple([judge(command, context) for command in plan.commands])
     if plan.stdio.stdin:
         segments = judge_input(plan, segments, context)
+    waiting = waits(plan, segments, context)
+    if waiting:
+        segments = judge_waiting(segments, waiting)
+    if has_terminal(plan):
+        segments = judge_terminal(plan, segments, context)
     exposed = is_exposed(plan)
     if exposed:
         segments = judge_exposed(plan, segments, context)
@@ -90,8 +97,9 @@ def evaluate(
         finding = _Finding(Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command")
     asks = finding.decision is _ASK and whole is None and policy.ask is ExecAsk.ON_MISS
     # What is stored lets a vector pass whatever it reads, so nothing is stored about this one; and
-    # it would not help a script that lies open.
-    asks = asks and not plan.stdio.stdin and not exposed
+    # it would not help a script that lies open, a shell that starts something later, or a terminal.
+    asks = asks and not plan.stdio.stdin and not exposed and not waiting
+    asks = asks and finding.reason is not Reason.TERMINAL
     promise = _promise(plan, segments, context) if asks else ()
     return _concluded(finding, segments, policy, promise)
 

@@ -1,8 +1,10 @@
 """Check the examples that stand in the shipped profiles, for ``sayso policy test``."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from core.policy.carriers import carrier_profile, profiled
+from core.policy.option_sets import options_problem, shipped_sets
 from core.policy.profile_tables import profile_of
 from core.policy.safe_bins import profiled as safe_bins
 from core.policy.tables import Table, section, table, words
@@ -16,7 +18,7 @@ def broken_examples() -> tuple[str, ...]:
     A profile must name its source and hold examples; one without harmless arguments may accept
     none. Reads every family of ``data/carriers/``.
     """
-    return (*_carriers(), *_safe_bins())
+    return (*_carriers(), *_safe_bins(), *_option_sets())
 
 
 def examples(holder: Table, key: str) -> tuple[tuple[str, ...], ...]:
@@ -48,6 +50,15 @@ def _safe_bins() -> Iterator[str]:
         holder = section(table("safe_bins"), name)
         label = f"data/safe_bins.toml: {name}"
         yield from _judged(label, holder, profile_of(holder).problem, passes=True)
+
+
+def _option_sets() -> Iterator[str]:
+    for name, options in sorted(shipped_sets().items()):
+        holder = section(table("option_sets"), name)
+        label = f"data/option_sets.toml: {name}"
+        if not holder.get("source"):
+            yield f"{label}: no source"
+        yield from _judged(label, holder, partial(options_problem, options), passes=True)
 
 
 def _judged(label: str, holder: Table, judge: _Judge, *, passes: bool) -> Iterator[str]:

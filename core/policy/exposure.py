@@ -33,7 +33,7 @@ def judge_exposed(
 
 
 def _hidden(command: PlannedCommand) -> bool:
-    return any(one.exposed or one.steered for one in _all(command))
+    return any(one.exposed or one.steered or one.unsettled for one in _all(command))
 
 
 def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
@@ -45,7 +45,8 @@ def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
 
 def _asked(verdict: SegmentVerdict, command: PlannedCommand, trust: Trust) -> SegmentVerdict:
     folder = next((one.exposed for one in _all(command) if one.exposed), "")
-    steered = next((one.steered for one in _all(command) if one.steered), "")
+    clauses = (one.steered or one.unsettled for one in _all(command))
+    steered = next(filter(None, clauses), "")
     if folder:
         rule = f"other users may write to {folder}"
         return replace(verdict, decision=Decision.ASK, reason=Reason.EXPOSED, rule=rule)

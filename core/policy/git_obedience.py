@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Final
 
-from core.model.command import PlannedCommand
+from core.model.command import PinnedFile, PlannedCommand
 from core.policy.git_settings import Setting
-from core.policy.neutral import is_reading, rows_of, takes_effect
+from core.policy.neutral import Pairs, is_reading, rows_of, takes_effect
 from core.policy.tables import section, table, words
 from core.policy.wrappers import names_of
 
@@ -66,14 +66,10 @@ class Obedience:
 
     def below(self) -> "Obedience":
         """Return what git obeys in a submodule: it looks at its state, or does the same there."""
-        state = section(table("git_settings"), "reading")
-        powers = self.powers | set(words(state, "status"))
+        state = _by_subcommand("reading")["status"]
+        powers = ALL if self.powers is ALL else self.powers.union(state)
         return Obedience(
-            self.subcommand,
-            ALL if self.powers is ALL else powers,
-            self.hooks,
-            self.covered_below,
-            self.covered_below,
+            self.subcommand, powers, self.hooks, self.covered_below, self.covered_below
         )
 
     def covers(self, name: str) -> bool:
@@ -85,15 +81,18 @@ class Obedience:
 def obedience_of(command: PlannedCommand) -> Obedience | None:
     """Return what a command obeys, ``None`` if it reads no repository."""
     file = command.executable
-    if file is None:
+    if file is None or not _program(command.argv[0], file.path):
         return None
-    program = _program(command.argv[0], file.path)
-    if not program:
-        return None
-    reads = is_reading(command.argv, file)
-    rows = rows_of(command.argv[0], file.path, file.realpath)
-    covered = tuple(row for row in rows if takes_effect(row, command.neutral))
-    subcommand, operands = subcommand_of(command.argv) if program == "git" else (program, ())
+    return _obedience(command.argv, file, command.neutral)
+
+
+@lru_cache(maxsize=256)
+def _obedience(argv: tuple[str, ...], file: PinnedFile, neutral: Pairs) -> Obedience:
+    program = _program(argv[0], file.path)
+    reads = is_reading(argv, file)
+    rows = rows_of(argv[0], file.path, file.realpath)
+    covered = tuple(row for row in rows if takes_effect(row, neutral))
+    subcommand, operands = subcommand_of(argv) if program == "git" else (program, ())
     return Obedience(
         subcommand,
         _powers(subcommand, reads),
@@ -179,7 +178,9 @@ def _is_alias(setting: Setting, obeys: Obedience) -> bool:
     return name.lower() == obeys.subcommand.partition(" ")[0].lower()
 
 
+@lru_cache(maxsize=4096)
 def _program(word: str, path: str) -> str:
+    """Return ``git``, a program that runs it, ``git-`` for one of its own, or nothing."""
     names = names_of(word) | names_of(path)
     known = sorted(names & _listed("programs"))
     if known:

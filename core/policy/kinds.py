@@ -1,12 +1,13 @@
 """Name the kinds of values that profiles know, and tell whether a word is of a kind.
 
-A kind is a pattern that the whole word must fit, or a reader of a small language (sed).
+A kind is a pattern that the whole word must fit, or a reader of a small language (sed, awk).
 """
 
 import re
 from collections.abc import Callable
 from typing import Final
 
+from core.policy.awk_script import awk_problem
 from core.policy.script_effects import awk_may_run, sed_may_run
 from core.policy.sed_script import sed_problem
 
@@ -29,10 +30,15 @@ _PATTERNS: Final = {
     "words": re.compile(r"[A-Za-z0-9_.,=][A-Za-z0-9_.,=-]{0,199}"),
     "format": re.compile(r"\+[^\0]*", re.DOTALL),
     "dash": re.compile(r"-"),
+    # awk -v NAME=VALUE, and its input: gawk opens /inet/… as a connection.
+    "assignment": re.compile(r"[A-Za-z][A-Za-z0-9_]*=[^\0]*", re.DOTALL),
+    "input": re.compile(r"(?!/inet)[^\0]*", re.DOTALL),
     "pair": re.compile(r"[^\0]*", re.DOTALL),  # jq --arg NAME VALUE: two words, both data
     "any": re.compile(r"[^\0]*", re.DOTALL),
     # git config: sections.keys only, for git 2.46 obeys the bare words `edit`, `set`, `unset`.
     "key": re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[^\0]+"),
+    # git config -f: files of the repository itself.
+    "gitfile": re.compile(r"\.gitmodules|(?:\./)?\.git/(?:(?!\.{1,2}/)[A-Za-z0-9._-]+/)*config"),
     # git log --format: %G… and %(signature) run gpg.program.
     "pretty": re.compile(r"(?:(?!%[-+ ]?G|signature)[^\0])*", re.DOTALL),
     # A branch, a number or a name: no colon, so no address of another host.
@@ -40,6 +46,11 @@ _PATTERNS: Final = {
     "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,200}"),
     # gh -R OWNER/NAME: a third part would be another host.
     "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+"),
+    # gh api: a path of the REST interface that is read with GET; no host, no way up.
+    "endpoint": re.compile(
+        r"/?(?:rate_limit|(?:repos|orgs|users|search)"
+        r"(?:/(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9._{}:-]{1,200})+)(?:\?[A-Za-z0-9._~+=&,:%/@-]{0,500})?"
+    ),
     # kubectl: kinds and names of resources, never secrets, never an address or a file.
     "resource": re.compile(r"(?![A-Za-z0-9._/,-]*(?i:secret))[a-z0-9][A-Za-z0-9._/,-]{0,200}"),
     # kubectl -o: printers that read no template file.
@@ -60,6 +71,10 @@ _PATTERNS: Final = {
     ),
     # lsof -i: protocols and ports; a host would be looked up.
     "internet": re.compile(r"(?![-:]*$)[46]?(?:TCP|UDP|tcp|udp)?(?::[0-9,-]+)?"),
+    "state": re.compile(r"(?:TCP|UDP|tcp|udp):[A-Za-z_0-9,^]{1,100}"),
+    "identifiers": re.compile(r"[A-Za-z0-9_.,^][A-Za-z0-9_.,^-]{0,199}"),
+    # lsof: files, ports and +D; never an address with a host, which would be looked up, nor +m.
+    "opened": re.compile(r"(?![-+])[^\0@]+|\+[dDL][0-9]*"),
     # ps: BSD words without `e`, process ids, and the columns behind `o`.
     "processes": re.compile(
         rf"[AacfghjlLnrSTuvwxXZ]{{1,12}}[ok]?|[0-9]+(?:,[0-9]+)*|{_COLUMN}(?:,{_COLUMN})+"
@@ -101,6 +116,7 @@ def _query(word: str) -> bool:
 _READERS: Final[dict[str, Callable[[str], bool]]] = {
     "text": _text,
     "filter": _filter,
+    "awk": lambda word: awk_problem(word) is None,
     "query": _query,
     "sed": lambda word: sed_problem(word) is None,
     "awkcode": lambda word: not awk_may_run(word),

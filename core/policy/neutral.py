@@ -2,7 +2,7 @@
 
 Many programs read a configuration from the folder that they work in, and start or write what it
 names. Most of them let an environment variable overrule that. ``data/neutral.toml`` lists these
-variables by program, with the settings that each one covers (docs/decisions/0031).
+variables by program, with the settings that each one covers (docs/decisions/0020).
 """
 
 from collections.abc import Iterable, Sequence

@@ -10,15 +10,23 @@ from core.model.decision import Decision
 from core.model.identity import AgentId
 from core.policy.capabilities import Capabilities
 from core.policy.carrier_profiles import Effect
-from core.policy.elements import Surroundings, below
+from core.policy.elements import OptionSet, Surroundings, below
 from core.policy.file_denials import ReadsMatch
+from core.policy.option_sets import option_set, shipped_sets
 from core.policy.path_index import at_home, complaint, is_glob
 from core.policy.rule_matching import EffectMatch, Folder, GlobMatch, VectorMatch
 from core.policy.rules import NO_RULES, Match, Rule, Rules
 from core.policy.skills import NO_SKILLS, Find, Skills, skills_of
 from core.policy.templates import ArgvTemplate
+from core.policy.word_patterns import WordsMatch
 from core.settings import CoreSettings
-from core.settings.rules import CapabilitiesSection, MatchSection, RootEntry, RuleSection
+from core.settings.rules import (
+    CapabilitiesSection,
+    MatchSection,
+    OptionSetSection,
+    RootEntry,
+    RuleSection,
+)
 
 KeyPath = tuple[str | int, ...]
 Real = Callable[[str], str]
@@ -75,7 +83,7 @@ def compiled(
     Raises:
         BadRule: a rule is ill written, or one of its examples does not behave.
     """
-    reader = _Reader(settings.tools.exec.roots, home, real)
+    reader = _Reader(settings.tools.exec.roots, home, real, settings.tools.exec.option_sets)
     path: KeyPath = ("tools", "exec", "rules")
     shared = reader.rules(settings.tools.exec.rules, path, "tools.exec.rules")
     agents = {}
@@ -91,10 +99,17 @@ def compiled(
 
 
 def rule_mistakes(
-    rules: Iterable[tuple[KeyPath, RuleSection]], roots: Iterable[RootEntry], home: str
+    rules: Iterable[tuple[KeyPath, RuleSection]],
+    roots: Iterable[RootEntry],
+    home: str,
+    sets: Mapping[str, OptionSetSection] | None = None,
 ) -> tuple[BadRule, ...]:
     """Return what is wrong with rules, one mistake for each; they stand at these paths."""
-    reader, found = _Reader(roots, home, str), []
+    found: list[BadRule] = []
+    try:
+        reader = _Reader(roots, home, str, sets or {})
+    except BadRule as error:
+        return (error,)
     for path, section in rules:
         try:
             reader.rule(section, path, "")
@@ -110,10 +125,32 @@ def _numbered(rules: Iterable[Rule]) -> Rules:
 class _Reader:
     """Read the sections of one configuration."""
 
-    def __init__(self, roots: Iterable[RootEntry], home: str, real: Real) -> None:
+    def __init__(
+        self,
+        roots: Iterable[RootEntry],
+        home: str,
+        real: Real,
+        sets: Mapping[str, OptionSetSection],
+    ) -> None:
         self._home = home
         self._real = real
         self._roots = {root.name: self._folder(root.path) for root in roots}
+        self._sets = {**shipped_sets(), **{name: self._set(name, sets[name]) for name in sets}}
+
+    def _set(self, name: str, section: OptionSetSection) -> OptionSet:
+        path: KeyPath = ("tools", "exec", "optionSets", name)
+        if name in shipped_sets():
+            raise BadRule(path, f"The option set {name!r} is shipped. Give yours another name.")
+        values = {
+            option: (taken,) if isinstance(taken, str) else taken
+            for option, taken in section.values.items()
+        }
+        try:
+            return option_set(
+                name, section.flags, values, clusters=section.clusters, roots=self._roots
+            )
+        except ConfigError as error:
+            raise BadRule(path, str(error)) from error
 
     def granted(self, section: CapabilitiesSection | None) -> Capabilities | None:
         """Return an agent's capabilities, ``None`` where it is not limited."""
@@ -168,7 +205,7 @@ class _Reader:
 
     def _match(self, section: MatchSection, decide: Decision) -> Match:
         if section.argv is not None:
-            template = ArgvTemplate.of_rule(section.argv, self._roots, self._real)
+            template = ArgvTemplate.of_rule(section.argv, self._roots, self._real, self._sets)
             _check_program(section.argv[0])
             return VectorMatch(template, allows=decide is Decision.ALLOW)
         if section.glob is not None:
@@ -178,6 +215,8 @@ class _Reader:
             return GlobMatch(at_home(section.glob, self._home))
         if section.reads is not None:
             return self._reads(section.reads, decide)
+        if section.words is not None:
+            return _words(section.words, decide)
         effect = Effect(str(section.effect))
         if decide is Decision.ALLOW and effect is Effect.RUNS:
             raise ConfigError("A rule cannot allow the effect runs: that would allow everything.")
@@ -208,6 +247,15 @@ class _Reader:
     def _folder(self, path: str) -> str:
         home = self._home.rstrip("/")
         return (home or "/") if path == "~" else at_home(path, home)
+
+
+def _words(pattern: str, decide: Decision) -> WordsMatch:
+    if decide is Decision.ALLOW:
+        raise ConfigError(
+            "match.words asks or denies: write decide: ask or deny. Words that may be used are "
+            "said one by one by match.argv."
+        )
+    return WordsMatch(pattern)
 
 
 def _check_program(word: str) -> None:

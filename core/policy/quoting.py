@@ -55,12 +55,16 @@ def quote_argv(argv: Sequence[str]) -> str:
 
 def quote_reading(reading: Reading) -> str:
     """Write a whole reading; reading the result again gives an equal reading."""
-    if not reading.connectors and not reading.routings:
+    if not reading.connectors and not reading.routings and not reading.loops:
         return _quote_words(reading.argvs[0])
     commands = [_quote_words(words) for words in reading.argvs]
     if reading.routings:
         routed = zip(commands, reading.routings, strict=True)
         commands = [command + quote_routing(routing) for command, routing in routed]
+    for loop in reading.loops:
+        words = " ".join(_quote_words((word,)) for word in loop.words)
+        commands[loop.start] = f"for {loop.variable} in {words}; do {commands[loop.start]}"
+        commands[loop.end - 1] += "; done"
     pieces = [commands[0]]
     for connector, command in zip(reading.connectors, commands[1:], strict=True):
         pieces += _JOINS[connector], command

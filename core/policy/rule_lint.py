@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator
 
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import effects
+from core.policy.carriers import effects, is_judged
+from core.policy.elements import ElementKind
 from core.policy.entry_lint import never_counts
 from core.policy.provisions import Compiled
 from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
 from core.policy.rules import Rule
 
 _PATH = "<PATH>"
+_PATHS = frozenset((_PATH, f"{_PATH}…", f"{_PATH}..."))
 _EXAMPLE = "file"
 """What stands for a template while effects are looked up."""
 _UNBOUNDED = {
@@ -22,7 +24,12 @@ _WHOLE = "Name the programs, or give each agent that has the rule agents.list[].
 
 def lint(compiled: Compiled) -> tuple[str, ...]:
     """Return a sentence for each rule that its owner should look at."""
-    return (*open_paths(compiled), *open_effects(compiled), *idle_rules(compiled))
+    return (
+        *open_paths(compiled),
+        *open_rests(compiled),
+        *open_effects(compiled),
+        *idle_rules(compiled),
+    )
 
 
 def open_paths(compiled: Compiled) -> tuple[str, ...]:
@@ -32,6 +39,24 @@ def open_paths(compiled: Compiled) -> tuple[str, ...]:
     that runs others, or of which nothing is known.
     """
     return tuple(_told(_rules(compiled)))
+
+
+def open_rests(compiled: Compiled) -> tuple[str, ...]:
+    """Say which rules allow a program that can run others whatever it is given."""
+    return tuple(
+        f"{rule.place} allows every command of {rule.match.head}, which can run other programs. "
+        "Write <REST>, so that its profile judges the words, or a subcommand before <REST:any>."
+        for rule in _rules(compiled)
+        if rule.decide is Decision.ALLOW
+        and isinstance(rule.match, VectorMatch)
+        and rule.match.template.elements[1:] == (ElementKind.REST_ANY,)
+        and _may_run(rule.match.head)
+    )
+
+
+def _may_run(head: str) -> bool:
+    found = effects((head, _EXAMPLE))
+    return found is None or Effect.RUNS in found
 
 
 def open_effects(compiled: Compiled) -> tuple[str, ...]:
@@ -69,10 +94,21 @@ def _idle(rule: Rule) -> str | None:
         case VectorMatch(head="cd"):
             return "cd is a step of Sayso's own, which no rule sees"
         case VectorMatch() as vector if rule.decide is Decision.ALLOW:
-            return never_counts(vector.head, vector.template.elements[1:])
+            hidden = never_counts(vector.head, vector.template.elements[1:])
+            return hidden or (_unjudged(vector.head) if vector.template.by_profile else None)
         case GlobMatch(pattern=pattern) if rule.decide is Decision.ALLOW:
             return never_counts(pattern, ())
     return None
+
+
+def _unjudged(head: str) -> str | None:
+    """Say why <REST> takes nothing for a program under strict trust, ``None`` if it may."""
+    if is_judged(head):
+        return None
+    return (
+        f"no profile says which words of {head} are harmless, so under strict trust <REST> matches "
+        "none; write <REST:any> to allow whatever follows"
+    )
 
 
 def _told(rules: Iterable[Rule]) -> Iterator[str]:
@@ -81,7 +117,7 @@ def _told(rules: Iterable[Rule]) -> Iterator[str]:
         if rule.decide is not Decision.ALLOW or not isinstance(match, VectorMatch):
             continue
         elements = match.template.elements
-        if _PATH in elements and _may_write(elements):
+        if rule.within is None and not _PATHS.isdisjoint(elements) and _may_write(elements):
             yield (
                 f"{rule.place} allows {' '.join(elements)!r}, and an agent chooses its working "
                 f"directory itself, so {_PATH} means any folder. Name one in tools.exec.roots and "

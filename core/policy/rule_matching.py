@@ -14,8 +14,12 @@ from core.policy.carrier_profiles import Effect
 from core.policy.carriers import bounded, effects, harmless, in_system_directory
 from core.policy.elements import Surroundings, below
 from core.policy.path_index import PathIndex
+from core.policy.required import required_of
 from core.policy.templates import ArgvTemplate
 from core.policy.wrappers import names_of
+
+# A member looked up on its class costs ten times a module's name.
+_READS, _RUNS = Effect.READS, Effect.RUNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class Called:
     def of(cls, argv: Sequence[str], file: PinnedFile) -> "Called":
         """Return the program of a vector."""
         return cls(argv[0], file.path, file.realpath)
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Return every name and path that it may be called by."""
+        return (self.word, self.path, self.realpath, *self.names)
 
     @property
     def names(self) -> frozenset[str]:
@@ -90,7 +99,14 @@ class VectorMatch:
         if not self.template.fits(argv, at, start=1):
             return False
         by_profile = strict and self.template.by_profile
-        return not by_profile or harmless((program.path, program.realpath), tuple(argv[1:]))
+        return not by_profile or _passes(program, tuple(argv[1:]))
+
+
+def _passes(program: Called, arguments: tuple[str, ...]) -> bool:
+    """Tell whether strict trust takes these arguments of a program that a rule names."""
+    required = required_of(program.path.rpartition("/")[2].lower())
+    lacking = None if required is None else required.problem(arguments)
+    return lacking is None and harmless((program.path, program.realpath), arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +128,30 @@ class EffectMatch:
 
     effect: Effect
 
-    def decide(self, argv: Sequence[str], program: Called, decision: Decision) -> Decision | None:
+    def decide(self, argv: tuple[str, ...], program: Called, decision: Decision) -> Decision | None:
         """Return what follows for a command, ``None`` if the rule is not about it.
 
         To allow, nothing beyond reading and this one effect may be possible. To deny, the effect
         must be known; where it is not, or another program would run, a person is asked.
         """
-        known, can = _reach(tuple(argv[1:]), program)
+        known, can = _reach(argv[1:], program.path, program.realpath)
         if decision is Decision.ALLOW:
-            return decision if known and can <= {Effect.READS, self.effect} else None
+            return decision if known and can <= {_READS, self.effect} else None
         if self.effect in can:
             return decision
-        return None if known and Effect.RUNS not in can else Decision.ASK
+        return None if known and _RUNS not in can else Decision.ASK
 
 
 @lru_cache(maxsize=16_384)
-def _reach(arguments: tuple[str, ...], program: Called) -> tuple[bool, frozenset[Effect]]:
+def _reach(arguments: tuple[str, ...], path: str, realpath: str) -> tuple[bool, frozenset[Effect]]:
     """Return what a command can do under both its names, and whether that is surely all.
 
     The tables speak of the system's programs; another one of the same name may do anything.
     """
-    paths = dict.fromkeys((program.path, program.realpath))
-    found = [effects((path, *arguments)) for path in paths]
+    paths = dict.fromkeys((path, realpath))
+    found = [effects((one, *arguments)) for one in paths]
     can = frozenset().union(*(one for one in found if one is not None))
-    surely = None not in found and all(bounded((path, *arguments)) for path in paths)
+    surely = None not in found and all(bounded((one, *arguments)) for one in paths)
     return surely and all(map(in_system_directory, paths)), can
 
 

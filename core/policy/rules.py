@@ -18,9 +18,10 @@ from core.policy.file_denials import ReadsMatch
 from core.policy.path_index import PathIndex, fold
 from core.policy.rule_matching import Called, EffectMatch, Folder, GlobMatch, VectorMatch
 from core.policy.templates import ArgvTemplate
+from core.policy.word_patterns import WordsMatch
 
 _MOST_KEPT = 16_384
-Match = VectorMatch | GlobMatch | EffectMatch | ReadsMatch
+Match = VectorMatch | GlobMatch | EffectMatch | ReadsMatch | WordsMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Rule:
     def of(self, program: Called) -> bool:
         """Tell whether the rule can concern a program, whatever its arguments."""
         match = self.match
-        return isinstance(match, EffectMatch | ReadsMatch) or match.names(program)
+        return isinstance(match, EffectMatch | ReadsMatch | WordsMatch) or match.names(program)
 
     @property
     def open(self) -> bool:
@@ -80,10 +81,12 @@ class Rule:
                 return self.decide if vector.on(argv, program, at, strict=strict) else None
             case EffectMatch() as effect:
                 return effect.decide(argv, program, self.decide) if whole else None
-            case ReadsMatch() as reads if whole:
-                return reads.decide(argv, (program.path, program.realpath), at, self.decide)
             case ReadsMatch() as reads:
-                return reads.names(argv, at, self.decide)
+                paths = (program.path, program.realpath)
+                found = reads.decide(argv, paths, at, self.decide) if whole else None
+                return found if whole else reads.names(argv, at, self.decide)
+            case WordsMatch() as pattern:
+                return self.decide if pattern.on(argv, program.spellings) else None
             case GlobMatch():
                 return self.decide
 
@@ -128,7 +131,8 @@ class _Concerning:
                 else:
                     typed.setdefault(_shape(template), []).append(rule)
         self._typed = {shape: _sorted(rules) for shape, rules in typed.items()}
-        self._vectors_narrow = any(rule.decide > Decision.ALLOW for rule in vectors)
+        worded = any(isinstance(rule.match, WordsMatch) for _, rule in self._always)
+        self._vectors_narrow = worded or any(rule.decide > Decision.ALLOW for rule in vectors)
         self._reads = any(isinstance(rule.match, ReadsMatch) for _, rule in self._always)
 
     def narrows(self, argv: tuple[str, ...]) -> bool:
@@ -265,7 +269,7 @@ class Rules:
                 if pattern.startswith(("/bin/", "/sbin/")):
                     self._cover(f"/usr{pattern}", rule)
                 self._cover(pattern, rule)
-            case EffectMatch() | ReadsMatch():
+            case EffectMatch() | ReadsMatch() | WordsMatch():
                 self._every.append(rule)
 
     def _cover(self, pattern: str, rule: Rule) -> None:

@@ -24,8 +24,7 @@ _OUTSIDE = {
 _INSIDE = {
     "$": ("R7", "a $ expansion inside double quotes"),
     "`": ("R7", "a backquote substitution inside double quotes"),
-    "!": ("R7", "an exclamation mark inside double quotes"),
-    "\\": ("R7", "a backslash before a line break or a special character inside double quotes"),
+    "\\": ("R7", "a backslash before a control character inside double quotes"),
 }
 
 
@@ -37,7 +36,7 @@ def outside_refusal(mark: str) -> Unreadable:
 def inside_refusal(text: str, at: int) -> Unreadable:
     """Say why the double-quoted text that begins at ``at`` does not reach its end."""
     while at < len(text):
-        if text[at] == "\\" and " " <= text[at + 1 : at + 2] <= "~" and text[at + 1] != "!":
+        if text[at] == "\\" and text[at + 1 : at + 2] not in {"", "\t"}:
             at += 2
         elif text[at] in _INSIDE:
             return Unreadable(*_INSIDE[text[at]])

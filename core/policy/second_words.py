@@ -48,8 +48,8 @@ def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
     if mark == "\\":
         return PartKind.LITERAL, token[end], end + 1
     if mark == "$":
-        name = "HOME" if token.startswith("HOME", end) else "PWD"
-        return PartKind.VALUE, name, end + len(name)
+        written, name = _named(token, end)
+        return PartKind.VALUE, name, end + len(written)
     if mark == "[":
         end = token.index("]", end) + 1
     if mark in "*?[":
@@ -60,12 +60,27 @@ def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
 def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
     """Do as ``_outside`` within double quotes, where globs and tildes are plain text."""
     mark = token[at]
-    name = "HOME" if token.startswith("HOME", at + 1) else "PWD"
-    if mark == "$" and token.startswith(name, at + 1):
-        return PartKind.QUOTED_VALUE, name, at + 1 + len(name)
+    written, name = _named(token, at + 1) if mark == "$" else ("", "")
+    if written:
+        return PartKind.QUOTED_VALUE, name, at + 1 + len(written)
+    if mark == "\\" and token[at + 1] == "\n":
+        return PartKind.LITERAL, "", at + 2
     if mark == "\\" and token[at + 1] in '$`"\\':
         at += 1
     return PartKind.LITERAL, token[at], at + 1
+
+
+def _named(token: str, at: int) -> tuple[str, str]:
+    """Return what stands behind a dollar sign, and the name of the variable that it means."""
+    if token.startswith("(pwd)", at):
+        return "(pwd)", "PWD"
+    if token.startswith("{", at):
+        written = token[at : token.index("}", at) + 1]
+        return written, written[1:-1]
+    end = at
+    while end < len(token) and (token[end].isalnum() or token[end] == "_"):
+        end += 1
+    return token[at:end], token[at:end]
 
 
 def _literal(token: str) -> str:
@@ -94,8 +109,9 @@ def _double_quoted(token: str, at: int) -> tuple[str, int]:
     """Return the text from ``at`` to the closing quote, and where that quote stands (XCU 2.2.3)."""
     pieces: list[str] = []
     while (mark := token[at]) != '"':
-        if mark == "\\" and token[at + 1] in '$`"\\':
+        if mark == "\\" and token[at + 1] in '$`"\\\n':
             at += 1
-        pieces.append(token[at])
+            mark = token[at].replace("\n", "")
+        pieces.append(mark)
         at += 1
     return "".join(pieces), at

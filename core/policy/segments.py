@@ -98,9 +98,11 @@ def _by_inner(
     if not isinstance(found, Unwrapped):
         rule = hidden if found is None else f"{hidden}, and {found.why}"
         return Verdict(Decision.ASK, Reason.WRAPPER, rule)
-    more = open_ended or found.open_ended
     inside = context.inside(command)
-    verdicts = [decide(one, inside, open_ended=more) for one in command.inner]
+    verdicts = [
+        decide(one, inside, open_ended=open_ended or found.gets_more(place))
+        for place, one in enumerate(command.inner)
+    ]
     changes = judge_changes(found.assignments)
     if changes is not None:
         verdicts.append(Verdict(changes[0], Reason.ENVIRONMENT, changes[1]))

@@ -21,8 +21,11 @@ _LAYOUT = str.maketrans("\t\n", "  ")
 # Printable to Unicode, yet seen as a blank or not at all: fillers, Braille blank, joiners and
 # variation selectors (default ignorable, category Mn or Lo).
 _UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0"
     "\U0001d159\U000e0100-\U000e01ef]"
+    # Behind a sign that it turns into an emoji, the last selector is seen.
+    "|(?<![\u203c\u2049\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2b55"
+    "\U0001f000-\U0001faff])\ufe0f"
 )
 
 _ORDINARY = frozenset(["echo", "false", "kill", "printf", "pwd", "test", "true"])
@@ -36,6 +39,13 @@ source suspend then time times trap type typeset ulimit umask unalias unset unti
 """
 # bash 5.2 and 5.3 (compgen -bk), dash 0.5.12, and what zsh puts before a command.
 _SHELL_WORDS = frozenset(_NAMES.split())
+# Lists and values that zsh keeps for itself; to set `path` there is to lose every program.
+_ZSH_NAMES = """
+aliases argv builtins cdpath commands dirstack fignore fpath functions galiases histchars history
+jobdirs jobstates jobtexts mailpath manpath modules nameddirs options parameters path pipestatus
+prompt psvar reswords saliases signals status termcap terminfo userdirs watch
+"""
+_ZSH_VARIABLES = frozenset(_ZSH_NAMES.split())
 # These read a variable's name from their arguments, and a subscript in it is run by bash:
 # `test -v 'a[$(x)]'`. The program knows no variables, so whoever writes it means the shell.
 _SHELL_OPTIONS = {"test": ("-v", "-R"), "printf": ("-v",), "kill": ("%",)}
@@ -105,7 +115,7 @@ def _odd_name(reading: Reading) -> Unreadable | None:
     """Refuse names that mean something else to a shell than a program (R8, R9)."""
     if len(reading.argvs) > MAX_COMMANDS:
         return Unreadable("R1", f"a line of more than {MAX_COMMANDS} commands")
-    stepped = False
+    stepped = bool(reading.loops)
     for argv in reading.argvs:
         name = argv[0]
         if isinstance(name, OpenWord):
@@ -114,12 +124,19 @@ def _odd_name(reading: Reading) -> Unreadable | None:
             continue
         if name in _SHELL_WORDS:
             return Unreadable("R9", f"the shell's own word {name}")
-        if not name or name[0] in "^%" or "=" in name:
+        if not name or name[0] in "^%{" or "=" in name:
             return Unreadable("R8", "an assignment or no program's name in front")
         if name in _SHELL_OPTIONS and any(_is_own(word, _SHELL_OPTIONS[name]) for word in argv[1:]):
             return Unreadable("R9", f"the shell's own form of {name}")
         stepped = stepped or name == STEP
-    found = stages_of(reading) if stepped else None
+    return _odd_steps(reading) if stepped else None
+
+
+def _odd_steps(reading: Reading) -> Unreadable | None:
+    """Refuse loops and changes of folder of which it is not certain what comes of them (R9)."""
+    if any(loop.variable in _ZSH_VARIABLES for loop in reading.loops):
+        return Unreadable("R9", "a variable that means something to zsh")
+    found = stages_of(reading)
     return found if isinstance(found, Unreadable) else None
 
 

@@ -41,12 +41,16 @@ class Chooser:
 
 @dataclass(frozen=True, slots=True)
 class Manager:
-    """A program that starts others by the choice of ``choosers``; without any, nobody knows."""
+    """A program that starts others by the choice of ``choosers``; without any, nobody knows.
+
+    ``marks`` are in the scripts that it writes as shims, ``within`` in its own binary.
+    """
 
     name: str
     programs: frozenset[str]
     paths: tuple[str, ...]
     marks: tuple[bytes, ...]
+    within: tuple[bytes, ...]
     choosers: tuple[Chooser, ...]
 
 
@@ -64,9 +68,19 @@ def manager_named(path: str) -> Manager | None:
     return next(found, None)
 
 
-def manager_marked(holds: Callable[[bytes], bool]) -> Manager | None:
-    """Return the manager whose marks a program's content holds."""
-    return next((one for one in managers() if any(map(holds, one.marks))), None)
+def manager_marked(content: bytes, *, script: bool) -> Manager | None:
+    """Return the manager that the content of a shim gives away."""
+    for one in managers():
+        if any(mark in content for mark in (one.marks if script else one.within)):
+            return one
+    return None
+
+
+@cache
+def served() -> frozenset[str]:
+    """Return names that only managers have copies of themselves under."""
+    known = section(table("shims"), "managers")
+    return frozenset(name for row in known for name in words(section(known, row), "serves"))
 
 
 @lru_cache(maxsize=4096)
@@ -110,6 +124,12 @@ def is_imitation(path: str, interpreter: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def loads_more(path: str) -> bool:
+    """Tell whether a program may obey or load files around it besides its configuration."""
+    return not names_of(path).isdisjoint(section(table("shims"), "programs"))
+
+
+@lru_cache(maxsize=4096)
 def loaded_by(path: str, arguments: tuple[str, ...]) -> tuple[Chooser, ...]:
     """Return the files around a program that it obeys or loads for these arguments."""
     known, first = section(table("shims"), "programs"), "".join(arguments[:1])
@@ -139,6 +159,7 @@ def _manager(name: str, row: Table) -> Manager:
         programs=frozenset(words(row, "names")),
         paths=words(row, "paths"),
         marks=tuple(mark.encode() for mark in words(row, "marks")),
+        within=tuple(mark.encode() for mark in words(row, "within")),
         choosers=_choosers(row),
     )
 

@@ -1,5 +1,6 @@
 """Accept the nodes of one word in a tree-sitter-bash tree (rules R3, R4, R7)."""
 
+import re
 from operator import attrgetter
 
 from tree_sitter import Node
@@ -8,7 +9,9 @@ LITERALS = frozenset({"word", "number", "raw_string"})
 _KIND = attrgetter("type")
 # A lone "$" names nothing; whether it is one is for the word's text to say.
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
-_VARIABLES = frozenset((b"$HOME", b"$PWD"))
+_VARIABLE = re.compile(rb"\$(?:HOME|PWD|[a-z][a-z0-9_]*)|\$\{[a-z][a-z0-9_]*\}")
+_EXPANSIONS = frozenset({"simple_expansion", "expansion"})
+_FOLDER = b"$(pwd)"
 _SHAPES = {
     "herestring_redirect": "a redirection",
     "heredoc_redirect": "a here-document",
@@ -36,7 +39,7 @@ def check_parts(node: Node) -> None:
             _check_string(node)
     elif kind == "concatenation":
         _check_joined(node)
-    elif kind not in LITERALS and not _is_variable(node):
+    elif kind not in LITERALS and kind != "brace_expression" and not _is_variable(node):
         raise Refused("R4", shape(kind))
 
 
@@ -58,9 +61,11 @@ def _check_string(node: Node) -> None:
 
 
 def _is_variable(node: Node) -> bool:
-    """Tell whether a node is one of the two variables that the planner knows."""
+    """Tell whether a node is a variable that the planner may know, or ``$(pwd)``."""
+    if node.type == "command_substitution":
+        return node.text == _FOLDER
     # Inside a string the grammar lets the node begin with the blanks before it.
-    return node.type == "simple_expansion" and (node.text or b"").lstrip() in _VARIABLES
+    return node.type in _EXPANSIONS and bool(_VARIABLE.fullmatch((node.text or b"").lstrip()))
 
 
 def shape(kind: str) -> str:

@@ -5,21 +5,26 @@ import re
 from core.model.command import OpenWord, PartKind, Word, WordPart
 
 # No name may go on after it; a byte beyond ASCII is a letter to some locales.
-_VARIABLE = r"\$(?:HOME|PWD)(?![A-Za-z0-9_\x80-\xff])"
+# `$(pwd)` is what `$PWD` is: the builtin prints the folder by the names that led there.
+_NAME = "HOME|PWD|[a-z][a-z0-9_]*"
+_VARIABLE = rf"\$(?:(?:{_NAME})(?![A-Za-z0-9_\x80-\xff])|\{{[a-z][a-z0-9_]*\}}|\(pwd\))"
+# Before all but `$`, a backquote, `"`, a backslash and a line break, it stands for itself.
+_ESCAPED_IN_QUOTES = r"\\[\x20-\x7e\x80-\xff\n]"
 # Before these no variable's name begins, so the sign stands for itself: `"\.py$"`, `"s/ *$//"`.
 _LONE_DOLLAR = r'\$(?=["/|)])'
-_QUOTED_BODY = rf"(?:[^\"$`!\\]|\\[\x20\x22-\x7e]|{_LONE_DOLLAR}|{_VARIABLE})*"
+_QUOTED_BODY = rf"(?:[^\"$`\\]|{_ESCAPED_IN_QUOTES}|{_LONE_DOLLAR}|{_VARIABLE})*"
+_SET = r"\[(?:[A-Za-z0-9_](?:-[A-Za-z0-9_])?)+\]"
 # Only inside a word: at its beginning the grammar takes the pair for a gap between words.
 _ESCAPED_BLANK = r"(?<=[A-Za-z0-9_./:@%+,^-])\\\x20(?=[A-Za-z0-9_./:@%+,^-])"
 _LITERAL = re.compile(
     r"(?!=)(?:[A-Za-z0-9_./:@%+,=^-]++"
     r"|(?<=[A-Za-z0-9_^~}])~"
     r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
-    r"|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
+    r"|\{\}|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
     r"|\\[\x21-\x7e]"
     rf"|{_ESCAPED_BLANK}"
     r"|'[^']*+'"
-    rf'|"(?:[^"$`!\\]++|\\[\x20\x22-\x7e]|{_LONE_DOLLAR})*")+'
+    rf'|"(?:[^"$`\\]++|{_ESCAPED_IN_QUOTES}|{_LONE_DOLLAR})*")+'
 )
 # Alternatives that begin differently and repeat singly: no text makes this backtrack.
 _OPEN = re.compile(
@@ -27,34 +32,43 @@ _OPEN = re.compile(
     r"(?:[A-Za-z0-9_./:@%+,=^-]"
     r"|(?<=[A-Za-z0-9_^~}])~"
     r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
-    r"|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
+    r"|\{\}|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
     r"|\\[\x21-\x7e]"
     rf"|{_ESCAPED_BLANK}"
     r"|'[^']*'"
     rf'|"{_QUOTED_BODY}"'
     rf"|{_VARIABLE}"
-    r"|[*?]|\[[A-Za-z0-9_]+\])*"
+    rf"|[*?]|{_SET})*"
 )
-_QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]++|\\.)*)"|\\(.)""")
-_ESCAPED = re.compile(r'\\([$`"\\])')
+_QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]++|\\.)*)"|\\(.)""", re.DOTALL)
+_ESCAPED = re.compile(r'\\(?:([$`"\\])|\n)')
 _QUOTES = frozenset("'\"")
 
 _PIECE = re.compile(
     r"(?P<tilde>\A~)"
-    r"|\$(?P<value>HOME|PWD)"
-    r"|(?P<glob>[*?]|\[[A-Za-z0-9_]+\])"
+    rf"|\$(?:(?P<value>{_NAME})|\{{(?P<braced>[a-z][a-z0-9_]*)\}}|\((?P<folder>pwd)\))"
+    rf"|(?P<glob>[*?]|{_SET})"
     r"|'(?P<single>[^']*)'"
     r'|"(?P<double>(?:[^"\\]|\\.)*)"'
     r"|\\(?P<escaped>.)"
     r"|(?P<bare>[^'\"\\$*?\[]+)",
     re.DOTALL,
 )
-_INNER = re.compile(r"\$(?P<quoted>HOME|PWD)|\\(?P<escaped>[$`\"\\])|(?P<bare>\\|\$|[^\\$]+)")
+_INNER = re.compile(
+    rf"\$(?:(?P<quoted>{_NAME})|\{{(?P<quoted_braced>[a-z][a-z0-9_]*)\}}"
+    r"|\((?P<quoted_folder>pwd)\))"
+    r"|\\(?:(?P<escaped>[$`\"\\])|\n(?P<joined>))"
+    r"|(?P<bare>\\|\$|[^\\$]+)"
+)
 _KINDS = {
     "tilde": PartKind.TILDE,
     "value": PartKind.VALUE,
+    "braced": PartKind.VALUE,
+    "folder": PartKind.VALUE,
     "glob": PartKind.GLOB,
     "quoted": PartKind.QUOTED_VALUE,
+    "quoted_braced": PartKind.QUOTED_VALUE,
+    "quoted_folder": PartKind.QUOTED_VALUE,
 }
 
 
@@ -97,7 +111,8 @@ def _pieces(raw: str) -> list[tuple[PartKind, str]]:
 
 def _piece(found: re.Match[str]) -> tuple[PartKind, str]:
     name = found.lastgroup or ""
-    return _KINDS.get(name, PartKind.LITERAL), found[name]
+    kind = _KINDS.get(name, PartKind.LITERAL)
+    return kind, found[name].upper() if name.endswith("folder") else found[name]
 
 
 def _decoded(text: str) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from core.errors import ConfigError
 from core.policy.element_matching import listed_word_fits, word_fits, word_may_fit
-from core.policy.elements import Element, ElementKind, Surroundings, of_list, of_rule
+from core.policy.elements import Element, ElementKind, OptionSet, Surroundings, of_list, of_rule
+from core.policy.option_sets import check_options, operands_of, shipped_sets
 
 _One = Callable[[Element, str, Surroundings], bool]
 _Several = Callable[[Element, Sequence[str], Surroundings], bool]
@@ -25,6 +26,7 @@ class ArgvTemplate:
 
     elements: tuple[str, ...]
     _known: tuple[Element, ...] = field(repr=False, compare=False)
+    _options: int | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def parse(cls, elements: Sequence[str]) -> "ArgvTemplate":
@@ -43,17 +45,22 @@ class ArgvTemplate:
         elements: Sequence[str],
         roots: Mapping[str, str] | None = None,
         real: Callable[[str], str] = str,
+        sets: Mapping[str, OptionSet] | None = None,
     ) -> "ArgvTemplate":
         """Read a vector, or the arguments alone, of a rule or an allowlist entry.
 
-        ``roots`` maps the names of ``<PATH:name>`` to folders, ``real`` those to their real paths.
+        ``roots`` maps the names of ``<PATH:name>`` to folders, ``real`` those to their real paths;
+        ``sets`` are those of ``<OPTS:name>``, without them the shipped ones.
 
         Raises:
-            ConfigError: an element is an unknown template, or names no root.
+            ConfigError: an element is an unknown template, or names no root or option set.
         """
-        known = tuple(of_rule(one, roots or {}, real) for one in elements)
+        sets = shipped_sets() if sets is None else sets
+        known = tuple(of_rule(one, roots or {}, real, sets) for one in elements)
         _check_order(known)
-        return cls(tuple(elements), known)
+        check_options(known)
+        options = (place for place, one in enumerate(known) if one.options is not None)
+        return cls(tuple(elements), known, next(options, None))
 
     def matches(self, argv: Sequence[str], *, strict: bool = False) -> bool:
         """Tell whether each element of a request fits; ``strict`` also refuses ``//`` in a path.
@@ -70,7 +77,15 @@ class ArgvTemplate:
 
         No shell reads a vector, so a literal may hold any character.
         """
-        return _match(self._known[start:], words[start:], at, word_fits, _all_fit)
+        place = self._options
+        if place is None:
+            return _match(self._known[start:], words[start:], at, word_fits, _all_fit)
+        options = self._known[place].options
+        if options is None or not self._begins(words, at, start, word_fits):
+            return False
+        operands = operands_of(options, words[place:], at)
+        behind = self._known[place + 1 :]
+        return operands is not None and _match(behind, operands, at, word_fits, _all_fit)
 
     def may_fit(self, words: Sequence[str], at: Surroundings, *, start: int = 0) -> bool:
         """Tell whether the words might be meant, for rules that forbid or ask.
@@ -78,7 +93,21 @@ class ArgvTemplate:
         An odd spelling must not slip past those: each template takes any word, a path any spelling
         of one that lies below its folder.
         """
-        return _match(self._known[start:], words[start:], at, word_may_fit, _any_may_fit)
+        place = self._options
+        if place is None:
+            return _match(self._known[start:], words[start:], at, word_may_fit, _any_may_fit)
+        left = iter(words[place:])  # what is between the operands may be options and their values
+        return self._begins(words, at, start, word_may_fit) and all(
+            any(word_may_fit(element, word, at) for word in left)
+            for element in self._known[place + 1 :]
+        )
+
+    def _begins(self, words: Sequence[str], at: Surroundings, start: int, one: _One) -> bool:
+        """Tell whether the words in front of the options fit."""
+        head = self._known[start : self._options]
+        return len(words) >= start + len(head) and _each(
+            head, words[start : self._options], at, one
+        )
 
     @property
     def literal(self) -> bool:
@@ -119,7 +148,7 @@ def _check_order(known: Sequence[Element]) -> None:
     """
     if any(one.kind in _REST for one in known[:-1]):
         raise ConfigError("<REST> takes every further word. Write it as the last element.")
-    if sum(one.spans for one in known) > 1:
+    if sum(one.spans and one.options is None for one in known) > 1:
         raise ConfigError(
             "Two elements take several words, so where one ends cannot be told. Write one of "
             "<PATH:root>…, <REST> or <REST:any>."

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from core.model.command import Connector, PinnedFile, PlannedCommand, Reading, Unreadable, Word
 from core.policy import shell
 from core.policy.carriers import in_system_directory
+from core.policy.find_exec import FindExec, find_exec
 from core.policy.quoting import quote_reading
 from core.policy.shell_payload import find_payload, shell_grammars
 from core.policy.tables import section, table, words
@@ -29,7 +30,9 @@ class Unwrapped:
 
     ``prefix`` are its own words. ``connectors`` join the commands of a shell's payload, ``None``
     stands for one plain vector. ``assignments`` are set for it. ``open_ended``: further arguments
-    come from standard input. ``asks`` is why a person is asked all the same.
+    come from standard input. ``asks`` is why a person is asked all the same. ``between`` are the
+    words of a find around the commands behind the first, which is the find without them: that
+    one is known in full.
     """
 
     prefix: tuple[str, ...]
@@ -38,9 +41,18 @@ class Unwrapped:
     assignments: tuple[tuple[str, str], ...] = ()
     open_ended: bool = False
     asks: str = ""
+    between: tuple[tuple[str, ...], ...] = ()
+
+    def gets_more(self, place: int) -> bool:
+        """Tell whether the command at a place gets arguments that are not known."""
+        return self.open_ended and not (self.between and place == 0)
 
     def around(self, commands: _Argvs) -> tuple[str, ...]:
         """Return the wrapper's vector around other commands of the same number."""
+        if self.between:
+            runs = (*commands[1:], ())
+            pairs = zip(self.between, runs, strict=True)
+            return (commands[0][0], *[word for pair in pairs for one in pair for word in one][1:])
         if self.connectors is None:
             return (*self.prefix, *commands[0])
         return (*self.prefix, quote_reading(Reading(commands, self.connectors)))
@@ -48,21 +60,36 @@ class Unwrapped:
 
 def unwrap(argv: Sequence[str], file: PinnedFile) -> Unwrapped | Opaque | None:
     """Return what a wrapper runs; ``None`` for a program that has no grammar."""
+    return _unwrapped(tuple(argv), file.path, file.realpath)
+
+
+@lru_cache(maxsize=256)  # a request's plan, its binding and its verdict ask for the same
+def _unwrapped(argv: tuple[str, ...], path: str, realpath: str) -> Unwrapped | Opaque | None:
     name = argv[0].rpartition("/")[2]
     if name in _never():
         return Opaque(_never()[name])
-    real = _real_name(name, file)
+    real = _real_name(name, path, realpath)
     if real in shell_grammars() and name in {real, "sh"}:
-        return _payload(real, tuple(argv))
+        return _payload(real, argv)
+    if real == name == "find":
+        return _find(argv)
     grammar = grammars().get(real) if name == real else None
     if grammar is None:
         return None
     start = find_command(grammar, argv)
     if isinstance(start, Opaque):
         return start
-    prefix, inner = tuple(argv[: start.at]), tuple(argv[start.at :])
+    prefix, inner = argv[: start.at], argv[start.at :]
     more = (start.assignments, grammar.open_ended, grammar.asks)
     return Unwrapped(prefix, (inner,), None, *more)
+
+
+def _find(argv: tuple[str, ...]) -> Unwrapped | Opaque | None:
+    found = find_exec(argv)
+    if not isinstance(found, FindExec):
+        return found
+    commands = (found.own, *found.commands)
+    return Unwrapped((), commands, open_ended=True, between=found.between)
 
 
 def bound_vector(
@@ -110,7 +137,7 @@ def _is_system(file: PinnedFile) -> bool:
 def reading_applet(argv: Sequence[str], file: PinnedFile) -> str | None:
     """Return the multiplexer's applet, if it is one that only reads, whatever its arguments."""
     name = argv[0].rpartition("/")[2]
-    if name not in _multiplexers() or _real_name(name, file) != name:
+    if name not in _multiplexers() or _real_name(name, file.path, file.realpath) != name:
         return None
     return argv[1] if len(argv) > 1 and argv[1] in _applets() else None
 
@@ -120,14 +147,13 @@ def is_multiplexer(name: str) -> bool:
     return name in _multiplexers()
 
 
-def _real_name(name: str, file: PinnedFile) -> str:
+def _real_name(name: str, path: str, realpath: str) -> str:
     """Return the real name of a system program that was called by its path's name, else ``""``."""
-    place, _, called = file.path.rpartition("/")
-    real_place, _, real = file.realpath.rpartition("/")
+    place, _, called = path.rpartition("/")
+    real_place, _, real = realpath.rpartition("/")
     return real if called == name and {place, real_place} <= _trusted() else ""
 
 
-@lru_cache(maxsize=64)  # one request asks for the same payload several times
 def _payload(real: str, argv: tuple[str, ...]) -> Unwrapped | Opaque:
     at = find_payload(shell_grammars()[real], argv)
     if isinstance(at, Opaque):

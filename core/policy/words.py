@@ -25,5 +25,6 @@ WHY = {
     Reason.ASK_ALWAYS: "The command would be let through, but {rule}.",
     Reason.EXPOSED: "A script could be replaced before it is read: {rule}.",
     Reason.STEERED: "It would do more than the line says: {rule}.",
+    Reason.TERMINAL: "A program may behave otherwise at a terminal: {rule}.",
     Reason.STDIN: "What a program reads may be code to it: {rule}.",
 }

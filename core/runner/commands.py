@@ -24,7 +24,8 @@ def plan_command(
     code = code_operands(argv, executable, cwd, search)
     if isinstance(code, Unpinned):
         return PlannedCommand(argv, None, code.why)
-    if depth < DEEPEST_NESTING and program_of(argv[0], executable).laden is not None:
+    program = program_of(argv[0], executable)
+    if depth < DEEPEST_NESTING and (program.laden is not None or program.inline):
         found = unwrap(argv, executable)
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from core.model.command import (
     UNROUTED,
     Connector,
+    Loop,
     OpenWord,
     PartKind,
     Reading,
@@ -20,11 +21,18 @@ from core.model.command import (
     Word,
     WordPart,
 )
-from core.policy.steps import Stage, stages_of
+from core.policy.steps import DOES_NOTHING, STEP, Stage, stages_of
 from core.runner.globs import MOST_BYTES, MOST_MATCHES, UncertainGlob, matches
 
 _PLAIN_VALUE = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
 """What neither splitting nor globbing changes."""
+
+_PLAIN_ITEM = re.compile(r"[A-Za-z0-9_./@%+,:=-]+")
+"""The same, for a word of a loop, which need not be a path."""
+
+MOST_TURNS = 64
+MOST_UNROLLED = 256
+"""Commands that the loops of a line may make."""
 
 _LEAVE_FILES = frozenset(
     ["basename", "cat", "cut", "date", "dirname", "du", "echo", "false", "file", "grep", "head"]
@@ -92,32 +100,75 @@ class _Expansion:
         self._home = home
         self._untouched = True
         self._matched = [MOST_MATCHES, MOST_BYTES]
+        self._commands: list[ExpandedCommand] = []
+        self._connectors: list[Connector] = []
+        self._pipeline: list[Word] = []
+        self._bound: dict[str, str] = {}
 
     def line(self, stages: tuple[Stage, ...]) -> ExpandedLine:
         """Expand command by command, since each may stand in another folder."""
-        commands: list[ExpandedCommand] = []
-        connectors: list[Connector] = []
-        pipeline: list[Word] = []
-        for stage in stages:
-            if stage.connector is not None:
-                connectors.append(stage.connector)
-                if stage.connector is not Connector.PIPE:
-                    self._untouched = self._untouched and _LEAVE_FILES.issuperset(pipeline)
-                    pipeline = []
-            for operand in stage.entered:
-                self._enter(operand, first=not commands)
-            pipeline.append(self._reading.argvs[stage.place][0])
-            commands.append(self._command(stage))
-        return ExpandedLine(tuple(commands), tuple(connectors))
+        loops = {loop.start: loop for loop in self._reading.loops}
+        at = 0
+        while at < len(stages):
+            loop = loops.get(stages[at].place)
+            if loop is None:
+                self._reach(stages[at])
+                self._command(stages[at])
+                at += 1
+            else:
+                body = stages[at : at + loop.end - loop.start]
+                self._repeat(loop, body)
+                at += len(body)
+        return ExpandedLine(tuple(self._commands), tuple(self._connectors))
 
-    def _command(self, stage: Stage) -> ExpandedCommand:
+    def _reach(self, stage: Stage) -> None:
+        """Go on to a command: past its connector and into its folder."""
+        if stage.connector is not None:
+            self._join(stage.connector)
+        for operand in stage.entered:
+            self._enter(operand, first=not self._commands)
+
+    def _join(self, connector: Connector) -> None:
+        self._connectors.append(connector)
+        if connector is not Connector.PIPE:
+            self._untouched = self._untouched and _LEAVE_FILES.issuperset(self._pipeline)
+            self._pipeline = []
+
+    def _repeat(self, loop: Loop, body: tuple[Stage, ...]) -> None:
+        """Write the commands of a loop once for each of its words."""
+        self._reach(body[0])
+        for number, value in enumerate(self._values(loop)):
+            self._bound = {loop.variable: value}
+            if number:
+                self._join(Connector.THEN)
+            self._command(body[0])
+            for stage in body[1:]:
+                self._reach(stage)
+                self._command(stage)
+            if len(self._commands) > MOST_UNROLLED:
+                raise _Uncertain("R1", f"a loop that makes more than {MOST_UNROLLED} commands")
+        self._bound = {}
+
+    def _values(self, loop: Loop) -> list[str]:
+        values: list[str] = []
+        for word in loop.words:
+            found = [word] if isinstance(word, str) else self._words(word)
+            if found != [word] and any(one.startswith("./-") for one in found):
+                raise _Uncertain("R5", "a loop over a name that begins with a dash")
+            values += found
+        if len(values) > MOST_TURNS:
+            raise _Uncertain("R1", f"a loop of more than {MOST_TURNS} turns")
+        return values
+
+    def _command(self, stage: Stage) -> None:
         argv: list[str] = []
-        for word in self._reading.argvs[stage.place]:
+        words = self._reading.argvs[stage.place]
+        self._pipeline.append(words[0])
+        for word in (DOES_NOTHING,) if words[0] == STEP else words:
             argv += [word] if isinstance(word, str) else self._words(word)
         routings = self._reading.routings
-        return ExpandedCommand(
-            tuple(argv), self._folder, routings[stage.place] if routings else UNROUTED
-        )
+        routing = routings[stage.place] if routings else UNROUTED
+        self._commands.append(ExpandedCommand(tuple(argv), self._folder, routing))
 
     def _enter(self, operand: Word, *, first: bool) -> None:
         path = operand if isinstance(operand, str) else "".join(self._words(operand))
@@ -131,11 +182,15 @@ class _Expansion:
     def _words(self, word: OpenWord) -> list[str]:
         """Return what one word becomes: exactly one word, or the matches of its globs."""
         parts = [self._valued(part, word) for part in word.parts]
-        if not any(part.kind is PartKind.GLOB for part in parts):
+        if not any(map(_is_glob, parts)):
             return ["".join(part.text for part in parts)]
         if not self._untouched:
             raise _Uncertain("R5", "a glob after a command that may change what it matches")
         found = matches(parts, self._folder)
+        if not found and any(part.text.startswith("[") for part in parts if _is_glob(part)):
+            raise _Uncertain("R5", "a set of characters that matches nothing")
+        if not found:
+            return ["".join(part.text for part in parts)]
         self._matched[0] -= len(found)
         self._matched[1] -= sum(len(path.encode()) for path in found)
         if min(self._matched) < 0:
@@ -147,6 +202,8 @@ class _Expansion:
         """Put in the value of a tilde or variable."""
         if part.kind in {PartKind.LITERAL, PartKind.GLOB}:
             return part
+        if part.text in self._bound:
+            return self._item(part)
         value = self._folder if part.text == "PWD" else self._home
         if not value.startswith("/") or not value.isprintable():
             raise _Uncertain("R5", "a home or folder that is no absolute path")
@@ -155,6 +212,17 @@ class _Expansion:
         if part.kind is PartKind.TILDE and value.endswith("/") and len(word.parts) > 1:
             raise _Uncertain("R5", "a tilde for a home that ends in a slash")
         return WordPart(PartKind.LITERAL, value)
+
+    def _item(self, part: WordPart) -> WordPart:
+        """Put in the word that a loop has come to."""
+        value = self._bound[part.text]
+        if part.kind is PartKind.VALUE and not _PLAIN_ITEM.fullmatch(value):
+            raise _Uncertain("R5", f"an unquoted ${part.text} that a shell may split or expand")
+        return WordPart(PartKind.LITERAL, value)
+
+
+def _is_glob(part: WordPart) -> bool:
+    return part.kind is PartKind.GLOB
 
 
 def _entered(folder: str, operand: str) -> str:

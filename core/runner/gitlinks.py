@@ -13,6 +13,7 @@ from core.runner.pins import Unpinned
 
 _GITLINK: Final = 0o160000
 _MODE: Final = _GITLINK.to_bytes(4)
+_LINK: Final = b"link"
 _HEADER: Final = 12
 _MODE_AT: Final = 24
 _FIXED: Final = 40  # of an entry, before the object's name
@@ -28,10 +29,11 @@ _LARGEST: Final = 256 * 1024 * 1024
 def submodules(folder: str) -> tuple[str, ...] | Unpinned:
     """Return the paths of the submodules in the index of a repository, below its work tree."""
     found: list[str] = []
-    for path in _indexes(folder):
+    waiting = [folder + "/index"]
+    for path in waiting:
         try:
             status = os.stat(path)  # noqa: PTH116 - as above
-            listed = _of(path, identity(status))
+            listed, split = _of(path, identity(status))
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -39,24 +41,33 @@ def submodules(folder: str) -> tuple[str, ...] | Unpinned:
         if listed is None:
             return Unpinned(f"`{path}` lists submodules in a way that is not read")
         found += listed
+        if split and len(waiting) == 1:
+            waiting += _shared(folder)
     return tuple(found)
 
 
-def _indexes(folder: str) -> list[str]:
-    """Return the files of an index: it may be split."""
+def _shared(folder: str) -> list[str]:
+    """Return the files that hold the other half of an index that is split."""
     try:
         names = [one for one in os.listdir(folder) if one.startswith("sharedindex.")]
     except OSError:
         names = []
-    return [os.path.join(folder, name) for name in ("index", *names)]
+    return [os.path.join(folder, name) for name in names]
 
 
 @lru_cache(maxsize=64)
-def _of(path: str, as_it_is: FileIdentity) -> tuple[str, ...] | None:
-    """Return what one index lists, ``None`` where that is not understood."""
+def _of(path: str, as_it_is: FileIdentity) -> tuple[tuple[str, ...] | None, bool]:
+    """Return what one index lists, ``None`` where that is not understood; and if it may be split.
+
+    A split one has an extension of that name; so may a file of the work tree.
+    """
     if as_it_is[2] > _LARGEST:
-        return None
+        return None, False
     content = Path(path).read_bytes()
+    return _listed(content), _LINK in content
+
+
+def _listed(content: bytes) -> tuple[str, ...] | None:
     if _MODE not in content:  # each entry holds its mode in these very bytes: there is none
         return ()
     version, count = int.from_bytes(content[4:8]), int.from_bytes(content[8:_HEADER])

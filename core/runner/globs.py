@@ -3,8 +3,10 @@
 # pathlib is ten times slower here and rewrites paths (`./a` becomes `a`).
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import islice
+from string import ascii_lowercase, ascii_uppercase, digits
 
 from core.model.command import PartKind, WordPart
 
@@ -14,6 +16,10 @@ MOST_BYTES = 64 * 1024
 
 MOST_ENTRIES = 20_000
 """Names looked at for one part of a pattern; a larger folder would hold up the gateway."""
+
+_QUOTED_MARKS = re.compile(r"[\\*?\[\]]")
+_MEMBER = re.compile("(?P<first>.)(?:-(?P<last>.))?")
+_ORDERED = (digits, ascii_lowercase, ascii_uppercase)
 
 _STAR = ""
 _ANY = frozenset[str]()
@@ -33,8 +39,10 @@ def matches(parts: list[WordPart], folder: str) -> list[str]:
         parts: literal text and globs only, one glob at least.
         folder: where a relative pattern begins.
 
+    Nothing, where nothing matches: both shells then leave the word as it is.
+
     Raises:
-        UncertainGlob: nothing matches, too much does, or shells would not agree on it.
+        UncertainGlob: too much matches, or shells would not agree on it.
     """
     segments = _segments(parts)
     found = [""]
@@ -55,8 +63,6 @@ def matches(parts: list[WordPart], folder: str) -> list[str]:
 
 
 def _checked(found: list[str]) -> list[str]:
-    if not found:
-        raise UncertainGlob("a glob that matches nothing")
     try:
         size = sum(len(path.encode()) for path in found)
     except UnicodeEncodeError as error:
@@ -73,18 +79,33 @@ def _segments(parts: list[WordPart]) -> list[list[_Token]]:
         if part.kind is PartKind.GLOB:
             glob = part.text
             segments[-1].append(
-                _STAR if glob == "*" else _ANY if glob == "?" else frozenset(glob[1:-1])
+                _STAR if glob == "*" else _ANY if glob == "?" else _members(glob[1:-1])
             )
             continue
-        if any(mark in part.text for mark in "\\*?[]") or "//" in part.text:
-            raise UncertainGlob("a glob beside quoted pattern characters, or with two slashes")
+        if _QUOTED_MARKS.search(part.text):
+            raise UncertainGlob("a glob beside quoted pattern characters")
         for place, text in enumerate(part.text.split("/")):
             if place:
                 segments.append([])
             segments[-1].extend(text)
-    if any(not segment for segment in segments[1:-1]):
-        raise UncertainGlob("a glob with two slashes")
+    globbed = False
+    for segment in segments[:-1]:
+        if globbed and not segment:
+            raise UncertainGlob("a glob before two slashes")
+        globbed = globbed or not all(isinstance(token, str) and token for token in segment)
     return segments
+
+
+def _members(text: str) -> frozenset[str]:
+    """Return the characters of a set; a range is read only within digits or one case."""
+    members: set[str] = set()
+    for found in _MEMBER.finditer(text):
+        first, last = found["first"], found["last"] or found["first"]
+        same = any(first in kind and last in kind for kind in _ORDERED)
+        if first > last or not (same or first == last):
+            raise UncertainGlob("a range that languages order differently")
+        members.update(map(chr, range(ord(first), ord(last) + 1)))
+    return frozenset(members)
 
 
 def _within(path: str, segment: list[_Token], folder: str, *, last: bool) -> Iterator[str]:

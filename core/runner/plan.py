@@ -31,6 +31,7 @@ from core.runner.expand import (
     NoFolder,
     expand,
 )
+from core.runner.line_effects import with_effects
 from core.runner.operands import code_named
 from core.runner.pins import Unpinned, pin_directory
 from core.runner.requests import request_fault, terminal_fault
@@ -92,6 +93,7 @@ class Planner:
         commands = self._commands(line, cwd)
         if isinstance(commands, Refusal):
             return commands
+        commands = with_effects(commands, cwd.path)
         return self._bound(request, policy, cwd, commands, line.connectors, None)
 
     def _expanded(
@@ -103,7 +105,8 @@ class Planner:
         if isinstance(reading, Unreadable):
             return reading
         if depends_on_surroundings(reading):
-            changed = sorted(_SURROUNDINGS.intersection(name for name, _ in request.env))
+            fixed = _SURROUNDINGS.union(loop.variable for loop in reading.loops)
+            changed = sorted(fixed.intersection(name for name, _ in request.env))
             if changed:
                 return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
         line = expand(reading, cwd.path, self._tables.home)

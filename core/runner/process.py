@@ -9,6 +9,7 @@ from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher, SpawnGuard
+from core.runner.direct import as_started
 from core.runner.enclosure import Enclosure, enclose
 from core.runner.frames import Ended, Job, Next
 from core.runner.job import job_of
@@ -120,6 +121,8 @@ class Runner:
         """
         if run_id in self._runs:
             raise SpawnError(f"run {run_id} is in progress; it is not started again")
+        if enclosure is None:
+            plan = as_started(plan)
         run = self._runs[run_id] = Progress(enclosure, own=own)
         try:
             async with self._turns.turn(run.unwanted) as begun:

@@ -81,12 +81,24 @@ def steering(command: PlannedCommand, cwd: str) -> str:
 
 
 def obeyed_folders(cwd: str) -> tuple[str, ...]:
-    """Return the folders whose files git would obey in a folder."""
+    """Return the folders and files that git would obey in a folder, by their real paths."""
+    found: list[str] = []
     try:
-        places = [place for one in _around(cwd) for place in _places(one)]
+        for one in _around(cwd):
+            for place in _places(one):
+                found.append(place)
+                found += _named_elsewhere(place + "/config", one)
     except _Odd:
-        return ()  # asked about in any case
-    return tuple(map(os.path.realpath, places))
+        pass  # asked about in any case
+    return tuple(map(os.path.realpath, found))
+
+
+def _named_elsewhere(config: str, repository: _Repository) -> Iterator[str]:
+    """Yield the files that a configuration includes and the folder that it keeps its hooks in."""
+    for file, one in _settings(config):
+        yield file
+        if isinstance(one, Setting) and one.name == HOOKS_PATH:
+            yield os.path.join(repository.tree, os.path.expanduser(one.value))  # noqa: PTH111
 
 
 def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
@@ -228,7 +240,7 @@ def _by_settings(
                 remotes.add(one.inner)
             if _matters(one, obeys, repository):
                 yield _worded(file, one)
-            elif one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
+            elif one.key == "hookspath" and one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
                 yield from _hooks_at(file, one, obeys, roots)
 
 
@@ -242,7 +254,7 @@ def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
         return
     for one in read:
         yield path, one
-        if one.form in INCLUDES or one.name in INCLUDES:
+        if one.section.startswith("include") and one.form in INCLUDES:
             if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
                 yield path, _worded(path, one)
             else:
@@ -263,13 +275,15 @@ def _read(path: str) -> tuple[Setting, ...] | str:
 
 def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> bool:
     """Tell whether a setting makes a difference to what a command does beyond its line."""
-    if setting.name == HOOKS_PATH or setting.form in INCLUDES:
+    form = setting.form
+    if form == HOOKS_PATH or form in INCLUDES:
         return False  # looked at where they lead
-    if setting.name == WORKTREE:
+    if form == WORKTREE:
         counts = bool(obeys.powers) and not repository.absorbed
         return counts and _leads_away(setting.value, repository)
-    if setting.form == "remote.*.url" and obeys.may("reach"):
-        return not is_plain_host(setting.value, public_hosts() | _users_hosts())
+    if form == "remote.*.url" and obeys.may("reach"):
+        at = setting.value
+        return not (is_plain_host(at, public_hosts()) or is_plain_host(at, _users_hosts()))
     return steers(setting, obeys)
 
 

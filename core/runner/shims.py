@@ -3,7 +3,6 @@
 # ruff: noqa: PTH111, PTH116, PTH118, PTH120, PTH123
 # pathlib is ten times slower here.
 
-import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.policy.carriers import in_system_directory, is_known
+from core.policy.carriers import in_system_directory
 from core.policy.shims import (
     Chooser,
     Manager,
@@ -20,19 +19,24 @@ from core.policy.shims import (
     is_imitation,
     is_vouched_for,
     loaded_by,
+    loads_more,
     manager_marked,
     manager_named,
     managers,
     own_paths,
     runs_code,
+    served,
 )
 from core.runner.pins import FINGERPRINTS
 
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that chooses; a larger one is not read."""
 
-_LARGEST_SHIM: Final = 64 * 1024
+_LARGEST_SCRIPT: Final = 64 * 1024
 """Bytes of a script that may be a shim; version managers write a few lines."""
+
+_LARGEST_BINARY: Final = 32 * 1024 * 1024
+"""Bytes of a binary that may be a manager's, which is searched once: rustup has 20 MB."""
 
 
 def chosen_by(command: PlannedCommand, cwd: str) -> str:
@@ -44,22 +48,37 @@ def chosen_by(command: PlannedCommand, cwd: str) -> str:
     executable = command.executable
     if executable is None:
         return ""
-    arguments = command.argv[1:]
-    paths = own_paths(executable.path, executable.realpath)
     started = (executable, *_interpreters(command, executable))
-    found = ""
-    if not any(runs_code(path, arguments) for path in paths):
-        name = executable.path.rpartition("/")[2]
-        found = next(filter(None, (_shim(file, cwd, name) for file in started)), "")
-        if not found and any(is_vouched_for(path, arguments) for path in paths):
-            found = next(filter(None, map(_imitation, started)), "")
+    paths = own_paths(executable.path, executable.realpath)
+    suspects = tuple(file for file in started if _is_suspect(file))
+    arguments = command.argv[1:]
+    found = _starting(suspects, paths, arguments, cwd) if suspects else ""
     return found or _loading(paths, arguments, cwd)
+
+
+@lru_cache(maxsize=4096)
+def _is_suspect(file: PinnedFile) -> bool:
+    """Return whether a file may start another program than its name says."""
+    return _manager_of(file) is not None or _imitation(file) != ""
+
+
+def _starting(
+    suspects: tuple[PinnedFile, ...], paths: tuple[str, ...], arguments: tuple[str, ...], cwd: str
+) -> str:
+    if any(runs_code(path, arguments) for path in paths):
+        return ""
+    name = paths[0].rpartition("/")[2]
+    found = next(filter(None, (_shim(file, cwd, name) for file in suspects)), "")
+    if not found and any(is_vouched_for(path, arguments) for path in paths):
+        return next(filter(None, map(_imitation, suspects)), "")
+    return found
 
 
 def _loading(paths: tuple[str, ...], arguments: tuple[str, ...], cwd: str) -> str:
     for path in paths:
         name = path.rpartition("/")[2]
-        chosen = _choice(loaded_by(path, arguments), cwd, name)
+        choosers = loaded_by(path, arguments) if loads_more(path) else ()
+        chosen = _choice(choosers, cwd, name)
         if chosen:
             return f"{name} obeys `{chosen}`"
     return ""
@@ -105,7 +124,7 @@ def _first_word(head: bytes) -> str:
 @lru_cache(maxsize=1024)
 def _manager_of(file: PinnedFile) -> Manager | None:
     found = manager_named(file.path) or manager_named(file.realpath) or _hard_linked(file)
-    return found or (_marked(file) if _may_be_marked(file) else None)
+    return found or _marked(file)
 
 
 def _hard_linked(file: PinnedFile) -> Manager | None:
@@ -120,23 +139,27 @@ def _hard_linked(file: PinnedFile) -> Manager | None:
     return None
 
 
-def _may_be_marked(file: PinnedFile) -> bool:
-    """Return whether the content says more than the name: scripts, and copies of a manager.
+def _may_be_marked(file: PinnedFile, *, script: bool) -> bool:
+    """Return whether the content may say more than the name: scripts, and copies of a manager.
 
-    A binary that the distribution installed is the program that its name says.
+    A binary of the distribution is the program that its name says, unless it has other names too.
     """
-    if FINGERPRINTS.script_head(file.sha256):
-        return file.size <= _LARGEST_SHIM
-    return is_known(file.path) and not in_system_directory(file.realpath)
+    if script:
+        return file.size <= _LARGEST_SCRIPT
+    if file.size > _LARGEST_BINARY:
+        return False
+    if not in_system_directory(file.realpath):
+        return True
+    with suppress(OSError):
+        return file.path.rpartition("/")[2] in served() or os.stat(file.realpath).st_nlink > 1
+    return True
 
 
 def _marked(file: PinnedFile) -> Manager | None:
-    with (
-        suppress(OSError, ValueError),
-        open(file.realpath, "rb") as opened,
-        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        return manager_marked(lambda mark: content.find(mark) >= 0)
+    script = FINGERPRINTS.script_head(file.sha256) != b""
+    if _may_be_marked(file, script=script):
+        with suppress(OSError), open(file.realpath, "rb") as opened:
+            return manager_marked(opened.read(_LARGEST_BINARY), script=script)
     return None
 
 

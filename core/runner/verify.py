@@ -74,7 +74,7 @@ def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> st
     """
     fds: list[int] = []
     try:
-        _open(plan, plan.commands[group], fds, enclosed=enclosed)
+        _open(plan, plan.commands[group], fds, enclosed=enclosed, later=True)
     except _Changed as found:
         return str(found)
     except OSError as error:
@@ -86,9 +86,17 @@ def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> st
 
 
 def _open(
-    plan: ExecPlan, commands: tuple[PlannedCommand, ...], fds: list[int], *, enclosed: bool = False
+    plan: ExecPlan,
+    commands: tuple[PlannedCommand, ...],
+    fds: list[int],
+    *,
+    enclosed: bool = False,
+    later: bool = False,
 ) -> OpenedPlan:
-    """Open what some commands of a plan are bound to; each descriptor is added to ``fds``."""
+    """Open what some commands of a plan are bound to; each descriptor is added to ``fds``.
+
+    What an earlier command was approved to change may be changed ``later``.
+    """
     fds.append(_open_directory(plan.cwd))
     cwd = fds[0]
     files: dict[PinnedFile, OpenedFile] = {}
@@ -102,6 +110,8 @@ def _open(
             folders[folder] = fds[-1]
     if not enclosed:
         for command in commands:
+            if later and command.unsettled:
+                continue
             _see_same_surroundings(command, (command.cwd or plan.cwd).path)
     _see_same_links(() if plan.unreadable else commands, plan.cwd)
     return OpenedPlan(plan, cwd, files, folders)
@@ -146,9 +156,10 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
 def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:
     for one in commands:
         at = one.cwd or folder
-        now = links_of(one.argv, at.path)
-        if now != one.links:
-            path = min(set(now) ^ set(one.links))[0]
+        # A link that is gone leads nowhere: what it was judged by besides its target remains.
+        found = set(links_of(one.argv, at.path)) - set(one.links)
+        if found:
+            path = min(found)[0]
             raise _Changed(f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved")
         _see_same_links(one.inner, at)
 

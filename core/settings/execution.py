@@ -29,7 +29,7 @@ from core.settings.base import (
     Words,
     milliseconds,
 )
-from core.settings.rules import CapabilitiesSection, RootEntry, Rules
+from core.settings.rules import CapabilitiesSection, OptionSets, RootEntry, Rules
 
 DEFAULT_SEARCH_PATH = (
     "/usr/local/sbin",
@@ -121,6 +121,11 @@ class ExecSection(AgentExecSection):
     )
     roots: Annotated[tuple[RootEntry, ...], Field(strict=False)] = Field(
         default=(), description="folders that rules name as <PATH:name>"
+    )
+    option_sets: OptionSets = Field(
+        default_factory=dict,
+        description="sets of options that rules name as <OPTS:name>, each with flags, values and "
+        "clusters; curl-read is shipped",
     )
     search_path: AbsolutePaths = Field(
         default=DEFAULT_SEARCH_PATH,

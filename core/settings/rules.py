@@ -1,6 +1,7 @@
 """Shape rules, capabilities and skills: what an owner says of single commands and agents."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -39,13 +40,32 @@ class RootEntry(Section):
     path: RootPath = Field(description="the folder, absolute or beginning with ~/")
 
 
+class OptionSetSection(Section):
+    """``tools.exec.optionSets.NAME``: options that rules name as ``<OPTS:NAME>``."""
+
+    flags: Words = Field(default=(), description="options that take no value")
+    values: Mapping[Word, Word | Words] = Field(
+        default_factory=dict,
+        description="options that take one, with the element that it must fit, or several",
+    )
+    clusters: bool = Field(
+        default=False, description="whether -ab is -a -b, and a value may be glued to its letter"
+    )
+
+
+OptionSets = Annotated[
+    Mapping[Annotated[Word, AfterValidator(_named)], OptionSetSection], Field(strict=False)
+]
+"""Sets of options by their names."""
+
+
 class MatchSection(Section):
     """``tools.exec.rules[].match``: which commands a rule is about; one of its keys beside cwd."""
 
     argv: Words | None = Field(
         default=None,
-        description="the program and its arguments, each a literal or one of <INT>, <URL_PATH>, "
-        "<PATH>, <PATH:root>, <NAME>, <ANY>",
+        description="the program and its arguments, each a literal or a template such as <INT>, "
+        "<NAME>, <PATH:root>, <PATH:root>…, <GLOB:pattern>, <OPTS:name> or <REST>",
     )
     glob: Word | None = Field(default=None, description="a pattern of the program's whole path")
     effect: Literal["writes", "network", "runs"] | None = Field(
@@ -56,6 +76,11 @@ class MatchSection(Section):
         description="a file, or a pattern of files with *, ? and **, that the command may read; "
         "with ask or deny only",
     )
+    words: Word | None = Field(
+        default=None,
+        description="a pattern of the words joined by blanks, * being any run of characters; with "
+        "ask or deny only",
+    )
     cwd: RootPath | None = Field(
         default=None,
         description="the folder in or below which the rule holds; null: everywhere",
@@ -63,9 +88,9 @@ class MatchSection(Section):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        given = (self.argv, self.glob, self.effect, self.reads)
+        given = (self.argv, self.glob, self.effect, self.reads, self.words)
         if sum(one is not None for one in given) != 1:
-            raise ValueError("needs exactly one of argv, glob, effect and reads")
+            raise ValueError("needs exactly one of argv, glob, effect, reads and words")
         if self.argv == ():
             raise ValueError("has an argv that is empty; name the program at least")
         return self

@@ -1,6 +1,6 @@
 """Measure judging with a thousand rules and ten thousand entries beside judging with none.
 
-Goals: p50 at most 60 µs a plan and p99 at most 300 µs (issue 4, "What this must show" 5).
+Goals: p50 at most 30 µs a plan and p99 at most 200 µs (issue 9, "What this must show" 5).
 """
 
 import time
@@ -17,7 +17,7 @@ from tests.core.policy.plans import LISTED, command, plan_of
 from tests.core.policy.ruled import provisions, rule
 
 RULES, ENTRIES, ROUNDS = 1_000, 10_000, 60
-GOAL_P50_US, GOAL_P99_US = 60.0, 300.0
+GOAL_P50_US, GOAL_P99_US = 30.0, 200.0
 LINES = (
     (("ls", "-la", "src"),),
     (("cat", "notes.txt"), ("wc", "-l")),
@@ -58,13 +58,16 @@ def ten_thousand_entries() -> Allowlist:
 
 
 def samples(plans: list[ExecPlan], allowlist: Allowlist, held: Provisions) -> list[float]:
-    """Return the sorted times of judging each plan in every round, in µs."""
+    """Return the sorted times of judging each plan in every round, in µs of this thread.
+
+    What other processes take of a shared machine is no cost of the judge.
+    """
     found = []
     for _ in range(ROUNDS):
         for plan in plans:
-            started = time.perf_counter_ns()
+            started = time.thread_time_ns()
             evaluate(plan, LISTED, allowlist, provisions=held)
-            found.append((time.perf_counter_ns() - started) / 1000)
+            found.append((time.thread_time_ns() - started) / 1000)
     return sorted(found)
 
 

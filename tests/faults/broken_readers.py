@@ -1,5 +1,6 @@
 """Readers and expanders that each lack one rule: the fuzz must see every one of them."""
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -150,6 +151,18 @@ def expand_without_steps(reading: Reading, folder: str, home: str) -> ExpandedLi
     if not isinstance(line, ExpandedLine):
         return None
     return replace(line, commands=tuple(replace(one, folder=folder) for one in line.commands))
+
+
+def expand_first_turns(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand soundly, but give a loop its first word alone."""
+    loops = tuple(replace(loop, words=loop.words[:1]) for loop in reading.loops)
+    line = expand(replace(reading, loops=loops), folder, home)
+    return line if isinstance(line, ExpandedLine) else None
+
+
+def braces_as_text(line: str) -> Reading | Unreadable:
+    """Read soundly, but take a list in braces for text."""
+    return shell.read(re.sub(r"\{[^{}'\"\s]*,[^{}'\"\s]*\}", r"'\g<0>'", line))
 
 
 def expand_blanks_unsplit(reading: Reading, folder: str, home: str) -> ExpandedLine | None:

@@ -212,16 +212,16 @@ _PROJECT_CODE = {
 }
 
 _PIP = {
-    "pip.conf": "[global]\nindex-url = {url}/simple\npython = {program}\nlog = {folder}/log\n",
-    ".pip/pip.conf": "[global]\nindex-url = {url}/simple\nlog = {folder}/log\n",
-    "setup.cfg": "[global]\nindex-url = {url}/simple\nlog = {folder}/log\n",
+    "pip.conf": "[global]\nindex_url = {url}/simple\npython = {program}\nlog = {folder}/log\n",
+    ".pip/pip.conf": "[global]\nindex_url = {url}/simple\nlog = {folder}/log\n",
+    "setup.cfg": "[global]\nindex_url = {url}/simple\nlog = {folder}/log\n",
     ".pydistutils.cfg": "[easy_install]\nindex_url = {url}/simple\n",
-    "uv.toml": 'cache-dir = "{folder}"\nindex-url = "{url}/simple"\n',
+    "uv.toml": 'cache-dir = "{folder}"\n[[index]]\nurl = "{url}/simple"\ndefault = true\n',
     ".env": "PIP_INDEX_URL={url}\nDOCKER_HOST=tcp://127.0.0.1:1\nPYTHONPATH={tools}\n",
     "pyproject.toml": (
         '[project]\nname = "x"\nversion = "1"\n[build-system]\nrequires = ["evil"]\n'
         'build-backend = "evil"\nbackend-path = ["."]\n[tool.uv]\ncache-dir = "{folder}"\n'
-        'index-url = "{url}/simple"\n'
+        '[[tool.uv.index]]\nurl = "{url}/simple"\ndefault = true\n'
     ),
 }
 

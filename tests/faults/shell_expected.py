@@ -1,9 +1,10 @@
 """What a shell has to run if a reading and its expansion are right."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.model.command import Connector, ErrorTo, PartKind, Reading, Routing, Word
+from core.model.command import Connector, ErrorTo, Reading, Routing, Word
+from core.policy.steps import STEP
 from core.runner.expand import ExpandedLine
 
 Argv = tuple[str, ...]
@@ -25,6 +26,8 @@ def parity(argv: Argv, flip: int) -> int:
 
 def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
     """Walk a line as the runner would; each inner list is one pipeline, in any order."""
+    if not line.commands:
+        return []
     pipelines: list[list[int]] = [[0]]
     joins: list[Connector] = [Connector.THEN]
     for place, connector in enumerate(line.connectors, 1):
@@ -40,6 +43,13 @@ def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
             runs.append(sorted(_ran(line, place, pipeline) for place in pipeline))
             status = parity(line.commands[pipeline[-1]].argv, flip)
     return runs
+
+
+def without_last_step(reading: Reading, line: ExpandedLine) -> ExpandedLine:
+    """Leave out the command that stands for a ``cd`` at the end; a shell starts none for it."""
+    if reading.argvs[-1][0] != STEP:
+        return line
+    return replace(line, commands=line.commands[:-1], connectors=line.connectors[:-1])
 
 
 def _ran(line: ExpandedLine, place: int, pipeline: list[int]) -> Ran:
@@ -66,6 +76,8 @@ def undashed(argv: Argv) -> Argv:
 
 def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
     """Tell whether more words begin with a dash than were written so: a glob made an option."""
+    if reading.loops:
+        return False  # its words may be options as they were written
     written = sum(
         _begins_with_dash(word) for words in reading.argvs if words[0] != "cd" for word in words
     )
@@ -75,5 +87,4 @@ def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
 def _begins_with_dash(word: Word) -> bool:
     if isinstance(word, str):
         return word.startswith("-")
-    globbed = any(part.kind is PartKind.GLOB for part in word.parts)
-    return not globbed and word.parts[0].text.startswith("-")
+    return word.parts[0].text.startswith("-")  # where its glob matches nothing, it stays

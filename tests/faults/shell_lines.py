@@ -7,7 +7,17 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from tests.faults.shell_forms import ALONE, BREAKS, GLOBS, ROUTES, STEPS, VALUES
+from tests.faults.shell_forms import (
+    ALONE,
+    BREAKS,
+    GLOBS,
+    LOOP_ENDS,
+    LOOP_HEADS,
+    LOOP_VALUES,
+    ROUTES,
+    STEPS,
+    VALUES,
+)
 from tests.faults.shell_pieces import (
     BLANKS,
     DOUBLE,
@@ -68,6 +78,20 @@ def _built(rng: Random) -> str:
     return line + rng.choice(("", "", "", "", " ", ";", " ; ", "\n", " # c", "\n\n"))
 
 
+def _looped(rng: Random) -> str:
+    """Draw a loop, its body mostly with words that name its variable."""
+    line = rng.choice(("", "", "", "ls; ", "rg a\n", "cd sub && "))
+    line += rng.choice(LOOP_HEADS)
+    for number in range(rng.choice((1, 1, 2, 3))):
+        line += _joint(rng) if number else ""
+        line += rng.choice(NAMES)
+        for _ in range(rng.randint(0, 3)):
+            line += rng.choice(BLANKS)
+            line += rng.choice(LOOP_VALUES) if rng.random() < 0.6 else _piece(rng)
+        line += rng.choice(("", "", "", " 2>/dev/null", " 2>&1"))
+    return line + rng.choice(LOOP_ENDS[:9] if rng.random() < 0.7 else LOOP_ENDS)
+
+
 def _joint(rng: Random) -> str:
     return rng.choice(BREAKS if rng.random() < 0.2 else OPERATORS)
 
@@ -100,8 +124,9 @@ def draw_line(rng: Random) -> str:
     kind = rng.random()
     if kind < 0.03:
         return rng.choice(SHELL_WORDS) + _built(rng)
-    if kind < 0.48:
-        return _built(rng)
+    if kind < 0.52:
+        built = _looped(rng) if kind < 0.16 else _built(rng)
+        return _mutated(rng, built) if kind < 0.06 else built
     if kind < 0.72:
         return _mutated(rng, _built(rng))
     if kind < 0.9:

@@ -50,6 +50,8 @@ GROUPS = {
 }
 _PATIENCE_MS = 30_000
 
+pytestmark = pytest.mark.timeout(3600 if FULL else 60)
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -201,7 +203,7 @@ async def oracle(bench: Bench, programs: tuple[str, ...], *lines: str, named: st
     mine = [trap for trap in found if named in trap.name]
     async with running() as runner:
         for at, trap in enumerate(mine):
-            tree = bench.home / "projects" / f"p{at}"
+            tree = bench.home / "projects" / f"{named}{'-'.join(programs)[:9]}{at}"
             (tree / "inner").mkdir(parents=True)
             tried = list(lines) or _chosen(trap, programs, bench.rules, at)
             done = await _try(bench, runner, trap, tree, tried)
@@ -218,7 +220,6 @@ LEAST = {"npm": 40, "rust": 0, "python": 25, "others": 20}
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600 if FULL else 60)
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_canary_fires(bench: Bench, group: str) -> None:
     """Whatever files lie around it, an allowed line runs, writes and reaches nothing of theirs."""

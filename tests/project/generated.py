@@ -183,6 +183,8 @@ def _kind(shape: Shape) -> str:
         return shape.kind.value
     assert shape.about is not None
     written = str(shape.about.annotation)
+    if "Mapping" in written:
+        return "sections by name"
     return "true or false" if "bool" in written else "seconds" if "float" in written else "number"
 
 

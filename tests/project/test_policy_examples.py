@@ -33,7 +33,7 @@ def judged(settings: Settings, line: str) -> Evaluation:
 def test_each_rule_of_the_page_has_examples_of_both_kinds(settings: Settings) -> None:
     """Loading checks them; a rule without any would show nothing."""
     rules = settings.tools.exec.rules
-    assert len(rules) == 6
+    assert len(rules) == 8
     assert all(rule.examples.match and rule.examples.miss for rule in rules)
 
 
@@ -46,6 +46,8 @@ def test_the_page_says_truly_what_its_rules_decide(settings: Settings) -> None:
         ("cp app /srv/deploy/x", Decision.ASK, Tier.ELEVATED),
         ("curl http://x", Decision.DENY, Tier.ROUTINE),
         ("cat x", Decision.ALLOW, Tier.ROUTINE),
+        ("cat /workspace/.env", Decision.DENY, Tier.ROUTINE),
+        ("grep -r x /workspace", Decision.ASK, Tier.ROUTINE),
     ):
         found = judged(settings, line)
         assert (found.decision, found.tier) == (decision, tier), line

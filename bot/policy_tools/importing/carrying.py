@@ -1,236 +1,341 @@
-"""Turn what another product states into allowlist entries and rules, never looser than it was.
+"""Turn what another product states into rules and allowlist entries, never looser than it was.
 
-- An exact command that was allowed becomes an entry with exactly these arguments.
-- A prefix that was allowed becomes the prefix alone, and with up to two more words ``<ANY>`` (no
-  options) where the tables know that the program then runs no other one. A bare program becomes its
-  path, under which strict trust still asks about what it does not know.
-- What was asked about or denied becomes a rule: a pattern of paths for a bare program, else vectors
-  of up to twelve words.
-- Shells, wrappers and interpreters are never listed with open arguments.
+- A command or a prefix that was allowed becomes one rule. After a prefix any words follow, as they
+  did there; but where no more than the name of a program is given that runs others through its
+  arguments (git, find, python3), only those that its profile knows, unless ``trust_source``.
+- What was asked about or denied holds in every folder, for ``cd`` would be a way around it.
+- Shells, wrappers and inline code are never listed.
 - What narrows and could not be carried over takes the allows with it that it might be about.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from string import ascii_letters
 
 from bot.policy_tools.entries import is_interpreter
-from bot.policy_tools.importing.statements import Stated, Statement, Unstated
+from bot.policy_tools.importing.elements import (
+    ANY_REST,
+    KNOWN_REST,
+    Unwritable,
+    needs_pattern,
+    pattern_of,
+    vectors_of,
+    without_secrets,
+)
+from bot.policy_tools.importing.imported import (
+    Fate,
+    Imported,
+    ImportedEntry,
+    ImportedRule,
+    Outcome,
+)
+from bot.policy_tools.importing.statements import (
+    INNER,
+    STAR,
+    Everything,
+    FileRule,
+    Rule,
+    Statement,
+    Unstated,
+)
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
-from core.model.identity import AgentId
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import effects
-from core.policy.elements import looks_typed
+from core.policy.carriers import inline_options, is_known, worst_effects
+from core.policy.contents import Contents, contents_of
 from core.policy.entry_lint import never_counts
 from core.policy.path_index import complaint, is_glob
 from core.policy.wrappers import names_of, wrapper_kind
 
-LONGEST = 12
-"""Words of the longest vector that a rule for a prefix is written for."""
-_MORE = 2
-_ANY = "<ANY>"
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")
+_UNLISTED = "what is not listed is asked about here; set tools.exec.ask to off to deny it"
+_EVERY_LETTER = f"-{ascii_letters}"
+"""A cluster of every short option."""
+_RUN_BY_INLINE_ONLY = frozenset(("fd", "fdfind", "find", "rg", "sort"))
+"""They run others by options alone that are asked about under any rule."""
+_EVERY_PROGRAM = "/**"
 Find = Callable[[str], PinnedFile | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedRule:
-    """A rule that asks or denies; exactly one of ``argv`` and ``glob`` is set."""
+def carried(
+    statements: Sequence[Statement],
+    names: Sequence[str],
+    find: Find,
+    home: str,
+    *,
+    trust_source: bool = False,
+) -> Imported:
+    """Carry the statements of some files over, those that narrow against all that allow.
 
-    decide: Decision
-    reason: str
-    argv: tuple[str, ...] | None = None
-    glob: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedEntry:
-    """An allowlist entry of one agent."""
-
-    agent: AgentId
-    entry: Promise
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What was not carried over, or not wholly, and why."""
-
-    place: str
-    text: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What came over, and what did not."""
-
-    rules: tuple[ImportedRule, ...]
-    entries: tuple[ImportedEntry, ...]
-    left: tuple[Left, ...]
-
-
-def carried(statements: Sequence[Statement], name: str, find: Find, home: str) -> Imported:
-    """Carry statements over.
-
-    ``find`` looks a program up on the search path; ``home`` is what ``~`` stands for.
+    ``find`` looks a program up on the search path; ``home`` is what ``~`` means.
     """
-    carrier = _Carrier(name, find, home)
-    for one in statements:
-        carrier.narrow(one)
-    for one in statements:
-        if isinstance(one, Stated) and one.decide is Decision.ALLOW:
-            carrier.allow(one)
-    return carrier.imported()
+    carrier = _Carrier(statements, find, home, trust_source=trust_source)
+    return Imported(tuple(map(carrier.outcome, statements)), tuple(names))
 
 
 class _Carrier:
-    def __init__(self, name: str, find: Find, home: str) -> None:
-        self._name, self._find, self._home = name, find, home
-        self._rules: dict[ImportedRule, None] = {}
-        self._entries: dict[ImportedEntry, None] = {}
-        self._left: dict[Left, None] = {}
-        self._blocks: list[Unstated] = []
-        self._narrowed: set[str] = set()
+    def __init__(
+        self, statements: Sequence[Statement], find: Find, home: str, *, trust_source: bool
+    ) -> None:
+        self._find, self._home, self._trust_source = find, home, trust_source
+        rules = [one for one in statements if isinstance(one, Rule)]
+        self._allowing = [one for one in rules if _allows(one)]
+        self._blocks = [one for one in statements if isinstance(one, Everything)]
+        self._lost = [one for one in statements if isinstance(one, Unstated) and one.narrows]
+        self._narrowing: dict[str, list[Rule]] = {}
+        for one in rules:
+            if not _allows(one):
+                head = one.words[0] if _is_name(one.words[0]) else ""
+                self._narrowing.setdefault(head.rpartition("/")[2], []).append(one)
+        self._files = [one for one in statements if isinstance(one, FileRule)]
 
-    def imported(self) -> Imported:
-        """Return what was carried so far."""
-        return Imported(tuple(self._rules), tuple(self._entries), tuple(self._left))
+    def outcome(self, one: Statement) -> Outcome:
+        """Return what becomes of a statement."""
+        match one:
+            case Unstated(narrows=True):
+                return Outcome(one.place, Fate.LOST, one.why)
+            case Unstated():
+                return Outcome(one.place, Fate.DROPPED if one.allows else Fate.IGNORED, one.why)
+            case FileRule():
+                rule = ImportedRule(one.decide, "reads", one.pattern, reason=_reason(one))
+                return Outcome(one.place, Fate.CARRIED, one.note, (rule,))
+            case Everything():
+                return self._everything(one)
+            case Rule():
+                return self._allow(one) if _allows(one) else self._narrow(one)
 
-    def narrow(self, one: Statement) -> None:
-        """Carry what asks or denies, and remember what cannot be."""
-        if isinstance(one, Unstated):
-            self._leave(one, one.why)
-            if one.narrows:
-                self._blocks.append(one)
-            return
-        if one.decide is Decision.ALLOW:
-            return
-        problem = self._unwritable(one)
-        if problem is not None:
-            self._leave(one, problem)
-            self._blocks.append(Unstated(one.place, one.text, problem, narrows=True, rank=one.rank))
-            return
-        reason = one.reason or f"from {self._name}, {one.place}"
-        for rule in _rules(one, reason):
-            self._rules[rule] = None
-        if one.prefix and len(one.words) > 1:
-            self._narrowed |= names_of(one.words[0])
-            why = f"carried over for up to {LONGEST} words; a longer command asks unless listed"
-            self._leave(one, why)
+    def _everything(self, one: Everything) -> Outcome:
+        if any(other.rank > one.rank for other in self._allowing):
+            return Outcome(one.place, Fate.CARRIED, _UNLISTED)
+        rule = ImportedRule(one.decide, "glob", _EVERY_PROGRAM, reason=_reason(one))
+        return Outcome(one.place, Fate.CARRIED, None, (rule,))
 
-    def allow(self, one: Stated) -> None:
-        """Carry what allows, as far as nothing that narrows was lost."""
-        problem = self._blocked(one)
-        found = problem or (self._of_pattern(one) if one.pattern else self._of_words(one))
-        if isinstance(found, str):
-            self._leave(one, found)
-            return
-        for entry in found:
-            why = never_counts(entry.pattern, entry.argv)
-            if why is None:
-                self._entries[ImportedEntry(one.agent, entry)] = None
-            else:
-                self._leave(one, why)
+    # What asks or denies
 
-    def _leave(self, one: Statement, why: str) -> None:
-        self._left[Left(one.place, one.text, why)] = None
-
-    def _unwritable(self, one: Stated) -> str | None:
+    def _narrow(self, one: Rule) -> Outcome:
         head = one.words[0]
-        if "/" in head and not head.startswith("/"):
-            return "a rule cannot name a program by a relative path"
-        if "/" in head and complaint(head, self._home) is not None:
-            return "no program is ever found under such a path, so its rule would never match"
-        if not set(head) <= _NAME | {"/"} or any(map(looks_typed, one.words)):
-            return "a word of it means something else in a rule"
         if head == "cd":
-            return "cd is a step of Sayso's own, which no rule sees"
-        longest = LONGEST - 1 if one.prefix else LONGEST
-        return f"it has more than {LONGEST} words" if len(one.words) > longest else None
-
-    def _blocked(self, one: Stated) -> str | None:
-        for block in self._blocks:
-            about = block.program is None or not names_of(block.program).isdisjoint(
-                names_of(one.words[0])
+            return Outcome(one.place, Fate.LOST, "cd is a step of Sayso's own, which no rule sees")
+        words, note = without_secrets(one.words), one.note
+        if words != one.words:
+            note = "what looks like a secret matches anything in the rule"
+        if "/" in head and not head.startswith("/"):
+            words = (head.rpartition("/")[2] or STAR, *words[1:])
+            note = note or "a relative path matches any program of that name"
+        absolute = head.startswith("/")
+        if absolute and complaint(head, self._home) is not None:
+            words = (head.rpartition("/")[2] or STAR, *words[1:])
+        named = not absolute and set(words[0]) <= _NAME
+        if needs_pattern(words) or not (named or words[0].startswith("/")):
+            rule = ImportedRule(
+                one.decide, "words", pattern_of(words, prefix=one.prefix), reason=_reason(one)
             )
-            if about and block.rank >= one.rank:
-                return f"{block.place} may narrow it and could not be carried over"
+        else:
+            rest = (ANY_REST,) if one.prefix else ()
+            rule = ImportedRule(one.decide, "argv", (*words, *rest), reason=_reason(one))
+        return Outcome(one.place, Fate.CARRIED, note, (rule,))
+
+    # What allows
+
+    def _allow(self, one: Rule) -> Outcome:
+        problem = self._blocked(one)
+        if problem is not None:
+            return Outcome(one.place, Fate.DROPPED, problem)
+        try:
+            found = self._entries(one) if one.pattern else self._rules(one)
+        except Unwritable as error:
+            return Outcome(one.place, Fate.DROPPED, str(error))
+        more = [why for why in (self._outranked(one), self._may_read(one)) if why is not None]
+        if not more:
+            return found
+        why = "; ".join([found.why, *more] if found.why is not None else more)
+        return Outcome(one.place, Fate.NARROWER, why, found.rules, found.entries)
+
+    def _may_read(self, one: Rule) -> str | None:
+        """Say that the program may read files that a rule protects, though no word names them."""
+        if not self._files:
+            return None
+        head = one.words[0]
+        path = head if head.startswith("/") else f"/usr/bin/{head}"
+        words = [word for word in one.words[1:] if STAR not in word and INNER not in word]
+        more = (_EVERY_LETTER, "x") if one.prefix else ()
+        match contents_of((path, *words, *more), path, path):
+            case Contents.NONE:
+                return None
+            case Contents.FILES:
+                wide = (one.place.where for one in self._files if one.everywhere)
+                where = next(wide, None)
+                return None if where is None else f"{where} protects its files in every folder"
+            case _:
+                where = self._files[0].place.where
+                return f"what may read a file of {where} unnamed is asked about"
+
+    def _blocked(self, one: Rule) -> str | None:
+        for block in self._blocks:
+            if block.rank >= one.rank:
+                return f"{block.place.where} is about every command"
+        for lost in self._lost:
+            if lost.rank >= one.rank:
+                return f"{lost.place.where} may be about it and could not be carried over"
         return None
 
-    def _of_pattern(self, one: Stated) -> tuple[Promise, ...] | str:
-        (pattern,) = one.words
+    def _outranked(self, one: Rule) -> str | None:
+        """Name a rule that wins here though it gives way there, ``None`` if there is none."""
+        name = one.words[0].rpartition("/")[2]
+        for other in (*self._narrowing.get(name, ()), *self._narrowing.get("", ())):
+            less = other.rank < one.rank or other.note is not None
+            if less and _overlap(one, other):
+                return f"{other.place.where} wins here, for the strictest rule counts"
+        return None
+
+    def _entries(self, one: Rule) -> Outcome:
+        """Return the entries for a pattern of paths, with any arguments or with some."""
+        pattern, *arguments = one.words
         why = complaint(pattern, self._home)
         if why is not None:
-            return why
+            raise Unwritable(why)
         names = names_of(pattern)
-        if not is_glob(pattern.rpartition("/")[2]):
-            why = _unlistable(names, open_ended=True)
-        lost = bool(self._narrowed) if is_glob(pattern) else not self._narrowed.isdisjoint(names)
-        if lost:
-            why = "another rule narrows the program"
-        return (Promise(pattern),) if why is None else why
+        whole = not is_glob(pattern)
+        if whole or not is_glob(pattern.rpartition("/")[2]):
+            _check_listable(names, bare=not arguments)
+        note = None
+        if arguments:
+            vectors, note = vectors_of(tuple(arguments), prefix=one.prefix)
+            entries = [Promise(pattern, vector) for vector in vectors]
+        elif not one.prefix:
+            entries = [Promise(pattern, ())]
+        elif whole and is_known(pattern):
+            free = self._trusts((pattern,))
+            entries = [Promise(pattern, (ANY_REST,)) if free else Promise(pattern)]
+            note = None if free else _by_profile(pattern)
+        else:
+            entries = [Promise(pattern)]
+            if not whole:
+                note = "programs that run others, and unknown ones of the system, are asked about"
+        note = _with_inline(note, names) if one.prefix else note
+        for entry in entries:
+            _check_counts(entry)
+        fate = Fate.EXACT if note is None else Fate.NARROWER
+        found = tuple(ImportedEntry(one.agent, entry) for entry in entries)
+        return Outcome(one.place, fate, note, entries=found)
 
-    def _of_words(self, one: Stated) -> tuple[Promise, ...] | str:
-        file = self._file(one.words[0])
-        if file is None:
-            return f"{one.words[0]!r} is not found on tools.exec.searchPath"
-        if one.paths and file.path not in one.paths:
-            return f"{file.path} is none of the files that the name may stand for"
-        if any(map(looks_typed, one.words)):
-            return "a word of it means something else in an entry"
-        names = names_of(one.words[0]) | names_of(file.path) | names_of(file.realpath)
-        problem = _unlistable(names, open_ended=one.prefix)
-        if problem is not None:
-            return problem
-        return self._prefixed(one, file) if one.prefix else self._exact(one, file)
+    def _rules(self, one: Rule) -> Outcome:
+        head, note = self._head(one)
+        words = one.words[1:]
+        if any(not word.replace(STAR, "").replace(INNER, "").isprintable() for word in words):
+            raise Unwritable("it holds characters that cannot be printed")
+        if without_secrets(one.words) != one.words:
+            raise Unwritable("it holds what looks like a secret; a rule that is kept must not")
+        file = self._find(head)
+        if one.paths:
+            if file is None or file.path not in one.paths:
+                raise Unwritable(f"what {head!r} is found as is none of the files that it may be")
+            head = file.path
+        names = names_of(head)
+        if file is not None:
+            names |= names_of(file.path) | names_of(file.realpath)
+        _check_listable(names, bare=not words and not one.prefix)
+        open_ended = one.prefix or any(STAR in word for word in words)
+        if open_ended:
+            note = _with_inline(note, names)
+        vectors, lacks = self._vectors(one, head, file)
+        for vector in vectors:
+            _check_counts(Promise(head, tuple(word for word in vector if not word.startswith("<"))))
+        notes = [text for text in (note, lacks) if text is not None]
+        rules = [
+            ImportedRule(Decision.ALLOW, "argv", (head, *vector), one.folder) for vector in vectors
+        ]
+        rules += [ImportedRule(Decision.ASK, "words", words) for words in one.except_words]
+        fate = Fate.NARROWER if notes else Fate.EXACT
+        return Outcome(one.place, fate, "; ".join(notes) or None, tuple(rules))
 
-    def _file(self, word: str) -> PinnedFile | None:
-        return None if "/" in word and not word.startswith("/") else self._find(word)
+    def _vectors(
+        self, one: Rule, head: str, file: PinnedFile | None
+    ) -> tuple[list[tuple[str, ...]], str | None]:
+        words = one.words[1:]
+        named = one.prefix and all(word.startswith("-") for word in words)
+        if named and not self._trusts((head,) if file is None else (file.path, file.realpath)):
+            vectors, lacks = vectors_of(words, prefix=False) if words else ([()], None)
+            note = _by_profile(head) if lacks is None else f"{lacks}; {_by_profile(head)}"
+            return [(*vector, KNOWN_REST) for vector in vectors], note
+        return vectors_of(words, prefix=one.prefix)
 
-    def _exact(self, one: Stated, file: PinnedFile) -> tuple[Promise, ...] | str:
-        if len(one.words) > LONGEST and not self._narrowed.isdisjoint(names_of(one.words[0])):
-            return "it is longer than the rules that narrow its program"
-        return (Promise(file.path, one.words[1:]),)
+    def _trusts(self, paths: Sequence[str]) -> bool:
+        """Tell whether a program may have any arguments because it was named, and nothing more."""
+        names = frozenset(name for path in paths for name in names_of(path))
+        if self._trust_source or names & _RUN_BY_INLINE_ONLY:
+            return True
+        found = [worst_effects(path) for path in paths]
+        return not is_interpreter(names) and not any(Effect.RUNS in one for one in found)
 
-    def _prefixed(self, one: Stated, file: PinnedFile) -> tuple[Promise, ...] | str:
-        arguments = one.words[1:]
-        if not arguments:
-            if self._narrowed.isdisjoint(names_of(one.words[0])):
-                return (Promise(file.path),)
-            return "another rule narrows the program, so that its path alone would be too much"
-        if len(one.words) + _MORE > LONGEST:
-            return f"it has more than {LONGEST - _MORE} words"
-        exact = Promise(file.path, arguments)
-        if _may_run_others(file, arguments):
-            self._leave(one, "with more words it may run other programs; only alone carried over")
-            return (exact,)
-        self._leave(one, f"carried over with up to {_MORE} more words and no options; else it asks")
-        open_ended = (
-            Promise(file.realpath, (*arguments, *[_ANY] * n)) for n in range(1, _MORE + 1)
-        )
-        return (exact, *open_ended)
-
-
-def _may_run_others(file: PinnedFile, arguments: tuple[str, ...]) -> bool:
-    """Tell whether the program may run others, under its invoked or its real name."""
-    known = [effects((path, *arguments)) for path in (file.path, file.realpath)]
-    return any(one is None or Effect.RUNS in one for one in known)
-
-
-def _unlistable(names: frozenset[str], *, open_ended: bool) -> str | None:
-    if wrapper_kind(names, 0) or wrapper_kind(names, 1):
-        return "it is a wrapper, shell or builtin; what it runs is judged instead"
-    if open_ended and is_interpreter(names):
-        return "an interpreter with open arguments runs anything; a person is asked"
-    return None
+    def _head(self, one: Rule) -> tuple[str, str | None]:
+        head = one.words[0]
+        if head == "cd":
+            raise Unwritable("cd is a step of Sayso's own and needs no rule")
+        note = None
+        if STAR in head or INNER in head:
+            known = head.rstrip(STAR)
+            if not known or STAR in known or INNER in known or len(one.words) > 1:
+                raise Unwritable("a * in the program's name may be any program")
+            head, note = known, f"only {known} itself, not every program that begins so"
+        if "/" in head and not head.startswith("/"):
+            if one.folder is None:
+                raise Unwritable("a relative path is another program in each folder")
+            note = f"only the program in {one.folder}"
+            head = f"{one.folder}/{head.removeprefix('./')}"
+        if "/" in head and complaint(head, self._home) is not None:
+            raise Unwritable("no program is ever found under such a path")
+        if not set(head) <= _NAME | {"/"}:
+            raise Unwritable("no rule can name such a program")
+        return head, note
 
 
-def _rules(one: Stated, reason: str) -> Iterable[ImportedRule]:
-    head = one.words[0]
-    if not one.prefix:
-        return (ImportedRule(one.decide, reason, argv=one.words),)
-    if len(one.words) == 1:
-        glob = head if head.startswith("/") else f"/**/{head}"
-        return (ImportedRule(one.decide, reason, glob=glob),)
-    more = range(LONGEST - len(one.words) + 1)
-    return tuple(ImportedRule(one.decide, reason, argv=(*one.words, *[_ANY] * n)) for n in more)
+def _allows(one: Statement) -> bool:
+    return isinstance(one, Rule) and one.decide is Decision.ALLOW
+
+
+def _is_name(word: str) -> bool:
+    return set(word) <= _NAME | {"/"}
+
+
+def _reason(one: Rule | FileRule | Everything) -> str:
+    own = one.reason if isinstance(one, Rule) else None
+    return (own or f"from {one.place.file}, {one.place.where}")[:300]
+
+
+def _by_profile(program: str) -> str:
+    name = program.rpartition("/")[2]
+    return (
+        f"{name} can run other programs, so arguments that are not known to be harmless are asked "
+        "about; --trust-source allows them"
+    )
+
+
+def _with_inline(note: str | None, names: frozenset[str]) -> str | None:
+    options = inline_options(names)
+    if not options:
+        return note
+    listed = " ".join(dict.fromkeys(option for _, option in options))
+    why = f"arguments that carry code ({listed}) are asked about each time"
+    return why if note is None else f"{note}; {why}"
+
+
+def _check_listable(names: frozenset[str], *, bare: bool) -> None:
+    if wrapper_kind(names, 0 if bare else 1):
+        raise Unwritable("it is a wrapper, shell or builtin; what it runs is judged instead")
+
+
+def _check_counts(entry: Promise) -> None:
+    why = never_counts(entry.pattern, entry.argv or None)
+    if why is not None:
+        raise Unwritable(why)
+
+
+def _overlap(one: Rule, other: Rule) -> bool:
+    """Tell whether two rules may be about one command."""
+    for mine, theirs in zip(one.words, other.words, strict=False):
+        if any(mark in word for word in (mine, theirs) for mark in (STAR, INNER)):
+            return True
+        if mine != theirs and mine.rpartition("/")[2] != theirs.rpartition("/")[2]:
+            return False
+    longer = len(one.words) - len(other.words)
+    return longer == 0 or (longer > 0 and other.prefix) or (longer < 0 and one.prefix)

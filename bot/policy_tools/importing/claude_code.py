@@ -1,89 +1,155 @@
 """Read ``permissions`` of Claude Code's settings.json.
 
 Source: code.claude.com/docs/en/permissions. Rules are ``Tool`` or ``Tool(specifier)``; deny comes
-before ask, ask before allow, however specific. ``Bash(words)`` is that very command,
-``Bash(words:*)`` and ``Bash(words *)`` that command with or without more words.
+before ask, ask before allow, however specific. In ``Bash(…)`` a ``*`` is any run of characters,
+also over several words; `` *`` and ``:*`` at the end mean "with or without more words". ``Read(…)``
+and ``Edit(…)`` take patterns as in .gitignore, which hold for shell commands as well. ``find`` with
+``-exec`` or ``-delete`` is asked about whatever is allowed.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from bot.policy_tools.importing.command_text import leading_words, words_of
+from bot.policy_tools.importing.documents import read_json
+from bot.policy_tools.importing.gitignore import path_pattern
+from bot.policy_tools.importing.origin import Origin
 from bot.policy_tools.importing.statements import (
-    Stated,
+    Everything,
+    FileRule,
+    Place,
+    Rule,
     Statement,
     Unstated,
-    text_of,
-    words_of,
 )
 from core.errors import BadRequest
 from core.model.decision import Decision
 
 _LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
 _RULE = re.compile(r"([A-Za-z_*][A-Za-z0-9_*-]*)(?:\((.*)\))?", re.DOTALL)
-_SHELL_TOOLS = frozenset(("Bash", "*"))
+_READING = frozenset(("Read",))
+_EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
+_KNOWN = frozenset(
+    ("hooks", "env", "model", "apiKeyHelper", "statusLine", "enabledPlugins", "sandbox", "theme")
+) | {"includeCoAuthoredBy", "cleanupPeriodDays", "outputStyle", "enableAllProjectMcpServers"}
+_FIND_ASKS = ("find * -delete *", "find -delete *")
+_UNREADABLE = "a shell would read it as more than the plain words of one command"
 
 
-def read(data: bytes, name: str) -> tuple[Statement, ...]:
-    """Return what the file states about commands.
+def read(text: str, origin: Origin) -> tuple[Statement, ...]:
+    """Return what the file states.
 
     Raises:
         BadRequest: it is no settings file.
     """
-    try:
-        found = json.loads(text_of(data, name))
-    except ValueError as error:
-        raise BadRequest(f"{name} is no JSON: {error}.") from error
-    permissions = found.get("permissions") if isinstance(found, dict) else None
+    found = read_json(text, origin.name)
+    if not isinstance(found, dict):
+        raise BadRequest(f"{origin.name} is no JSON object. Name Claude Code's settings.json.")
+    permissions = found.get("permissions")
+    if permissions is None and not _KNOWN.isdisjoint(found):
+        permissions = {}
     if not isinstance(permissions, dict):
-        raise BadRequest(f"{name} holds no object `permissions`; is it Claude Code's settings?")
-    return tuple(_statements(permissions))
+        raise BadRequest(
+            f"{origin.name} holds no object `permissions`. Name Claude Code's settings.json."
+        )
+    return (*_others(found, origin), *_statements(permissions, origin))
 
 
-def _statements(permissions: dict[str, object]) -> Iterator[Statement]:
+def _others(found: Mapping[str, object], origin: Origin) -> Iterator[Unstated]:
+    for key in found:
+        if key == "hooks":
+            why = "hooks are not carried over; where one refuses commands, write a rule that does"
+        elif key in {"permissions", "$schema"}:
+            continue
+        else:
+            why = "Sayso has no such setting"
+        yield Unstated(Place(origin.name, key, key), why)
+
+
+def _statements(permissions: Mapping[str, object], origin: Origin) -> Iterator[Statement]:
     for key, value in permissions.items():
         decide = _LISTS.get(key)
+        where = f"permissions.{key}"
         if decide is None:
-            text = json.dumps(value)
-            yield Unstated(f"permissions.{key}", text, "Sayso has no such setting; see docs")
+            yield Unstated(Place(origin.name, where, where), _setting(key, value))
         elif not isinstance(value, list):
-            raise BadRequest(f"permissions.{key} must be a list of rules.")
+            raise BadRequest(f"{origin.name}: {where} must be a list of rules, such as [].")
         else:
             for number, rule in enumerate(value):
-                yield _statement(f"permissions.{key}[{number}]", rule, decide)
+                written = rule if isinstance(rule, str) else json.dumps(rule)
+                place = Place(origin.name, f"{where}[{number}]", written)
+                yield from _of_rule(place, rule, decide, origin)
 
 
-def _statement(place: str, rule: object, decide: Decision) -> Statement:
-    narrows = decide is not Decision.ALLOW
-    parts = _RULE.fullmatch(rule) if isinstance(rule, str) else None
+def _setting(key: str, value: object) -> str:
+    if key == "defaultMode" and value == "dontAsk":
+        return "set tools.exec.ask to off to deny what is not listed; Sayso asks otherwise"
+    if key == "defaultMode":
+        return "modes are not carried over; tools.exec.security and tools.exec.ask decide"
+    if key == "additionalDirectories":
+        return "it widens no rule about commands; agents.list[].capabilities limits folders"
+    return "Sayso has no such setting"
+
+
+def _of_rule(place: Place, rule: object, decide: Decision, origin: Origin) -> Iterator[Statement]:
+    allows = decide is Decision.ALLOW
+    parts = _RULE.fullmatch(rule.strip()) if isinstance(rule, str) else None
     if parts is None:
-        return Unstated(place, json.dumps(rule), "it is no rule `Tool` or `Tool(…)`", narrows)
+        yield Unstated(place, "it is no rule `Tool` or `Tool(…)`", allows, narrows=not allows)
+        return
     tool, inside = parts[1], parts[2]
-    if tool not in _SHELL_TOOLS:
-        # A pattern of tools may cover Bash.
-        return Unstated(place, parts[0], "it is not about commands", narrows and "*" in tool)
-    if inside is None or inside.strip() in {"", "*", ":*"}:
-        return Unstated(place, parts[0], "it is about every command", narrows)
-    return _about(place, parts[0], inside.strip(), decide)
+    if tool == "Bash" or (tool == "*" and inside is None):
+        yield _about_commands(place, (inside or "").strip(), decide, origin)
+    elif not allows and tool in _READING | _EDITING:
+        yield _about_files(place, tool, inside, decide, origin)
+    elif not allows and "*" in tool and re.fullmatch(tool.replace("*", ".*"), "Bash"):
+        yield Everything(place, decide)
+    else:
+        yield Unstated(place, "it is not about commands")
 
 
-def _about(place: str, text: str, inside: str, decide: Decision) -> Statement:
+def _about_files(
+    place: Place, tool: str, inside: str | None, decide: Decision, origin: Origin
+) -> Statement:
+    pattern = path_pattern(inside or "**", origin)
+    if pattern is None:
+        return Unstated(place, "it takes back an earlier pattern, which Sayso keeps")
+    note = f"it {decide.word}s about" if decide is Decision.ASK else "it denies"
+    note += " every command that may name such a file, not only those that read it"
+    if tool in _EDITING:
+        note = "it asks about every command that may name such a file, not only those that write it"
+        decide = Decision.ASK
+    return FileRule(place, decide, pattern, note, pattern.startswith("/**"))
+
+
+def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin) -> Statement:
+    if inside in {"", "*", ":*"}:
+        if decide is Decision.ALLOW:
+            return Unstated(place, "it lets every program run", allows=True)
+        return Everything(place, decide)
     head, prefix = inside, False
     for ending in (":*", " *"):
         if inside.endswith(ending):
-            head, prefix = inside.removesuffix(ending), True
+            head, prefix = inside.removesuffix(ending).rstrip(), True
             break
-    narrows = decide is not Decision.ALLOW
-    words = words_of(head)
-    if "*" in head:
-        why = "a * that is not at the end matches any number of words, which no template says"
-        return Unstated(place, text, why, narrows, _program(inside))
+    if decide is Decision.ALLOW and head.split()[:1] == ["cd"]:
+        why = "cd is a step of Sayso's own: it needs no rule before a command that may run"
+        return Unstated(place, why, allows=True)
+    words = words_of(head, origin.home)
     if words is None:
-        return Unstated(place, text, "a shell would read it as more than plain words", narrows)
-    return Stated(place, text, decide, words, prefix)
+        return _unreadable(place, head, decide)
+    folder = origin.folder if decide is Decision.ALLOW else None
+    finds = decide is Decision.ALLOW and words[0].rpartition("/")[2] == "find"
+    asks = _FIND_ASKS if finds else ()
+    return Rule(place, decide, words, prefix, folder=folder, except_words=asks)
 
 
-def _program(inside: str) -> str | None:
-    """Return the first word where it is plain: all that the rule can be about."""
-    word = inside.partition(" ")[0]
-    return word if re.fullmatch(r"[A-Za-z0-9_.+-]+", word) else None
+def _unreadable(place: Place, head: str, decide: Decision) -> Statement:
+    if decide is Decision.ALLOW:
+        return Unstated(place, _UNREADABLE, allows=True)
+    words = leading_words(head)
+    if not words:
+        return Unstated(place, _UNREADABLE, narrows=True)
+    note = f"{_UNREADABLE}; every `{' '.join(words)} …` is asked about instead"
+    return Rule(place, Decision.ASK, words, prefix=True, note=note)

@@ -1,19 +1,24 @@
-"""Read Codex's execpolicy files (``.rules``, earlier ``.codexpolicy``); nothing is executed.
+"""Read Codex's execpolicy files (``.rules``, earlier ``.codexpolicy``) and its TOML settings.
 
-Source: codex-execpolicy's README (docs.rs/crate/typeduck-codex-execpolicy). ``prefix_rule`` takes
-``pattern`` (words, a list among them being alternatives), ``decision`` (allow, prompt, forbidden;
-allow if absent), ``justification``, ``match`` and ``not_match``; the strictest rule counts.
-``host_executable(name, paths)`` limits which files a name may stand for. The files are Starlark;
-only such calls with literal arguments are taken, read as Python's grammar reads them.
+Source: openai/codex, codex-rs/execpolicy/README.md; developers.openai.com/codex/rules.
+``prefix_rule`` takes ``pattern`` (words, a list among them being alternatives), ``decision``
+(allow, prompt, forbidden; allow if absent), ``justification``, ``match``, ``not_match``; the
+strictest rule counts. ``host_executable(name, paths)`` limits which files a name may mean. The
+files are Starlark; only calls with literal arguments, and names of literals, are taken, read as
+Python's grammar reads them; nothing is executed. In requirements.toml the same rules are
+``[rules] prefix_rules``; what else a TOML file holds is no rule.
 """
 
 import ast
 import shlex
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from bot.policy_tools.importing.statements import Stated, Statement, Unstated, text_of
+from bot.policy_tools.importing.documents import read_toml
+from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.statements import Place, Rule, Statement, Unstated
 from core.errors import BadRequest
 from core.model.decision import Decision
 
@@ -23,83 +28,134 @@ _MOST_ALTERNATIVES = 256
 
 _Pattern = tuple[tuple[str, ...], ...]
 _Literals = dict[str, object]
+_UNREAD = object()
 
 
-def read(data: bytes, name: str) -> tuple[Statement, ...]:
+def read(text: str, origin: Origin) -> tuple[Statement, ...]:
     """Return what the file states about commands.
 
     Raises:
         BadRequest: its syntax cannot be read.
     """
-    text = text_of(data, name)
-    try:
-        calls = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BadRequest(f"{name} cannot be read as rules: {error}.") from error
-    paths = dict(_host_executables(calls))
-    return tuple(one for call in calls for one in _statements(call, text, paths))
+    if origin.name.endswith(".toml"):
+        return tuple(_of_settings(read_toml(text, origin.name), origin))
+    return tuple(_File(text, origin).statements())
 
 
-def _call(statement: ast.stmt) -> tuple[str, _Literals] | None:
-    """Return the name and the literal keywords of a call, ``None`` for anything else."""
-    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        return None
-    call = statement.value
-    if not isinstance(call.func, ast.Name) or call.args:
-        return None
-    try:
-        found = {key.arg or "": ast.literal_eval(key.value) for key in call.keywords}
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
-    return None if len(found) != len(call.keywords) or "" in found else (call.func.id, found)
+class _File:
+    """A file of Starlark, its names of literals, and the files that its programs may be."""
+
+    def __init__(self, text: str, origin: Origin) -> None:
+        self._origin = origin
+        self._lines = text.splitlines()
+        self._names: dict[str, object] = {}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+            raise BadRequest(
+                f"{origin.name} cannot be read as rules{line}: {_said(error)}. Correct it, or name "
+                "a .rules file."
+            ) from error
+        self._paths = dict(self._host_executables())
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield what each statement of the file says."""
+        for statement in self._body:
+            place = self._place(statement)
+            match self._call(statement):
+                case ("prefix_rule", found):
+                    yield from _rules(place, found, self._paths, self._origin)
+                case ("host_executable", _):
+                    why = "programs are looked up on tools.exec.searchPath; its names are limited"
+                    yield Unstated(place, why)
+                case ("network_rule", _):
+                    yield Unstated(place, "it is not about commands")
+                case _ if self._assigned(statement):
+                    continue
+                case _:
+                    why = "only calls with literal keywords are read; what it does is not known"
+                    yield Unstated(place, why, narrows=True)
+
+    def _place(self, statement: ast.stmt) -> Place:
+        first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
+        written = " ".join(" ".join(self._lines[first:last]).split())
+        return Place(self._origin.name, f"line {statement.lineno}", written[:400])
+
+    def _assigned(self, statement: ast.stmt) -> bool:
+        """Keep a name of a literal, or pass over a bare string."""
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            return isinstance(statement.value.value, str)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        (target,) = statement.targets
+        value = self._value(statement.value)
+        if not isinstance(target, ast.Name) or value is _UNREAD:
+            return False
+        self._names[target.id] = value
+        return True
+
+    def _call(self, statement: ast.stmt) -> tuple[str, _Literals] | None:
+        """Return the name and the literal keywords of a call, ``None`` for anything else."""
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return None
+        call = statement.value
+        if not isinstance(call.func, ast.Name) or call.args:
+            return None
+        found = {key.arg or "": self._value(key.value) for key in call.keywords}
+        whole = len(found) == len(call.keywords) and "" not in found
+        return (call.func.id, found) if whole and _UNREAD not in found.values() else None
+
+    def _value(self, node: ast.expr) -> object:
+        if isinstance(node, ast.Name):
+            return self._names.get(node.id, _UNREAD)
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            return _UNREAD
+
+    def _host_executables(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for statement in self._body:
+            match self._call(statement):
+                case ("host_executable", {"name": str(name), "paths": list(paths)}):
+                    home = self._origin.home
+                    yield (
+                        name,
+                        tuple(
+                            f"{home}{path[1:]}" if str(path).startswith("~/") else str(path)
+                            for path in paths
+                        ),
+                    )
+                case _:
+                    continue
 
 
-def _host_executables(calls: Sequence[ast.stmt]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for statement in calls:
-        match _call(statement):
-            case ("host_executable", {"name": str(name), "paths": list(paths)}):
-                yield name, tuple(map(str, paths))
-            case _:
-                continue
-
-
-def _statements(
-    statement: ast.stmt, text: str, paths: dict[str, tuple[str, ...]]
-) -> Iterator[Statement]:
-    place = f"line {statement.lineno}"
-    written = " ".join((ast.get_source_segment(text, statement) or "").split())
-    match _call(statement):
-        case ("prefix_rule", found):
-            yield from _rules(place, written, found, paths)
-        case ("host_executable", _):
-            why = "programs are looked up on tools.exec.searchPath; what it limits was limited"
-            yield Unstated(place, written, why)
-        case ("network_rule", _):
-            yield Unstated(place, written, "it is not about commands")
-        case _:
-            why = "only calls with literal keywords are read; whatever it does is not known"
-            yield Unstated(place, written, why, narrows=True)
+def _said(error: BaseException) -> str:
+    return str(error.msg if isinstance(error, SyntaxError) else error) or type(error).__name__
 
 
 def _rules(
-    place: str, written: str, found: _Literals, paths: dict[str, tuple[str, ...]]
+    place: Place, found: _Literals, paths: Mapping[str, tuple[str, ...]], origin: Origin
 ) -> Iterator[Statement]:
     decide = _DECISIONS.get(str(found.get("decision", "allow")))
     pattern = _pattern(found.get("pattern"))
     problem = _problem(found, decide, pattern)
     if problem is not None or decide is None:
-        yield Unstated(place, written, problem or "", narrows=decide is not Decision.ALLOW)
+        allows = decide is Decision.ALLOW
+        yield Unstated(place, problem or "", allows=allows, narrows=not allows)
         return
     reason = found.get("justification")
     for words in product(*pattern):
-        yield Stated(
+        yield Rule(
             place,
-            written,
             decide,
             words,
             prefix=True,
             reason=reason if isinstance(reason, str) else None,
             paths=paths.get(words[0], ()),
+            folder=origin.folder if decide is Decision.ALLOW else None,
         )
 
 
@@ -155,3 +211,38 @@ def _fits(pattern: _Pattern, words: Sequence[str]) -> bool:
     return len(words) >= len(pattern) and all(
         word in part for word, part in zip(words, pattern, strict=False)
     )
+
+
+def _of_settings(found: Mapping[str, object], origin: Origin) -> Iterator[Statement]:
+    """Yield what requirements.toml says, and each key of config.toml that is no rule."""
+    for key, value in found.items():
+        if key == "rules" and isinstance(value, dict):
+            yield from _of_requirements(value, origin)
+        else:
+            why = "it is no rule about commands; tools.exec decides about all others"
+            yield Unstated(Place(origin.name, key, key), why)
+
+
+def _of_requirements(rules: Mapping[str, object], origin: Origin) -> Iterator[Statement]:
+    for key, value in rules.items():
+        if key != "prefix_rules" or not isinstance(value, list):
+            where = f"rules.{key}"
+            yield Unstated(Place(origin.name, where, where), "it is not known", narrows=True)
+            continue
+        for number, rule in enumerate(value):
+            place = Place(origin.name, f"rules.{key}[{number}]", str(rule)[:400])
+            if not isinstance(rule, dict):
+                raise BadRequest(f"{origin.name}: {place.where} must be a table.")
+            tokens = rule.get("pattern")
+            pattern = [_token(one) for one in tokens] if isinstance(tokens, list) else None
+            yield from _rules(place, {**rule, "pattern": pattern}, {}, origin)
+
+
+def _token(found: object) -> object:
+    match found:
+        case {"token": str(word), **rest} if not rest:
+            return word
+        case {"any_of": list(words), **rest} if not rest:
+            return words
+        case _:
+            return None

@@ -1,4 +1,4 @@
-"""Read the reference product's exec-approvals.json, as S1 has it and as it drifted since.
+"""Read the reference product's exec-approvals.json and openclaw.json.
 
 Source: seed S1 "Settings and storage"; research/openclaw.md §1 (an agent ``*``, ``argPattern``,
 generated ``=command:`` entries, text entries). Bare names are left, for S1 ignores them and only
@@ -7,103 +7,140 @@ or runs nothing, gets no entries.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
-from bot.policy_tools.importing.statements import Stated, Statement, Unstated, text_of
+from bot.policy_tools.importing.documents import read_json
+from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.statements import Everything, Place, Rule, Statement, Unstated
 from core.errors import BadRequest
 from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT, AgentId
 
-_KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
+_POLICY_KEYS = ("security", "ask", "askFallback", "autoAllowSkills")
 _EVERYONE, _LEGACY = "*", "default"
 _ABOUT = frozenset(
     ("id", "lastUsedAt", "lastUsedCommand", "lastResolvedPath", "commandText", "note", "comment")
 )
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SHELL_TOOLS = frozenset(("exec", "group:runtime", "*"))
+_ANCHORED = re.compile(r"\^((?:[A-Za-z0-9 _=:,@%/-]|\\[.+*?()\[\]{}|^$/-])*)(\( \.\*\)\?)?\$")
 _Object = Mapping[str, object]
 
 
-def read(data: bytes, name: str) -> tuple[Statement, ...]:
+def read(text: str, origin: Origin) -> tuple[Statement, ...]:
     """Return what the file lists for each agent.
 
     Raises:
-        BadRequest: it is no version 1 of the file.
+        BadRequest: it is neither version 1 of the approvals nor a configuration.
     """
-    try:
-        found = json.loads(text_of(data, name))
-    except ValueError as error:
-        raise BadRequest(f"{name} is no JSON: {error}.") from error
+    found = read_json(text, origin.name)
+    if isinstance(found, dict) and "version" not in found and ("tools" in found or "meta" in found):
+        return tuple(_configuration(found, origin))
     if not isinstance(found, dict) or found.get("version") != 1:
-        raise BadRequest(f"{name} has no `version: 1`; is it exec-approvals.json?")
-    agents = _object(found.get("agents"))
-    shared = {**_object(found.get("defaults")), **_knobs(_object(agents.get(_EVERYONE)))}
-    return (*_knob_lines("defaults", shared), *_agents(agents, shared))
+        raise BadRequest(
+            f"{origin.name} has no `version: 1`. Name exec-approvals.json or openclaw.json."
+        )
+    agents = _object(found.get("agents"), "agents", origin)
+    everyone = _object(agents.get(_EVERYONE), f"agents.{_EVERYONE}", origin)
+    shared = {**_object(found.get("defaults"), "defaults", origin), **_policy_of(everyone)}
+    known = {"version", "agents", "defaults", "socket"}
+    others = (
+        Unstated(_at(origin, key), "Sayso has no such setting") for key in found.keys() - known
+    )
+    return (
+        *sorted(others, key=str),
+        *_settings("defaults", shared, origin),
+        *_agents(agents, shared, origin),
+    )
 
 
-def _object(found: object) -> dict[str, object]:
+def _at(origin: Origin, where: str, text: str | None = None) -> Place:
+    return Place(origin.name, where, where if text is None else text)
+
+
+def _object(found: object, where: str, origin: Origin) -> dict[str, object]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise BadRequest("A part of the file is no object where one is due.")
+        raise BadRequest(f"{origin.name}: {where} must be an object.")
     return found
 
 
-def _knobs(part: _Object) -> dict[str, object]:
-    return {knob: part[knob] for knob in _KNOBS if part.get(knob) is not None}
+def _policy_of(part: _Object) -> dict[str, object]:
+    return {key: part[key] for key in _POLICY_KEYS if part.get(key) is not None}
 
 
-def _knob_lines(place: str, part: _Object) -> Iterator[Unstated]:
-    for knob, value in _knobs(part).items():
-        why = "knobs are not carried over; tools.exec and this file's own decide"
-        yield Unstated(f"{place}.{knob}", json.dumps(value), why)
+def _settings(where: str, part: _Object, origin: Origin) -> Iterator[Unstated]:
+    for key, value in part.items():
+        if key in _POLICY_KEYS and value is not None:
+            why = "settings are not carried over; tools.exec and Sayso's own file decide"
+            yield Unstated(_at(origin, f"{where}.{key}", json.dumps(value)[:80]), why)
+        elif key not in {*_POLICY_KEYS, "allowlist"}:
+            yield Unstated(_at(origin, f"{where}.{key}"), "Sayso has no such setting")
 
 
-def _agents(agents: _Object, shared: _Object) -> Iterator[Statement]:
-    everyone = _entries(_object(agents.get(_EVERYONE)), f"agents.{_EVERYONE}")
+def _agents(agents: _Object, shared: _Object, origin: Origin) -> Iterator[Statement]:
+    everyone = _entries(_object(agents.get(_EVERYONE), "agents.*", origin), "agents.*", origin)
     if everyone:
-        text = f"{len(everyone)} entries"
-        why = "they hold for every agent; they were carried over for the agents that are named"
-        yield Unstated(f"agents.{_EVERYONE}", text, why)
-    for name, part in agents.items():
-        if name == _EVERYONE:
+        count = f"{len(everyone)} entries"
+        why = "they hold for every agent there; here for those that are named, else for main"
+        yield Unstated(_at(origin, f"agents.{_EVERYONE}", count), why)
+    named = [name for name in agents if name != _EVERYONE] or ([_LEGACY] if everyone else [])
+    for name in named:
+        where = f"agents.{name}"
+        own = _object(agents.get(name), where, origin)
+        yield from _settings(where, own, origin)
+        if _AGENT.fullmatch(name) is None:
+            yield Unstated(_at(origin, where), "Sayso has no agent of such a name", allows=True)
             continue
-        own = _object(part)
-        place = f"agents.{name}"
         agent = DEFAULT_AGENT if name == _LEGACY else AgentId(name)
-        yield from _knob_lines(place, own)
-        closed = _closed({**shared, **_knobs(own)})
-        for where, entry in (*_entries(own, place), *everyone):
-            yield _statement(where, entry, agent, closed)
+        closed = _closed({**shared, **_policy_of(own)})
+        for place, entry in (*_entries(own, where, origin), *everyone):
+            yield _statement(place, entry, agent, closed)
 
 
-def _closed(knobs: _Object) -> str | None:
+def _closed(policy: _Object) -> str | None:
     """Say why the agent's entries let nothing run unasked, ``None`` if they do."""
-    if knobs.get("security") == "deny":
+    if policy.get("security") == "deny":
         return "its agent's security is deny"
-    return "its agent's ask is always" if knobs.get("ask") == "always" else None
+    return "its agent's ask is always" if policy.get("ask") == "always" else None
 
 
-def _entries(part: _Object, place: str) -> list[tuple[str, object]]:
+def _entries(part: _Object, where: str, origin: Origin) -> list[tuple[Place, object]]:
     found = part.get("allowlist") or []
     if not isinstance(found, list):
-        raise BadRequest(f"{place}.allowlist must be a list.")
-    return [(f"{place}.allowlist[{number}]", entry) for number, entry in enumerate(found)]
+        raise BadRequest(f"{origin.name}: {where}.allowlist must be a list.")
+    return [
+        (_at(origin, f"{where}.allowlist[{number}]", _written(entry)), entry)
+        for number, entry in enumerate(found)
+    ]
 
 
-def _statement(place: str, entry: object, agent: AgentId, closed: str | None) -> Statement:
+def _written(entry: object) -> str:
+    """Return an entry as people know it, without what it was last used for."""
+    if not isinstance(entry, dict):
+        return json.dumps(entry)[:400]
+    return json.dumps({key: entry[key] for key in entry if key not in _ABOUT})[:400]
+
+
+def _statement(place: Place, entry: object, agent: AgentId, closed: str | None) -> Statement:
     fields = {"pattern": entry} if isinstance(entry, str) else entry
-    text = json.dumps(entry)
     if not isinstance(fields, dict) or not isinstance(fields.get("pattern"), str):
-        return Unstated(place, text, "it has no pattern")
+        return Unstated(place, "it has no pattern", allows=True)
     pattern: str = fields["pattern"]
     why = closed or _limit(fields) or _refused(pattern)
     if why is not None:
-        return Unstated(place, text, why)
-    return Stated(place, text, Decision.ALLOW, (pattern,), prefix=True, agent=agent, pattern=True)
+        return Unstated(place, why, allows=True)
+    arguments, prefix = _arguments(fields.get("argPattern"))
+    if arguments is None:
+        why = "its argPattern is an expression that is no plain words, which no template says"
+        return Unstated(place, why, allows=True)
+    words = (pattern, *arguments)
+    return Rule(place, Decision.ALLOW, words, prefix, agent=agent, pattern=True)
 
 
 def _limit(fields: _Object) -> str | None:
-    if fields.get("argPattern"):
-        return "its argPattern is an expression over the arguments, which no template says"
     unknown = sorted(fields.keys() - _ABOUT - {"pattern", "argPattern", "source"})
     return f"its key {unknown[0]!r} is unknown and may limit it" if unknown else None
 
@@ -116,3 +153,52 @@ def _refused(pattern: str) -> str | None:
     if "/" not in pattern:
         return "a name without a path is ignored in version 1; list the program's whole path"
     return None
+
+
+def _arguments(expression: object) -> tuple[tuple[str, ...] | None, bool]:
+    """Return the words that an expression over the arguments is for certain, and if more follow.
+
+    No expression is any words; ``^run test( .*)?$`` is these and any after them.
+    """
+    if expression in (None, ""):
+        return (), True
+    parts = _ANCHORED.fullmatch(expression) if isinstance(expression, str) else None
+    if parts is None:
+        return None, False
+    text = re.sub(r"\\(.)", r"\1", parts[1])
+    words = tuple(text.split(" ")) if text else ()
+    return (None, False) if not all(words) else (words, parts[2] is not None)
+
+
+# openclaw.json
+
+
+def _configuration(found: _Object, origin: Origin) -> Iterator[Statement]:
+    tools = _object(found.get("tools"), "tools", origin)
+    for key, value in tools.items():
+        if key == "exec":
+            yield from _exec(_object(value, "tools.exec", origin), "tools.exec", origin)
+        elif (
+            key == "deny"
+            and isinstance(value, list)
+            and not _SHELL_TOOLS.isdisjoint(map(str, value))
+        ):
+            yield Everything(_at(origin, "tools.deny", json.dumps(value)[:200]), Decision.DENY)
+        else:
+            yield Unstated(_at(origin, f"tools.{key}"), "it is no rule about commands")
+    for key in found:
+        if key not in {"tools", "$schema"}:
+            yield Unstated(_at(origin, key), "it is no rule about commands")
+
+
+def _exec(part: _Object, where: str, origin: Origin) -> Iterator[Statement]:
+    for key, value in part.items():
+        place = _at(origin, f"{where}.{key}")
+        if key == "security" and value == "deny":
+            yield Everything(place, Decision.DENY)
+        elif key == "ask" and value == "always":
+            yield Everything(place, Decision.ASK)
+        elif key == "mode" and value == "deny":
+            yield Everything(place, Decision.DENY)
+        else:
+            yield Unstated(place, "settings are not carried over; tools.exec decides here")

@@ -1,23 +1,26 @@
-"""Import a file of another product; print what came over, or write it where that is safe."""
+"""Import files of another product."""
 
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
-from bot.policy_tools.entries import add_command
+from pydantic import ValidationError
+
 from bot.policy_tools.importing import claude_code, codex, gemini, openclaw
-from bot.policy_tools.importing.carrying import Imported, ImportedRule, carried
-from bot.policy_tools.importing.statements import LARGEST, Statement
-from bot.policy_tools.judging import APPROVALS_NAME, present_settings
-from bot.settings import Settings, ensure_home, home_folder
-from bot.settings.home import CONFIG_NAME, read_file
-from core.approvals.allowlist_file import ApprovalsFile
-from core.approvals.rendering import redact
+from bot.policy_tools.importing.carrying import carried
+from bot.policy_tools.importing.documents import read_text
+from bot.policy_tools.importing.imported import Fate, Imported, ImportedRule, Outcome
+from bot.policy_tools.importing.origin import Origin, origin_of
+from bot.policy_tools.importing.statements import Statement
+from bot.policy_tools.judging import present_settings
 from core.errors import BadRequest
 from core.model.command import PinnedFile
+from core.model.decision import Decision
+from core.policy.provisions import rule_mistakes
 from core.runner.resolve import SearchPath
+from core.settings.rules import RuleSection
 
 
 class Source(StrEnum):
@@ -29,7 +32,7 @@ class Source(StrEnum):
     GEMINI = "gemini"
 
 
-_READERS: Mapping[Source, Callable[[bytes, str], tuple[Statement, ...]]] = {
+_READERS: Mapping[Source, Callable[[str, Origin], tuple[Statement, ...]]] = {
     Source.OPENCLAW: openclaw.read,
     Source.CLAUDE_CODE: claude_code.read,
     Source.CODEX: codex.read,
@@ -37,117 +40,80 @@ _READERS: Mapping[Source, Callable[[bytes, str], tuple[Statement, ...]]] = {
 }
 
 
-def import_file(source: Source, path: Path, environ: Mapping[str, str]) -> Imported:
-    """Return what a file of another product comes to here; nothing is changed.
+def import_files(
+    source: Source,
+    paths: Iterable[Path],
+    environ: Mapping[str, str],
+    *,
+    folder: str | None = None,
+    trust_source: bool = False,
+) -> Imported:
+    """Return what files of another product come to here; nothing is changed.
+
+    ``folder`` is the only one that the rules hold in; without it each file's own place tells.
 
     Raises:
-        SaysoError: the file, or the configuration in effect, cannot be used.
+        SaysoError: a file, or the configuration in effect, cannot be used.
     """
-    try:
-        data, _ = read_file(path, LARGEST)
-    except OSError as error:
-        raise BadRequest(f"{path} cannot be read: {error.strerror}. Name a file.") from error
-    search = SearchPath(present_settings(environ).tools.exec.search_path)
+    find = finder(present_settings(environ).tools.exec.search_path)
+    home = str(Path.home())
+    named = [(read_text(path), origin_of(path, home, folder)) for path in paths]
+    return import_texts(source, named, find, home, trust_source=trust_source)
 
+
+def import_texts(
+    source: Source,
+    texts: Sequence[tuple[str, Origin]],
+    find: Callable[[str], PinnedFile | None],
+    home: str,
+    *,
+    trust_source: bool = False,
+) -> Imported:
+    """Return what texts come to, each rule seen to be one that a configuration may hold.
+
+    Raises:
+        BadRequest: one is no file of the product.
+    """
+    statements = tuple(one for text, origin in texts for one in _read(source, text, origin))
+    names = [origin.name for _, origin in texts]
+    found = carried(statements, names, find, home, trust_source=trust_source)
+    return replace(found, outcomes=tuple(_usable(found.outcomes, home)))
+
+
+def _read(source: Source, text: str, origin: Origin) -> tuple[Statement, ...]:
+    try:
+        return _READERS[source](text, origin)
+    except RecursionError as error:
+        raise BadRequest(f"{origin.name} is nested too deeply. Name the file of rules.") from error
+
+
+def finder(search_path: Sequence[str]) -> Callable[[str], PinnedFile | None]:
+    """Return what looks a program up on the search path."""
+    search = SearchPath(search_path)
+
+    @cache
     def find(word: str) -> PinnedFile | None:
         found = search.find(word, "/")
         return found if isinstance(found, PinnedFile) else None
 
-    statements = _READERS[source](data, path.name)
-    return carried(statements, path.name, find, str(Path.home()))
+    return find
 
 
-def write(imported: Imported, environ: Mapping[str, str]) -> None:
-    """Add the entries to exec-approvals.json, once the rules that narrow them stand.
-
-    Where there is no configuration yet, one with the rules is made. An existing one is its owner's
-    text, comments and all, and is not rewritten.
-
-    Raises:
-        BadRequest: a rule is missing in tools.exec.rules; nothing was written.
-    """
-    home = home_folder(None, environ)
-    ensure_home(home)
-    config = home / CONFIG_NAME
-    if imported.rules and not config.exists():
-        fd = os.open(config, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(f"{{\n  tools: {{\n    exec: {{\n{rules_text(imported)}    }},\n  }},\n}}\n")
-    missing = _missing(imported, present_settings(environ))
-    if missing:
-        raise BadRequest(
-            f"{missing} of the rules are not in tools.exec.rules of {config}; nothing was written. "
-            "Run the command without --write, put its rules there, and repeat it."
-        )
-    approvals = ApprovalsFile(home / APPROVALS_NAME)
-    for one in imported.entries:
-        approvals.add(one.agent, one.entry.pattern, one.entry.argv)
+def _usable(outcomes: Iterable[Outcome], home: str) -> Iterable[Outcome]:
+    """Yield each outcome; one with a rule that no configuration may hold has none of them."""
+    for one in outcomes:
+        why = next(filter(None, (_mistake(rule, home) for rule in one.rules)), None)
+        if why is None:
+            yield one
+        else:
+            allows = one.rules[0].decide is Decision.ALLOW
+            yield Outcome(one.place, Fate.DROPPED if allows else Fate.LOST, why)
 
 
-def _missing(imported: Imported, settings: Settings) -> int:
-    known = {(rule.match.argv, rule.match.glob, rule.decide) for rule in settings.tools.exec.rules}
-    wanted = {(rule.argv, rule.glob, rule.decide.word) for rule in imported.rules}
-    return len(wanted - known)
-
-
-def rules_text(imported: Imported) -> str:
-    """Return the rules as they stand in config.json5, below ``tools.exec``."""
-    lines = [f"        {json.dumps(rule_json(rule))},\n" for rule in imported.rules]
-    return f"      rules: [\n{''.join(lines)}      ],\n"
-
-
-def rule_json(rule: ImportedRule) -> dict[str, object]:
-    """Return a rule as the configuration has it."""
-    match: dict[str, object] = (
-        {"glob": rule.glob} if rule.argv is None else {"argv": list(rule.argv)}
-    )
-    return {"match": match, "decide": rule.decide.word, "reason": rule.reason}
-
-
-def to_json(imported: Imported) -> dict[str, object]:
-    """Return everything, for programs."""
-    return {
-        "rules": [rule_json(rule) for rule in imported.rules],
-        "entries": [
-            {
-                "agent": one.agent,
-                "pattern": one.entry.pattern,
-                "argv": None if one.entry.argv is None else list(one.entry.argv),
-            }
-            for one in imported.entries
-        ],
-        "left": [
-            {"place": one.place, "text": redact(one.text).text, "why": one.why}
-            for one in imported.left
-        ],
-    }
-
-
-def shown(imported: Imported) -> str:
-    """Word an import for a terminal: rules and entries to copy, then what did not come over."""
-    return "\n".join([*_rules(imported), *_entries(imported), *_left(imported)]) + "\n"
-
-
-def _rules(imported: Imported) -> Iterator[str]:
-    yield f"{_counted(len(imported.rules), 'rule')} for tools.exec of {CONFIG_NAME}:"
-    if imported.rules:
-        yield rules_text(imported).rstrip("\n")
-
-
-def _entries(imported: Imported) -> Iterator[str]:
-    yield ""
-    yield f"{_counted(len(imported.entries), 'allowlist entry', 'allowlist entries')}:"
-    for one in imported.entries:
-        yield f"  {redact(add_command(one.agent, one.entry)).text}"
-
-
-def _left(imported: Imported) -> Iterator[str]:
-    yield ""
-    yield f"{_counted(len(imported.left), 'line')} that did not come over, or not wholly:"
-    for one in imported.left:
-        yield f"  {redact(one.place).text}: {redact(one.text).text}"
-        yield f"      {redact(one.why).text}"
-
-
-def _counted(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or f'{one}s'}"
+def _mistake(rule: ImportedRule, home: str) -> str | None:
+    try:
+        section = RuleSection.model_validate(rule.json())
+    except ValidationError as error:
+        return f"no rule says it: {error.errors()[0]['msg']}"
+    found = rule_mistakes([((), section)], (), home)
+    return str(found[0]) if found else None

@@ -1,77 +1,92 @@
-"""Say what another product's file states about commands, in words of our own."""
+"""State what another product's file says about commands, in words of our own.
+
+A reader returns ``Rule`` for what decides about commands, ``FileRule`` for what protects files, and
+``Unstated`` for everything else: each line of a source is one of the three, so that nothing can
+vanish without a word.
+"""
 
 from dataclasses import dataclass
 
-from core.errors import BadRequest
-from core.model.command import UNROUTED, Reading
 from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT, AgentId
-from core.policy import shell
 
-LARGEST = 1_048_576
-"""Bytes of a file that is read; a policy beyond this is none."""
+STAR = "\ue000"
+"""In a ``Rule``'s words: any run of characters, also over several words."""
+INNER = "\ue001"
+"""In a ``Rule``'s words: any run of characters of this very word, for it is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class Place:
+    """A line of a source: its file, its key or line number there, and how it is written."""
+
+    file: str
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
     """One rule about commands: these words, and any after them if it is a ``prefix``.
 
-    ``place`` is where it stands, ``text`` how it is written there. A rule of lower ``rank`` gives
-    way to one of a higher; where all rank alike the strictest counts. ``paths`` are the only files
-    that the program may be, empty: any. ``pattern``: the first word is a pattern of paths.
+    ``rank``: a rule gives way to one of a higher rank; where all rank alike the strictest counts.
+    ``paths`` are the only files that the program may be, empty: any. ``pattern``: the first word is
+    a pattern of paths. ``folder`` is the only one it holds in, and below; ``None``: any.
+    ``except_words`` are patterns of words about which the source asks all the same. ``note``: why a
+    rule that asks or denies is stricter here than there.
     """
 
-    place: str
-    text: str
+    place: Place
     decide: Decision
     words: tuple[str, ...]
     prefix: bool
     reason: str | None = None
-    rank: int = 0
+    rank: float = 0
     agent: AgentId = DEFAULT_AGENT
     paths: tuple[str, ...] = ()
     pattern: bool = False
+    folder: str | None = None
+    except_words: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRule:
+    """One rule that asks about or denies reading files: a pattern of absolute paths.
+
+    ``everywhere``: it protects such a path in every folder, though there only in that of a session.
+    """
+
+    place: Place
+    decide: Decision
+    pattern: str
+    note: str | None = None
+    everywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """One rule that asks about or denies every command."""
+
+    place: Place
+    decide: Decision
+    rank: float = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Unstated:
     """What could not be read as a rule about commands, and why.
 
-    ``narrows``: it may ask about or deny commands, of ``program`` or, where that is ``None``, of
-    any; then nothing that it might be about may be allowed.
+    ``allows``: it is a rule that allows, so that it counts as dropped. ``narrows``: it may ask
+    about or deny commands, of any program; then it counts as lost, and nothing that it might be
+    about may be allowed.
     """
 
-    place: str
-    text: str
+    place: Place
     why: str
+    allows: bool = False
     narrows: bool = False
-    program: str | None = None
-    rank: int = 0
+    rank: float = 0
 
 
-Statement = Stated | Unstated
-
-
-def words_of(text: str) -> tuple[str, ...] | None:
-    """Return the words of one plain command, ``None`` where a shell would do more than that."""
-    reading = shell.read(text)
-    if not isinstance(reading, Reading) or len(reading.argvs) != 1:
-        return None
-    (argv,) = reading.argvs
-    plain = tuple(word for word in argv if isinstance(word, str))
-    routed = any(one != UNROUTED for one in reading.routings)
-    return None if routed or len(plain) != len(argv) or plain[0] == "cd" else plain
-
-
-def text_of(data: bytes, name: str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        BadRequest: it is too large, or no UTF-8.
-    """
-    if len(data) > LARGEST:
-        raise BadRequest(f"{name} is larger than {LARGEST} bytes; is it the right file?")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise BadRequest(f"{name} is not UTF-8 text at byte {error.start}.") from error
+Statement = Rule | FileRule | Everything | Unstated

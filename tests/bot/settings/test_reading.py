@@ -285,7 +285,7 @@ def test_a_rule_whose_example_does_not_behave_is_a_mistake_of_the_file(home: Pat
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ('{match: {}, decide: "deny"}', "needs exactly one of argv, glob, effect and reads"),
+        ('{match: {}, decide: "deny"}', "needs exactly one of argv, glob, effect, reads and words"),
         ('{match: {argv: ["a"], glob: "/a"}, decide: "deny"}', "needs exactly one"),
         ('{match: {argv: []}, decide: "deny"}', "name the program"),
         ('{match: {argv: ["a"]}}', "is required"),

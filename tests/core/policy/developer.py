@@ -1,5 +1,6 @@
 """The developer corpus under the shipped example policy, as a gateway would judge it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,33 +51,46 @@ def example_settings(home: Path) -> Settings:
     return settings_from(EXAMPLE, {"SAYSO_HOME": str(home), "HOME": str(home)})
 
 
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What lines are judged under: a configuration, the folder they run in, what is installed."""
+
+    settings: Settings
+    provisions: Provisions
+    folder: Path
+    find: Callable[[str], PinnedFile | None]
+
+
 def judged(settings: Settings, folder: Path, provisions: Provisions) -> list[Verdict]:
     """Judge every line, with all programs in /usr/bin and ``folder`` below the home's projects.
 
     Otherwise the figures would tell what is installed here, and not what the policy says.
     """
-    return [_verdict(entry, settings, provisions, folder) for entry in corpus("developer.json")]
+    planned = Planned(settings, provisions, folder, _debian)
+    return [verdict(entry, planned) for entry in corpus("developer.json")]
 
 
-def _verdict(
-    entry: dict[str, Any], settings: Settings, provisions: Provisions, folder: Path
-) -> Verdict:
-    policy = resolve(settings.exec_layers(DEFAULT_AGENT), PolicyLayer(source="no file"))
-    request = ExecRequest(REQUESTER, SESSION, str(folder), line=entry["command"])
-    plan = Planner(base_env={"HOME": str(folder.parents[1])}).plan(request, policy)
+def verdict(entry: dict[str, Any], planned: Planned) -> Verdict:
+    """Judge the ``command`` of an entry."""
+    home = str(planned.folder.parents[1])
+    layers = planned.settings.exec_layers(DEFAULT_AGENT)
+    policy = resolve(layers, PolicyLayer(source="no file"))
+    request = ExecRequest(REQUESTER, SESSION, str(planned.folder), line=entry["command"])
+    plan = Planner(base_env={"HOME": home}).plan(request, policy)
     if isinstance(plan, Refusal):
         return Verdict(entry, Decision.DENY, plan.why)
-    allowlist = Allowlist((), str(folder.parents[1]))
-    found: Evaluation = evaluate(installed(plan), policy, allowlist, provisions=provisions)
+    found: Evaluation = evaluate(
+        installed(plan, planned.find), policy, Allowlist((), home), provisions=planned.provisions
+    )
     return Verdict(entry, found.decision, found.why)
 
 
-def installed(plan: ExecPlan) -> ExecPlan:
-    """Return a plan whose programs, where named without a folder, lie in /usr/bin as on Debian."""
+def installed(plan: ExecPlan, find: Callable[[str], PinnedFile | None] | None = None) -> ExecPlan:
+    """Return a plan whose programs are those that ``find`` knows, as they are on Debian."""
     if plan.unreadable is not None:
         return plan
     commands = tuple(
-        replace(wrapped(*one.argv, find=_debian), cwd=one.cwd, routing=one.routing)
+        replace(wrapped(*one.argv, find=find or _debian), cwd=one.cwd, routing=one.routing)
         for one in plan.commands
     )
     return replace(plan, commands=commands)

@@ -179,7 +179,7 @@ def test_what_passes_only_reads() -> None:
     harm = {Effect.WRITES, Effect.RUNS}
     assert {name for name, found in reading.items() if found & harm} == set()
     reaching = {name for name, found in reading.items() if Effect.NETWORK in found}
-    assert reaching == {"gh", "helm", "kubectl"}
+    assert reaching == {"gh", "helm", "kubectl", "lsof"}
 
 
 def test_every_profiled_program_is_known() -> None:

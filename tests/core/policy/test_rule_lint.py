@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.policy.provisions import BadRule, compiled
-from core.policy.rule_lint import idle_rules, lint, open_effects, open_paths
+from core.policy.rule_lint import idle_rules, lint, open_effects, open_paths, open_rests
 from tests.core.policy.ruled import HOME, rule, settings
 
 
@@ -22,6 +22,8 @@ def told(*rules: dict[str, Any], **more: Any) -> tuple[str, ...]:
         ("git", "add", "<PATH>"),
         ("/opt/own/tool", "<PATH>"),
         ("make", "-C", "<PATH>"),
+        ("touch", "<PATH>…"),
+        ("touch", "<PATH>..."),
     ],
 )
 def test_a_writer_below_the_working_directory_is_told(argv: tuple[str, ...]) -> None:
@@ -39,6 +41,8 @@ def test_a_writer_below_the_working_directory_is_told(argv: tuple[str, ...]) -> 
         rule("allow", "cat", "<PATH>"),
         rule("allow", "git", "diff", "--", "<PATH>"),
         rule("allow", "touch", "<PATH:work>"),
+        rule("allow", "touch", "<PATH:work>…"),
+        rule("allow", "touch", "<PATH>", cwd="/srv"),
         rule("allow", "touch", "made"),
         rule("ask", "touch", "<PATH>"),
         rule("deny", "touch", "<PATH>"),
@@ -119,3 +123,35 @@ def test_a_program_that_nothing_is_named_is_a_mistake(head: str, why: str) -> No
         compiled(settings(rule("deny", head)), HOME)
 
     assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "warned"),
+    [
+        (("git", "<REST:any>"), True),
+        (("zyzzyva", "<REST:any>"), True),
+        (("git", "push", "<REST:any>"), False),
+        (("git", "<REST>"), False),
+        (("cat", "<REST:any>"), False),
+    ],
+)
+def test_a_program_that_is_free_whatever_it_is_given_is_named(
+    argv: tuple[str, ...], warned: bool
+) -> None:
+    """The warning says what to write instead."""
+    found = open_rests(compiled(settings(rule("allow", *argv)), HOME))
+    assert len(found) == warned
+    assert all("<REST>" in line and "<REST:any>" in line for line in found)
+    assert () == open_rests(compiled(settings(rule("deny", *argv)), HOME))
+
+
+@pytest.mark.parametrize(
+    ("argv", "idle"),
+    [(("scp", "<REST>"), True), (("zyzzyva", "<REST>"), True), (("git", "<REST>"), False)],
+)
+def test_a_rest_that_no_profile_judges_is_named(argv: tuple[str, ...], idle: bool) -> None:
+    """Under strict trust such a rule matches nothing."""
+    found = idle_rules(compiled(settings(rule("allow", *argv)), HOME))
+    assert len(found) == idle
+    assert all("write <REST:any>" in line for line in found)
+    assert () == idle_rules(compiled(settings(rule("deny", *argv)), HOME))

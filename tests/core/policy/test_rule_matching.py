@@ -70,6 +70,13 @@ def test_the_rest_of_an_unknown_program_is_not_allowed() -> None:
     assert judged(unknown, rule("allow", "zyzzyva", "<REST:any>")).decision is Decision.ALLOW
 
 
+def test_a_required_operand_must_be_there() -> None:
+    """`tr -d` alone is asked about as it is where tr is listed."""
+    allowed = rule("allow", "tr", "<REST>")
+    assert judged("tr -d", allowed).decision is Decision.ASK
+    assert judged("tr -d x", allowed).decision is Decision.ALLOW
+
+
 def test_both_names_of_a_program_must_be_harmless() -> None:
     """A link called cat that leads to git is judged as both."""
     linked = command("cat", "push", path="/usr/bin/cat", realpath="/usr/bin/git")

@@ -88,7 +88,16 @@ def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
             "a 2> /etc/x",
             "a $HOMEb",
             "a $HOMEé",
-            "a [b-d]",
+            "a [b-]",
+            "a [b-d-f]",
+            "a {b}",
+            "a {b,c",
+            "a $HOME{b,c}",
+            "a {1..1000}",
+            "{a,b} c",
+            "a\\\nb",
+            "a $(pwd )",
+            'a "$(pwd; b)"',
             "a [^b]",
             "a '",
             'a "\\"',
@@ -123,16 +132,18 @@ def test_two_readers_never_give_two_readings(line: str) -> None:
 def test_the_readers_share_no_code() -> None:
     """Neither reader imports the other, nor any module that both could be wrong through."""
     imported = {}
-    ours = ("second_reader", "second_refusals", "second_words")
-    for name in (*ours, "syntax", "syntax_nodes", "syntax_words"):
+    ours = ("second_reader", "second_braces", "second_refusals", "second_words")
+    theirs = ("syntax", "syntax_braces", "syntax_nodes", "syntax_words")
+    for name in (*ours, *theirs):
         tree = ast.parse((ROOT / "core" / "policy" / f"{name}.py").read_text())
         imported[name] = {
             node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
         }
     second = set().union(*(imported[name] for name in ours))
-    first = imported["syntax"] | imported["syntax_nodes"] | imported["syntax_words"]
+    first = set().union(*(imported[name] for name in theirs))
     assert {name for name in second if name.startswith("core")} == {
         "core.model.command",
+        "core.policy.second_braces",
         "core.policy.second_refusals",
         "core.policy.second_words",
     }

@@ -71,7 +71,7 @@ def test_what_the_grammar_knows_is_unwrapped(line: str, inner: str) -> None:
     |time --output=f ls|timeout ls|timeout 5|timeout x ls|timeout -k ls|timeout -s XYZ 5 ls
     |timeout --sig=KILL 5 ls|timeout -x 5 ls|setsid ls|setsid -f ls|setsid -cw ls|ionice -p 1 ls
     |ionice -c1 ls|ionice -c realtime ls|chrt 0 ls|chrt -f 1 ls|chrt -o 1 ls|chrt -op 0 1
-    |taskset ls|taskset -p 1 2|taskset -ap 1 ls|taskset x ls|xargs -I{} ls|xargs -i ls|xargs -a f ls
+    |taskset ls|taskset -p 1 2|taskset -ap 1 ls|taskset x ls|xargs -I% ls|xargs -i ls|xargs -a f ls
     |xargs -p ls|xargs -o ls|xargs -E x ls|xargs -n ls|xargs --arg-file=f ls|xargs|xargs -0
     |nice -- -n ls|timeout 5 -- ls""".replace("\n    ", "").split("|"),
 )

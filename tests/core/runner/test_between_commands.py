@@ -8,6 +8,8 @@ On the code before (commit 6a3dcf4), with rules that let git, sleep and `cp <PAT
     exit 0; canary: fired
     $ (sleep 0.5; ln -s ~/outside out) & sayso run -c 'sleep 1 && cp a out'
     exit 0; ~/outside: data
+    $ (sleep 0.5; cp evilcfg .git/config) & sayso run -c "sh -c 'sleep 1; git diff'"
+    exit 0; canary: fired
 """
 
 import asyncio
@@ -120,6 +122,20 @@ async def test_a_configuration_that_somebody_changes_meanwhile(
 
 
 @pytest.mark.parametrize("bound", [True, False])
+async def test_a_configuration_that_changes_while_a_shell_runs(
+    runner: Runner, place: Path, bound: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hole 5: `sh -c 'sleep 4; git diff'` is run without the shell, each command bound again."""
+    if not bound:
+        monkeypatch.setattr(process, "as_started", lambda plan: plan)
+
+    done = await stolen(runner, "sh -c 'sleep 0.4; git diff'", place, steer)
+
+    assert canary(place) is not bound
+    assert ("`git` (command 2 of 2) was not started" in done.drift) is bound
+
+
+@pytest.mark.parametrize("bound", [True, False])
 async def test_a_link_that_somebody_makes_meanwhile(
     runner: Runner, place: Path, bound: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +245,8 @@ sh x.sh | cat ; python3 x.py
 python3 x.py && git status
 sed -i s/data/other/ data && cat data
 cat link && cp data new && cat link
+rm -f link && cp data link && cat link
+rm -f link && ln -s data link
 cd a-dir && ls && cat inner ; pwd
 env LANG=C ls && nice ls
 chmod 600 data && stat data
@@ -296,6 +314,28 @@ async def test_a_cancellation_between_two_commands_ends_the_line(
     done = await running
 
     assert (done.cancelled, done.output.text) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "code"),
+    [
+        ("sh -c 'echo a; echo b'", "a\nb\n", 0),
+        ("bash -c 'echo b | cat && false || echo c'", "b\nc\n", 0),
+        ("sh -c 'ls missing' 2>/dev/null", "", 2),
+        ("sh -c 'false; echo $HOME'", "/", 0),
+        ("sh -ec 'false && echo a'", "", 1),
+        ("bash -c \"sh -c 'true; false'\"", "", 1),
+        ("sh -c 'echo a; echo b' >/dev/null", "", 0),
+    ],
+)
+async def test_a_shell_that_is_left_out_is_not_missed(
+    runner: Runner, place: Path, line: str, output: str, code: int
+) -> None:
+    """Output and status are those that the shell would have had."""
+    done = await run(runner, request(line, cwd=place))
+
+    assert (done.output.text[: len(output)], done.exit_code) == (output, code)
+    assert bool(done.output.text) is bool(output)
 
 
 async def test_nothing_is_left_open(runner: Runner, place: Path) -> None:

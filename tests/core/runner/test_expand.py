@@ -62,10 +62,11 @@ def test_globs_become_sorted_names(pattern: str, found: list[str], work: Path) -
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [
-        ("*.c", "matches nothing"),
-        ("src/*/*/*", "matches nothing"),
+        ("[xyz].c", "matches nothing"),
+        ("[c-a]*", "order differently"),
+        ("[Z-a]*", "order differently"),
         (".*", ". and .."),
-        ("s*//in", "two slashes"),
+        ("s*//in", "before two slashes"),
         ("'*'*", "quoted pattern"),
         ("\\\\*", "quoted pattern"),
     ],
@@ -123,7 +124,80 @@ def test_a_huge_folder_asks(tmp_path: Path) -> None:
 def test_many_stars_take_no_time(tmp_path: Path) -> None:
     """Matching goes back to the last star only, so no pattern is slow."""
     (tmp_path / ("a" * 250)).touch()
-    assert isinstance(expanded("ls " + "*a" * 120 + "*b", tmp_path), Unreadable)
+    pattern = "*a" * 120 + "*b"
+    assert words(f"ls {pattern}", tmp_path) == [pattern]
+
+
+@pytest.mark.parametrize("word", ["*.c", "src/*/*/*", "--include=*.c", "http://h:1/x?y=1"])
+def test_a_glob_that_matches_nothing_stays_as_it_is(word: str, work: Path) -> None:
+    """Both shells hand the pattern over then, as the option or the URL that it may be."""
+    assert words(f"ls {word}", work) == [word]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("$(pwd)", ""), ('"$(pwd)"/x', "/x"), ("$(pwd)y", "y")]
+)
+def test_the_folder_may_be_asked_for(word: str, found: str, work: Path) -> None:
+    """``$(pwd)`` is what ``$PWD`` is."""
+    assert words(f"ls {word}", work) == [f"{work}{found}"]
+
+
+def ran(line: str, work: Path) -> list[list[str]]:
+    """Return the vectors of a line, without what joins them."""
+    found = expanded(line, work)
+    assert isinstance(found, ExpandedLine), found
+    return [list(command.argv) for command in found.commands]
+
+
+@pytest.mark.parametrize(
+    ("line", "vectors"),
+    [
+        ("for x in a 'b c'; do ls \"=$x\"; done", [["ls", "=a"], ["ls", "=b c"]]),
+        ("for f in src/*; do wc $f; done", [["wc", "src/in"], ["wc", "src/m.py"]]),
+        ("cd src && for f in *.py\ndo ls ./${f}x; done; pwd", [["ls", "./m.pyx"], ["pwd"]]),
+        ("for i in {1..2}; do ls | wc; done", [["ls"], ["wc"], ["ls"], ["wc"]]),
+        ('for f in *.nope; do ls "$f"; done', [["ls", "*.nope"]]),
+        ("for f in a; do ls $f/*.py; done", [["ls", "a/*.py"]]),
+    ],
+)
+def test_a_loop_becomes_its_commands(line: str, vectors: list[list[str]], work: Path) -> None:
+    """What a loop runs is written out, a command for each turn."""
+    assert ran(line, work) == vectors
+
+
+def test_the_turns_of_a_loop_are_joined_as_by_a_semicolon(work: Path) -> None:
+    """What joins the commands of the body stays; a turn does not depend on the one before."""
+    found = expanded("for f in a b; do ls $f || x && y; done; z", work)
+    assert isinstance(found, ExpandedLine)
+    assert "".join(found.connectors) == "||&&;||&&;"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("for f in a 'b c'; do ls $f; done", "split or expand"),
+        ("for f in '*'; do ls $f; done", "split or expand"),
+        ('for f in -*; do ls "$f"; done', "dash"),
+        ("for i in {1..65}; do ls; done", "turns"),
+        ("for i in {1..60}; do ls; ls; ls; ls; ls; done", "commands"),
+        ('touch x; for f in *; do ls "$f"; done', "may change"),
+        ("for f in a b; do touch x; ls *; done", "may change"),
+    ],
+)
+def test_a_loop_of_which_shells_could_make_more_asks(line: str, why: str, work: Path) -> None:
+    """Splitting, options, too many commands, and globs after a change are not guessed at."""
+    found = expanded(line, work)
+    assert isinstance(found, Unreadable)
+    assert why in found.detail
+
+
+@pytest.mark.parametrize("line", ["cd src", "cd src/..", "ls; cd src", "ls && cd src"])
+def test_a_line_may_end_in_another_folder(line: str, work: Path) -> None:
+    """What stands for the last step is a program that does nothing, in the folder it leads to."""
+    found = expanded(line, work)
+    assert isinstance(found, ExpandedLine)
+    assert found.commands[-1].argv == ("true",)
+    assert found.commands[-1].folder == str(work if ".." in line else work / "src")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What a program would obey besides its arguments is switched off in its environment."""
 
 import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import pytest
 
 from core.errors import PlanDrift
 from core.model.command import PinnedFile
-from core.policy.neutral import When, everywhere, neutral_environment, rows_of
+from core.policy.neutral import Row, When, everywhere, neutral_environment, rows_of
 from core.runner.binding import bind
 from core.runner.process import Runner
-from core.runner.repository import steering
+from core.runner.steering import steering
 from tests.core.runner.runs import Watcher, new_run, planned, request, run, script
 from tests.core.runner.test_repository import git, repository
+from tests.faults.git_oracle.plants import plant
+from tests.faults.git_oracle.routes import plain, template
+from tests.faults.git_oracle.world import Trap, trap
 
 GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
 
@@ -121,3 +125,88 @@ def test_a_reading_beside_a_writer_in_one_shell_keeps_nothing(tmp_path: Path) ->
 
     assert [one.neutral for one in (plan.commands[0], *plan.commands[0].inner)] == [(), (), ()]
     assert alone.commands[0].neutral == alone.commands[0].inner[0].neutral != ()
+
+
+ROWS: dict[str, tuple[str, str]] = {
+    "core.hooksPath": ("hooks", "git diff"),
+    "GIT_EDITOR": ("editor", "git branch --edit-description"),
+    "GIT_SEQUENCE_EDITOR": ("sequence editor", "git rebase -i --autostash HEAD~1"),
+    "GIT_ASKPASS": ("askpass", "echo url=https://host | git credential fill"),
+    "credential.helper": ("credential helper", "echo url=https://host | git credential fill"),
+    "GIT_SSH_COMMAND": ("ssh", "timeout 3 git ls-remote"),
+    "GIT_PROXY_COMMAND": ("git proxy", "timeout 3 git ls-remote"),
+    "GIT_ALLOW_PROTOCOL": ("url, ext", "timeout 3 git ls-remote"),
+    "GIT_NO_LAZY_FETCH": ("promisor, ext", f"timeout 3 git cat-file -p {'1' * 40}"),
+    "core.alternateRefsCommand": (
+        "alternate references",
+        """echo "$PWD/../../../template/.git/objects" >.git/objects/info/alternates
+        git rev-list --alternate-refs""",
+    ),
+    "log.showSignature": ("signatures", "git log pgp"),
+    "gpg.program": ("signatures by a format", "git log pgp"),
+    "gpg.openpgp.program": ("signatures, openpgp", "git log --format=%G? pgp"),
+    "gpg.x509.program": ("signatures, x509", "git log --format=%G? signed"),
+    "gpg.ssh.program": ("signatures, ssh", "git log --format=%G? ssh"),
+    "GIT_PAGER": ("pager", "script -qec 'git log' /dev/null"),
+    "core.fsmonitor": ("fsmonitor", "git status"),
+    "GIT_OPTIONAL_LOCKS": ("hooks", "git status"),
+}
+"""For each row something planted (tests/faults/git_oracle) and a line that would obey it."""
+
+
+def test_each_row_is_proved() -> None:
+    """But the one that keeps git from waiting for a person, which is proved below."""
+    rows = rows_of("git", "/usr/bin/git", "/usr/bin/git")
+
+    assert {row.name for row in rows} == {*ROWS, "GIT_TERMINAL_PROMPT"}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_switches_off_what_it_covers(name: str, tmp_path: Path) -> None:
+    """The real git starts the canary without the row, and does not with this one row."""
+    planted, line = ROWS[name]
+    row = next(row for row in rows_of("git", "/usr/bin/git", "") if row.name == name)
+    source = template(tmp_path / "template")
+    with trap(tmp_path) as found:
+        at = tmp_path / "places/one"
+        at.mkdir(parents=True)
+        place = plain(at, source)
+        plant(planted, place, at, found.canary, found.port)
+        git(place.tree, "add", ".")
+        base = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_TERMINAL_PROMPT": "0"}
+        obeys = started(line, place.tree, base, found)
+        without = started(line, place.tree, {**base, **_alone(row)}, found)
+
+    assert (obeys, without) == (True, False)
+
+
+def started(line: str, cwd: Path, environ: dict[str, str], found: Trap) -> bool:
+    """Run a line by itself in a shell; tell whether it started the canary."""
+    os.utime(cwd / "a2", (1, (cwd / "a2").stat().st_mtime + 1))
+    found.sprung()
+    subprocess.run(
+        ["sh", "-c", line], cwd=cwd, env=environ, stdin=-3, stdout=-3, stderr=-3, check=False
+    )
+    return found.sprung()
+
+
+def _alone(row: Row) -> dict[str, str]:
+    if not row.is_setting:
+        return {row.name: row.value}
+    return {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": row.name,
+        "GIT_CONFIG_VALUE_0": row.value,
+    }
+
+
+def test_git_asks_nobody_at_a_terminal(tmp_path: Path) -> None:
+    """It fails at once instead of waiting for a user's name."""
+    line = "echo url=https://host | script -qec 'git credential fill </dev/stdin' /dev/null"
+    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_TERMINAL_PROMPT": "0"}
+
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, env=environ, capture_output=True, timeout=10, check=False
+    )
+
+    assert b"terminal prompts disabled" in done.stdout

@@ -4,7 +4,10 @@ A row is taken out and the program obeys its surroundings; with all rows it does
 needs go 1.21, which ``SAYSO_FULL_ORACLE=1`` installs (tests/faults/test_program_oracle.py).
 """
 
+import contextlib
 import json
+import os
+import pty
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,6 +18,7 @@ import pytest
 from core.model.command import PinnedFile
 from core.policy.neutral import Row, When, neutral_environment, rows_of
 from core.policy.tables import table
+from tests.core.runner.runs import script
 from tests.faults.program_traps import Listener, listening
 
 
@@ -118,3 +122,69 @@ def test_only_git_sets_what_a_person_may_mean() -> None:
     }
 
     assert always == {"npm_config_update_notifier"}
+
+
+PAGERS = [
+    ("man", ("-l", "page.1")),
+    ("systemctl", ("--help",)),
+    ("journalctl", ("--help",)),
+]
+
+
+@pytest.mark.parametrize(("program", "words"), PAGERS)
+def test_no_pager_on_a_terminal(program: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    """A pager is found on the search path, and there a key starts a shell."""
+    flag = tmp_path / "paged"
+    for name in ("pager", "less", "more"):
+        script(tmp_path / name, f"#!/bin/sh\n: > '{flag}'\ncat\n")
+    (tmp_path / "page.1").write_text(".TH X 1\n.SH NAME\nx\n" + "line\n.br\n" * 99)
+    base = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path), "TERM": "xterm"}
+
+    on_a_terminal([program, *words], tmp_path, base)
+    paged = flag.exists()
+    flag.unlink(missing_ok=True)
+    more = {row.name: row.value for row in rows(program)}
+    on_a_terminal([program, *words], tmp_path, base | more)
+
+    assert paged, "the row makes no difference"
+    assert not flag.exists()
+
+
+def on_a_terminal(argv: list[str], folder: Path, environ: dict[str, str]) -> None:
+    """Run a program on a terminal to its end; what it prints is read and dropped."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        argv, cwd=folder, env=environ, stdin=follower, stdout=follower, stderr=follower
+    ) as process:
+        os.close(follower)
+        with contextlib.suppress(OSError):
+            while os.read(leader, 65_536):
+                pass
+        process.wait(30)
+    os.close(leader)
+
+
+CONFIGURED = [
+    ("rg", ("x", "."), {"RIPGREP_CONFIG_PATH": "conf"}),
+    ("less", ("conf",), {"LESSOPEN": "|./evil %s"}),
+]
+
+
+@pytest.mark.parametrize(("program", "words", "obeyed"), CONFIGURED)
+def test_a_variable_that_names_a_program_is_overruled(
+    program: str, words: tuple[str, ...], obeyed: dict[str, str], tmp_path: Path
+) -> None:
+    """No request may set such a variable; where one is set all the same, the row is stronger."""
+    flag = tmp_path / "ran"
+    evil = script(tmp_path / "evil", f"#!/bin/sh\n: > '{flag}'\ncat \"$1\"\n")
+    (tmp_path / "conf").write_text(f"--pre={evil}\n")
+    base = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), **obeyed}
+    more = {row.name: row.value for row in rows(program)}
+
+    fired = []
+    for environ in (base, base | more):
+        flag.unlink(missing_ok=True)
+        subprocess.run([program, *words], cwd=tmp_path, env=environ, check=False, stdout=-3)
+        fired.append(flag.exists())
+
+    assert fired == [True, False]

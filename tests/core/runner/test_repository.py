@@ -322,3 +322,128 @@ def test_an_index_that_is_not_understood_is_told(tmp_path: Path) -> None:
     assert "lists submodules" in planned(request("git diff", cwd=place)).commands[0].steered
     git(place, "rm", "-qf", "--cached", "sub")
     assert planned(request("git diff", cwd=place)).commands[0].steered == ""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("gitdir: own ", "gitdir:  own", "gitdir: own\t", "gitdir: own\n\n", "gitdir: own\0"),
+        *("gitdir: own\u00a0", "gitdir: own\u2003", "gitdir: own\nb", "gitdir:own", "own", ""),
+        *("gitdir: own\r\n", "gitdir: own\x1b[0m", "gitdir: own\ufeff", "\ufeffgitdir: own"),
+    ],
+)
+def test_a_link_that_git_does_not_write_asks(written: str, tmp_path: Path) -> None:
+    """Git reads it in ways of its own: no other reader can be sure of the same."""
+    place = repository(tmp_path / "place")
+    (place / ".git").rename(place / "own")
+    (place / ".git").write_bytes(b"gitdir: own\n")
+    before = planned(request("git status", cwd=place)).commands[0].steered
+    (place / ".git").write_bytes(written.encode())
+
+    assert before == ""
+    assert f"{place}/.git" in planned(request("git status", cwd=place)).commands[0].steered
+
+
+def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
+    """Whatever is asked about is asked about in full, so that nothing can be added later."""
+    place = repository(tmp_path / "place")
+    (place / ".git/config").write_text('[diff]\n\texternal = x\n[filter "x"]\n\n\tclean = y\n')
+    script(place / ".git/hooks/post-index-change", "#!/bin/sh\n")
+
+    assert planned(request("git diff", cwd=place)).commands[0].steered == (
+        f"line 2 of `{place}/.git/config` sets `diff.external = x`; "
+        f"line 5 of `{place}/.git/config` sets `filter.x.clean = y`; "
+        f"it runs the hook `{place}/.git/hooks/post-index-change`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "asks"),
+    [
+        ("https://github.com/a/b.git", False),
+        ("git@gitlab.com:a/b.git", False),
+        ("https://evil.example/a/b", True),
+        ("git@git.corp.example:a/b", True),
+        ("/srv/git/a", True),
+        ("ext::sh -c x", True),
+    ],
+)
+def test_fetching_asks_about_addresses_that_are_not_public(
+    url: str, asks: bool, tmp_path: Path
+) -> None:
+    """Whoever writes the configuration chooses where to; other subcommands do not go there."""
+    place = repository(tmp_path / "place")
+    git(place, "remote", "add", "origin", url)
+
+    found = [planned(request(f"git {one}", cwd=place)) for one in ("fetch origin", "status")]
+    assert [bool(one.commands[0].steered) for one in found] == [asks, False]
+
+
+def test_a_host_of_the_users_own_configuration_is_fetched_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``sayso.host`` in ~/.gitconfig names further ones, in the repository it says nothing."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    place = repository(tmp_path / "place")
+    git(place, "remote", "add", "origin", "git@git.corp.example:a/b")
+    git(place, "config", "sayso.host", "git.corp.example")
+    before = planned(request("git fetch", cwd=place)).commands[0].steered
+    (tmp_path / ".gitconfig").write_text("[sayso]\n\thost = git.corp.example\n")
+
+    assert "remote.origin.url" in before
+    assert planned(request("git fetch", cwd=place)).commands[0].steered == ""
+
+
+@pytest.mark.parametrize("line", ["git fetch upstream", "git pull origin2 main"])
+def test_a_remote_without_an_address_is_a_path(line: str, tmp_path: Path) -> None:
+    """Git would read a folder of that name."""
+    place = repository(tmp_path / "place")
+    git(place, "remote", "add", "origin", "https://github.com/a/b")
+
+    assert "is no remote" in planned(request(line, cwd=place)).commands[0].steered
+
+
+def test_old_ways_to_name_a_remote_are_seen(tmp_path: Path) -> None:
+    """Each file in .git/remotes and .git/branches is an address."""
+    place = repository(tmp_path / "place")
+    (place / ".git/branches").mkdir(exist_ok=True)
+    before = planned(request("git fetch", cwd=place)).commands[0].steered
+    (place / ".git/branches/origin").write_text("https://evil.example/a\n")
+
+    assert before == ""
+    assert "branches" in planned(request("git fetch", cwd=place)).commands[0].steered
+
+
+def test_what_editors_and_hosts_write_asks_nobody(tmp_path: Path) -> None:
+    """Settings of other programs and of other subcommands."""
+    place = repository(tmp_path / "place")
+    for key in ("vscode.x", "github.user", "credential.helper", "core.editor", "merge.tool"):
+        git(place, "config", key, "value")
+    git(place, "config", "filter.lfs.process", "git-lfs filter-process")
+    git(place, "config", "filter.lfs.clean", "git-lfs clean -- %f")
+
+    for line in ("git status", "git diff", "git log", "git branch -a", "git show HEAD"):
+        assert planned(request(line, cwd=place)).commands[0].steered == "", line
+
+
+@pytest.mark.parametrize("value", ["%(prefix)/x", ":(optional)x", "a\\tb", "x\u00a0", ""])
+def test_a_hooks_folder_that_reads_oddly_asks_what_runs_hooks(value: str, tmp_path: Path) -> None:
+    """Git takes some of it for more than a path; readings get another folder."""
+    place = repository(tmp_path / "place")
+    with (place / ".git/config").open("a") as config:
+        config.write(f'[core]\n\thooksPath = "{value}"\n')
+
+    found = [planned(request(f"git {one}", cwd=place)) for one in ("add a", "diff")]
+    assert [bool(one.commands[0].steered) for one in found] == [True, False]
+
+
+def test_an_included_file_is_read(tmp_path: Path) -> None:
+    """What it says counts like the rest; one that is named oddly asks."""
+    place = repository(tmp_path / "place")
+    (place / ".git/more").write_text("[user]\n\tname = b\n")
+    git(place, "config", "include.path", "more")
+    before = planned(request("git status", cwd=place)).commands[0].steered
+    git(place, "config", "include.path", "~/more")
+
+    assert before == ""
+    assert "include.path" in planned(request("git status", cwd=place)).commands[0].steered

@@ -156,6 +156,16 @@ def test_a_managers_program_is_known_however_it_is_installed(
         assert before.decision is Decision.ALLOW
 
 
+@pytest.mark.parametrize("tool", ["rustfmt", "some-tool"])
+def test_a_tool_in_no_table_may_be_a_shim_too(tmp_path: Path, tree: Path, tool: str) -> None:
+    """Whoever lists a folder of rustup's proxies did not list what a project puts there."""
+    made = manager(tmp_path / "bin", "rustup", "x", "rust-toolchain.toml")
+    shim = copied(made, made.with_name(tool))
+    (tree / "rust-toolchain.toml").write_text('[toolchain]\npath = "/x"\n')
+
+    assert "rustup" in plan_of(f"{shim} x", tree).commands[0].steered
+
+
 def test_another_binary_of_that_name_is_itself(tmp_path: Path, tree: Path) -> None:
     """A binary with no manager's mark, name or folder is the program: no file chooses for it."""
     made = manager(tmp_path / "bin", "cargo", "nothing", "other.toml")
@@ -170,7 +180,7 @@ SHIM_SCRIPTS = [
         "node",
         '#!/bin/sh\n# asdf-plugin: nodejs 20.1.0\nexec asdf exec "node" "$@"\n',
     ),
-    (".pyenv/shims", "python3", '#!/bin/sh\nexec "/x/libexec/pyenv" exec "${0##*/}" "$@"\n'),
+    ("pyenv/shims", "python3", '#!/bin/sh\nexec "/x/libexec/pyenv" exec "${0##*/}" "$@"\n'),
     ("bin", "ruby", '#!/bin/sh\nexec "/x/libexec/rbenv" exec "${0##*/}" "$@"\n'),
     (".tfenv/bin", "terraform", "#!/bin/sh\nexec tfenv-exec $@\n"),
 ]

@@ -52,6 +52,21 @@ async def test_a_command_has_a_terminal_of_its_own(runner: Runner) -> None:
     assert "crw-------" in (await seen(runner, "ls -l $(tty)")).output.text
 
 
+@pytest.mark.parametrize("capture", [Capture.PTY, Capture.COMBINED])
+async def test_nohup_writes_a_file_for_having_a_terminal(
+    runner: Runner, tmp_path: Path, capture: Capture
+) -> None:
+    """Hole 7, why policy asks about it there: through a link it appends to any file."""
+    (tmp_path / "payload").write_text("echo payload\n")
+    (tmp_path / "bashrc").write_text("")
+    (tmp_path / "nohup.out").symlink_to("bashrc")
+
+    line = request("nohup cat payload", cwd=tmp_path, stdio=Stdio(capture=capture))
+    await run(runner, line)
+
+    assert bool((tmp_path / "bashrc").read_text()) is (capture is Capture.PTY)
+
+
 async def test_without_it_there_is_none(runner: Runner) -> None:
     """The control: an ordinary run has no terminal at all."""
     done = await run(runner, request(argv=("/bin/sh", "-c", "tty; : > /dev/tty")))

@@ -1,0 +1,78 @@
+"""Measure what it costs to look at the repository around a git line, each time it is judged or run.
+
+Goals: at most 2.5 ms where it has to be read anew, 150 µs where nothing has changed.
+"""
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.policy.git_settings import read_settings
+from core.runner.gitlinks import _of
+from core.runner.steering import steering
+from tests.benchmarks.pace import slowness, words
+from tests.core.runner.runs import planned, request
+from tests.core.runner.test_repository import git, repository
+
+LINES = ("git status", "git diff HEAD -- a", "git log --oneline -5", "git add a", "git fetch")
+FILES, ROUNDS = 500, 300
+GOAL_ANEW_US, GOAL_SAME_US = 2500.0, 150.0
+
+
+def with_submodule(folder: Path) -> Path:
+    """Make a repository of some hundred files, with a remote and a submodule."""
+    place = repository(folder)
+    for number in range(FILES):
+        (place / f"file{number}").write_text("one\n")
+    repository(place / "library")
+    git(place, "remote", "add", "origin", "https://github.com/a/b.git")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "second")
+    return place
+
+
+def microseconds(work: Callable[[], object], before: Callable[[], object]) -> float:
+    """Return the median time of a call in µs; ``before`` each is not counted."""
+    found = []
+    for _ in range(ROUNDS):
+        before()
+        begin = time.perf_counter_ns()
+        work()
+        found.append((time.perf_counter_ns() - begin) / 1000)
+    return statistics.median(found)
+
+
+def forget(place: Path) -> None:
+    """Have everything read anew, as after a change."""
+    os.utime(place / ".git/index")
+    read_settings.cache_clear()
+    _of.cache_clear()
+
+
+@pytest.mark.benchmark
+def test_looking_at_a_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Look as judging does, with and without what an earlier look has read."""
+    place = with_submodule(tmp_path / "place")
+    rows = []
+    for line in LINES:
+        command = planned(request(line, cwd=place)).commands[0]
+        assert command.steered == ""
+
+        def look() -> str:
+            return steering(command, str(place))  # noqa: B023 - called at once
+
+        same = microseconds(look, lambda: None)
+        rows.append((line, same, microseconds(look, lambda: forget(place))))
+    slow = slowness()
+    with capsys.disabled():
+        print(f"\n{'line':<24} {'unchanged µs':>13} {'read anew µs':>13}")
+        for line, same, anew in rows:
+            print(f"{line:<24} {same:13.1f} {anew:13.1f}")
+        print(f"(goals <= {GOAL_SAME_US:.0f} µs and <= {GOAL_ANEW_US:.0f} µs)")
+        print(words(slow))
+    assert max(row[1] for row in rows) <= 2 * GOAL_SAME_US * slow  # a shared machine
+    assert max(row[2] for row in rows) <= GOAL_ANEW_US * slow

@@ -1,0 +1,1 @@
+"""Importing, held against oracles written from the products' own documentation."""

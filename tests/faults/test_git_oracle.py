@@ -1,0 +1,81 @@
+"""No git line that the example policy lets pass starts or reaches what a repository names."""
+
+import os
+import random
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.core.runner.runs import running
+from tests.faults.git_oracle.plants import NAMES
+from tests.faults.git_oracle.routes import ROUTES
+from tests.faults.git_oracle.world import LINES, Trap, World, stir, trap, world
+
+COMBINATIONS = tuple((route, name) for route in ROUTES for name in NAMES)
+FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
+DRAWN = COMBINATIONS if FULL else tuple(random.Random(9).sample(COMBINATIONS, 420))
+EACH = len(LINES) if FULL else 2
+CONTROLS = tuple(
+    ("plain", name) for name in ("signatures", "hooks", "textconv", "filter clean", "url")
+)
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> Iterator[Trap]:
+    """Lay the canary and the port out."""
+    with trap(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def oracle(tmp_path: Path) -> AsyncIterator[World]:
+    """Return a world with a runner."""
+    async with running() as runner:
+        yield world(tmp_path / "home", runner)
+
+
+async def hits(
+    oracle: World, trapped: Trap, drawn: tuple[tuple[str, str], ...], each: int, seed: int = 0
+) -> tuple[list[str], int]:
+    """Run what is let pass of some lines in each place; name what sprang, count what ran."""
+    found: list[str] = []
+    ran = 0
+    for number, (route, name) in enumerate(drawn):
+        dice = random.Random(f"{seed} {route} {name}")
+        place = oracle.place(str(number), route, name, trapped)
+        trapped.sprung()  # by the making of it
+        for line in dice.sample(LINES, min(each, len(LINES))):
+            stir(place, ran)
+            ran += await oracle.allows(line, place.cwd)
+            if trapped.sprung():
+                found.append(f"{route} / {name} / {line}")
+    return found, ran
+
+
+def test_there_are_enough_combinations() -> None:
+    """Every discovery route with every setting that starts a program or reaches out."""
+    assert len(COMBINATIONS) >= len(DRAWN) >= 400
+
+
+async def test_nothing_springs(oracle: World, trapped: Trap) -> None:
+    """Over all combinations; among the lines drawn are many that are let pass."""
+    found, ran = await hits(oracle, trapped, DRAWN, EACH)
+
+    assert found == []
+    assert ran > len(DRAWN) * EACH // 5
+
+
+async def test_without_the_environment_something_springs(oracle: World, trapped: Trap) -> None:
+    """A control: what is let pass is so because of what is set for it."""
+    found, _ = await hits(replace(oracle, neutral=False), trapped, CONTROLS, len(LINES))
+
+    assert {"signatures", "hooks"} <= {one.split(" / ")[1] for one in found}
+
+
+async def test_without_detection_something_springs(oracle: World, trapped: Trap) -> None:
+    """A control: what is asked about would run programs."""
+    found, _ = await hits(replace(oracle, detected=False), trapped, CONTROLS, len(LINES))
+
+    assert {"textconv", "filter clean", "url"} <= {one.split(" / ")[1] for one in found}
