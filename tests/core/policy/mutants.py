@@ -1018,10 +1018,17 @@ EXPOSURE = (
     ),
     Mutant(
         "an unknown setting of git counts as harmless",
-        "policy/git_settings.py",
-        'return "*" not in known and setting.key not in known',
-        'return bool(known) and "*" not in known and setting.key not in known',
-        "policy/test_git_settings.py::test_settings_that_reach_out",
+        "policy/git_obedience.py",
+        "return not obeys.covers(setting.name)",
+        "return bool(obeys.covers(setting.name))",
+        "policy/test_git_obedience.py::test_an_unlisted_subcommand_obeys_whatever_reaches_out",
+    ),
+    Mutant(
+        "a setting counts for the subcommands that do not obey it",
+        "policy/git_obedience.py",
+        "if not any(map(obeys.may, needed)):",
+        "if any(map(obeys.may, needed)):",
+        "policy/test_git_obedience.py::test_a_setting_counts_where_it_is_obeyed",
     ),
     Mutant(
         "a wrapper that asks all the same does not",
