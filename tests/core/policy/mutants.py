@@ -279,8 +279,8 @@ WRAPPERS = (
     Mutant(
         "only the first command of a payload counts",
         "policy/segments.py",
-        "open_ended=more) for one in command.inner]",
-        "open_ended=more) for one in command.inner[:1]]",
+        "for place, one in enumerate(command.inner)",
+        "for place, one in enumerate(command.inner[:1])",
         "policy/test_unwrap.py::test_every_command_of_a_payload_counts",
     ),
     Mutant(
@@ -430,7 +430,7 @@ PROFILES = (
     Mutant(
         "an unknown option adds nothing to an effect",
         "policy/rule_matching.py",
-        "surely = None not in found and all(bounded((path, *arguments)) for path in paths)",
+        "surely = None not in found and all(bounded((one, *arguments)) for one in paths)",
         "surely = None not in found",
         "policy/test_rules.py::test_an_effect_is_allowed_only_where_nothing_can_be_added_to_it",
     ),
@@ -533,15 +533,15 @@ LISTS = (
     Mutant(
         "strict trust looks at the real path of a carrier only",
         "policy/listing.py",
-        "for path in program.paths:",
-        "for path in program.paths[-1:]:",
+        "for path in own_paths(file.path, file.realpath):",
+        "for path in own_paths(file.path, file.realpath)[-1:]:",
         "policy/test_evaluate.py::test_a_link_is_what_it_is_called_and_what_it_leads_to",
     ),
     Mutant(
         "strict trust looks at the invoked path of a carrier only",
         "policy/listing.py",
-        "for path in program.paths:",
-        "for path in program.paths[:1]:",
+        "for path in own_paths(file.path, file.realpath):",
+        "for path in own_paths(file.path, file.realpath)[:1]:",
         "policy/test_evaluate.py::test_a_link_to_a_carrier_is_a_carrier",
     ),
     Mutant(
@@ -1301,8 +1301,8 @@ TEMPLATES = (
     Mutant(
         "a path in an address names another host",
         "policy/compounds.py",
-        "/(?!/)(?:[A-Za-z0-9_-]|/(?!/)",
-        "/(?:[A-Za-z0-9_-]|/",
+        "/(?!/)(?:[A-Za-z0-9_=~+,:-]|/(?!/)",
+        "/(?:[A-Za-z0-9_=~+,:-]|/",
         "policy/test_elements.py::test_an_address_takes_no_tricks",
     ),
     Mutant(
