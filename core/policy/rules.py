@@ -82,9 +82,8 @@ class Rule:
             case EffectMatch() as effect:
                 return effect.decide(argv, program, self.decide) if whole else None
             case ReadsMatch() as reads:
-                if not whole:
-                    return reads.names(argv, at, self.decide)
-                return reads.decide(argv, (program.path, program.realpath), at, self.decide)
+                paths = (program.path, program.realpath) if whole else ()
+                return reads.decide(argv, paths, at, self.decide)
             case WordsMatch() as pattern:
                 return self.decide if pattern.on(argv, program.spellings) else None
             case GlobMatch():

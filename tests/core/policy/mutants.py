@@ -1259,8 +1259,8 @@ TEMPLATES = (
     Mutant(
         "a wrapper's own words name no denied file",
         "policy/rules.py",
-        "return reads.names(argv, at, self.decide)",
-        "return None",
+        "return reads.decide(argv, paths, at, self.decide)",
+        "return reads.decide(argv, paths, at, self.decide) if whole else None",
         "policy/test_rule_matching.py::test_a_file_that_nobody_may_read_is_found_however_it_is_named",
     ),
     Mutant(
