@@ -94,11 +94,17 @@ def _path(element: Element, word: str, at: Surroundings) -> bool:
 
 
 def _glob(element: Element, word: str, at: Surroundings) -> bool:
-    """Tell whether a word fits a pattern; a wildcard at its beginning takes no option."""
+    """Tell whether a word fits a pattern; a wildcard takes no option and no step upwards."""
     del at
     if word.startswith("-") and element.text[0] in "*?":
         return False
+    if _climbs(word) and not _climbs(element.text):
+        return False
     return word.isprintable() and len(word) <= _LONGEST_WORD and segment_fits(element.text, word)
+
+
+def _climbs(path: str) -> bool:
+    return ".." in path and ".." in path.split("/")
 
 
 def _message(element: Element, word: str, at: Surroundings) -> bool:

@@ -1299,6 +1299,13 @@ TEMPLATES = (
         "policy/test_elements.py::test_an_address_takes_no_tricks",
     ),
     Mutant(
+        "a wildcard climbs",
+        "policy/element_matching.py",
+        "if _climbs(word) and not _climbs(element.text):",
+        "if _climbs(word) and _climbs(element.text):",
+        "policy/test_elements.py::test_a_glob_takes_whole_printable_words",
+    ),
+    Mutant(
         "a path in an address names another host",
         "policy/compounds.py",
         "/(?!/)(?:[A-Za-z0-9_=~+,:-]|/(?!/)",

@@ -33,6 +33,12 @@ def may_fit(element: str, word: str) -> bool:
         ("<GLOB:src/*/t.[ch]>", ["src/a/t.[ch]", "src//t.[ch]"], ["src/a/t.c"]),
         ("<GLOB:*>", ["a", "", "a" * 4096], ["-a", "-", "a\0", "a\tb", "a" * 4097]),
         ("<GLOB:a*b*c>", ["abc", "aXbYc", "abcbc"], ["acb", "abcX", "ab\nc"]),
+        (
+            "<GLOB:t*/*.py>",
+            ["t/a..py", "t/..a/b.py"],
+            ["t/../b.py", "t/a/../../b.py", "t../../a.py"],
+        ),
+        ("<GLOB:../t*>", ["../t", "../t/../u"], ["./t"]),
     ],
 )
 def test_a_glob_takes_whole_printable_words(element: str, good: list[str], bad: list[str]) -> None:
