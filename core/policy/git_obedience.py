@@ -50,7 +50,8 @@ class Obedience:
 
     ``powers`` are those of its subcommand, or ``ALL``. ``covered`` are patterns of settings that
     its environment switches off in the repository itself, ``covered_below`` also in submodules.
-    ``operands`` are the words behind the subcommand that are no options.
+    ``operands`` are the words behind the subcommand that are no options. ``writes``: it may change
+    the repository.
     """
 
     subcommand: str
@@ -59,6 +60,7 @@ class Obedience:
     covered: tuple[str, ...] = ()
     covered_below: tuple[str, ...] = ()
     operands: tuple[str, ...] = ()
+    writes: bool = False
 
     def may(self, power: str) -> bool:
         """Tell whether the subcommand has a power."""
@@ -69,7 +71,12 @@ class Obedience:
         state = _by_subcommand("reading")["status"]
         powers = ALL if self.powers is ALL else self.powers.union(state)
         return Obedience(
-            self.subcommand, powers, self.hooks, self.covered_below, self.covered_below
+            self.subcommand,
+            powers,
+            self.hooks,
+            self.covered_below,
+            self.covered_below,
+            writes=self.writes,
         )
 
     def covers(self, name: str) -> bool:
@@ -100,6 +107,7 @@ def _obedience(argv: tuple[str, ...], file: PinnedFile, neutral: Pairs) -> Obedi
         tuple(one for row in covered for one in row.covers),
         tuple(one for row in covered if not row.is_setting for one in row.covers),
         operands,
+        writes=not reads,
     )
 
 

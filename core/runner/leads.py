@@ -55,13 +55,16 @@ def _look(word: str, cwd: str, found: dict[str, str]) -> None:
         return
     if "/" not in word and not os.access(path, os.F_OK, follow_symlinks=False):
         return
-    real, straight = _real(word, cwd), normal(path)
+    real, straight = real_path(word, cwd), normal(path)
     if real != straight:
         found[path if ".." in word.split("/") else straight] = real
 
 
-def _real(word: str, cwd: str) -> str:
-    """Return where a path leads, as far as it exists; the kernel's way, link by link."""
+def real_path(word: str, cwd: str) -> str:
+    """Return where a path leads, as far as it exists; the kernel's way, link by link.
+
+    What lies in /proc is not followed: see above.
+    """
     at = "" if word.startswith("/") else cwd.rstrip("/")
     waiting = word.split("/")[::-1]
     followed = 0

@@ -8,17 +8,19 @@ Which folder git takes for a repository is not imitated but covered: every one t
 looked at, and whatever is not written as git itself writes it is a finding.
 """
 
-# ruff: noqa: PTH112, PTH118, PTH120, PTH208
+# ruff: noqa: PTH112, PTH114, PTH118, PTH120, PTH208
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from core.model.command import PlannedCommand
+from core.policy.elements import below as lies_below
 from core.policy.git_obedience import (
     HOOKS_PATH,
     INCLUDES,
@@ -31,6 +33,7 @@ from core.policy.git_obedience import (
 )
 from core.policy.git_settings import Illegible, Setting, read_settings
 from core.runner.gitlinks import submodules
+from core.runner.leads import real_path
 from core.runner.pins import Unpinned
 
 _LARGEST: Final = 256 * 1024
@@ -47,7 +50,13 @@ _LONGEST_VALUE: Final = 200
 
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
 _REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_OF_EACH_PROCESS: Final = ("/proc/", "/dev/")
+_MOST_ENTRIES: Final = 50_000
+"""Entries of a repository's own folder that are looked at for links."""
+
 _LEGACY_REMOTES: Final = ("remotes", "branches")
+_OTHERS: Final = frozenset(("modules", "worktrees", "lfs", "hooks"))
+"""Folders in a repository's own into which its git writes nothing."""
 _USERS_HOST: Final = "sayso.host"
 
 
@@ -180,12 +189,14 @@ def _around(cwd: str) -> Iterator[_Repository]:
 def _at(tree: str) -> _Repository | None:
     """Return the repository whose files lie in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
+    _check_same_for_all(dot)
     if os.path.isdir(dot):
         return _Repository(dot, tree)
     if not os.path.lexists(dot):
         return None
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)
+    _check_same_for_all(folder)
     return _Repository(folder, tree) if os.path.isdir(folder) else None
 
 
@@ -211,7 +222,23 @@ def _places(repository: _Repository) -> list[str]:
     leads = repository.folder + "/commondir"  # a linked work tree has another's
     if not os.path.lexists(leads):
         return [repository.folder]
-    return [repository.folder, os.path.join(repository.folder, _link(leads, b""))]
+    common = os.path.join(repository.folder, _link(leads, b""))
+    _check_same_for_all(common)
+    return [repository.folder, common]
+
+
+def _check_same_for_all(path: str) -> None:
+    """Refuse a path that leads each process somewhere else: /proc/self/cwd, /dev/stdin.
+
+    Raises:
+        _Odd: what git would find there cannot be known before it runs.
+    """
+    if _differs(path):
+        raise _Odd(f"`{path}` leads each process to a file of its own")
+
+
+def _differs(path: str) -> bool:
+    return real_path(path, "/").startswith(_OF_EACH_PROCESS)
 
 
 def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
@@ -221,6 +248,8 @@ def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator
     yield from _by_settings(places, repository, obeys, cwd, remotes)
     for place in places:
         yield from _hooks(place + "/hooks", obeys)
+        if obeys.writes:
+            yield from _links_away(place)
     if obeys.may("reach"):
         yield from _legacy(places)
         yield from _unknown_remote(obeys, remotes, repository.folder)
@@ -246,6 +275,9 @@ def _by_settings(
 
 def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
     """Yield each setting with its file, those of included files too, or a clause instead."""
+    if _differs(path):
+        yield path, f"`{path}` leads each process to a file of its own"
+        return
     if not os.path.lexists(path):
         return
     read = _read(path)
@@ -322,6 +354,9 @@ def _hooks(folder: str, obeys: Obedience) -> Iterator[str]:
     wanted = [name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")]
     if not wanted:
         return
+    if _differs(folder):
+        yield f"the hooks in `{folder}` are other ones for each process"
+        return
     try:
         there = set(os.listdir(folder))
     except FileNotFoundError:
@@ -330,6 +365,26 @@ def _hooks(folder: str, obeys: Obedience) -> Iterator[str]:
         there = {name for name in wanted if os.path.lexists(f"{folder}/{name}")}
     for name in sorted(there.intersection(wanted)):
         yield f"it runs the hook `{folder}/{name}`"
+
+
+def _links_away(place: str) -> Iterator[str]:
+    """Yield a link of a repository's own folder through which git would write somewhere else."""
+    home = os.path.realpath(place)
+    left = _MOST_ENTRIES
+    for folder, within, files in os.walk(place):
+        left -= len(within) + len(files)
+        if left < 0:
+            yield f"`{place}` holds more files than are looked at"
+            return
+        for name in (*within, *files):
+            path = f"{folder}/{name}"
+            if os.path.islink(path) and not lies_below(home, real_path(path, "/")):
+                yield f"`{path}` is a link out of the repository, and git writes through it"
+                return
+        if folder == f"{place}/objects":
+            within[:] = [name for name in within if name in {"info", "pack"}]
+        elif folder == place:
+            within[:] = [name for name in within if name not in _OTHERS]
 
 
 def _legacy(places: list[str]) -> Iterator[str]:
@@ -348,17 +403,19 @@ def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterato
 
 def _leads_away(worktree: str, repository: _Repository) -> bool:
     """Tell whether files are looked at elsewhere than where the repository was found."""
-    named = os.path.realpath(os.path.join(repository.folder, worktree))
-    return named != os.path.realpath(repository.tree)
+    named = os.path.join(repository.folder, worktree)
+    return _differs(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
 
 
 def _bytes(path: str) -> bytes | None:
-    """Return the first bytes of a file, ``None`` if it cannot be read."""
+    """Return the first bytes of a regular file, ``None`` if it is none or cannot be read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None  # a pipe holds for git what it does not hold now
         return os.read(fd, _LARGEST + 1)
     except OSError:
         return None

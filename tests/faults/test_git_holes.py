@@ -1,4 +1,4 @@
-"""Five ways in which a repository made a git line run a program unasked (issue 9, holes 1 to 5).
+"""Ways in which a repository made a git line run a program unasked (issue 9, holes 1 to 5, and 6).
 
 Each is the shell transcript that showed it. ``$P`` is a program that leaves a trace, ``~/projects``
 the folder that the example policy is about. Before, each line ran ``$P`` without a question.
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from core.model.decision import Decision
 from tests.core.runner.runs import running
 from tests.faults.git_oracle.world import Trap, World, trap, world
 
@@ -86,6 +87,39 @@ HOLES: dict[str, tuple[str, str]] = {
         f"{_REPOSITORY} git commit -qam second; cp $P h; mkdir -p .git/hooks; touch -d @1 a",
         "cp h .git/hooks/post-index-change && git diff",
     ),
+    "6: an include that each process reads elsewhere": (
+        f"""{_REPOSITORY} git config --file evilcfg diff.external $P
+        git config include.path /proc/self/cwd/evilcfg""",
+        "git diff",
+    ),
+    "6: an include from standard input": (
+        f"""{_REPOSITORY} git config --file evilcfg diff.external $P
+        git config include.path /dev/stdin""",
+        "cat evilcfg | git diff",
+    ),
+    "6: gitdir that each process reads elsewhere": (
+        f"{_EVIL} mv moved evil; printf 'gitdir: /proc/self/cwd/evil' >.git",
+        "git diff",
+    ),
+    "6: commondir that each process reads elsewhere": (
+        f"{_LINKED} mv ../../../evil ../../../linked/evil; printf '/proc/self/cwd/evil' >commondir",
+        "cd linked && git diff",
+    ),
+    "6: a link out of /proc": (
+        f"""{_REPOSITORY} git config --file evilcfg diff.external $P
+        ln -s /proc/self/cwd .git/here; git config include.path here/evilcfg""",
+        "git diff",
+    ),
+    "6: hooks that each process reads elsewhere": (
+        f"""{_REPOSITORY} mkdir hk && cp $P hk/pre-commit
+        git config core.hooksPath /proc/self/cwd/hk""",
+        "git commit -am second",
+    ),
+    "6: a hooks folder that is another one for each process": (
+        f"""{_REPOSITORY} mkdir hk && cp $P hk/pre-commit
+        rm -rf .git/hooks && ln -s /proc/self/cwd/hk .git/hooks""",
+        "git commit -am second",
+    ),
 }
 
 
@@ -125,3 +159,38 @@ async def test_a_hole_is_closed(name: str, oracle: World, tmp_path: Path) -> Non
         sprung = found.sprung()
 
         assert (sprung, sprung_by_itself(line, place, found)) == (False, True)
+
+
+WRITTEN_THROUGH = {
+    "git commit -am precious": ("COMMIT_EDITMSG", "logs/HEAD", "logs/refs/heads"),
+    "git checkout -b other": ("logs", "refs/heads", "logs/HEAD"),
+    "git stash": ("logs", "refs"),
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [(line, name) for line, names in WRITTEN_THROUGH.items() for name in names]
+)
+async def test_git_writes_through_no_link(
+    line: str, name: str, oracle: World, tmp_path: Path
+) -> None:
+    """A link out of the repository's own folder makes what writes ask, and only that."""
+    with trap(tmp_path) as found:
+        place = made(oracle, found, f"{_REPOSITORY} git log")
+        before = oracle.decided(line, place)
+        link = place / ".git" / name
+        outside = tmp_path / "outside"
+        if link.exists():
+            link.rename(outside)
+        link.symlink_to(outside)
+
+        assert (before, oracle.decided(line, place)) == (Decision.ALLOW, Decision.ASK)
+        assert oracle.decided("git status", place) is Decision.ALLOW
+
+
+async def test_a_pipe_is_no_configuration(oracle: World, tmp_path: Path) -> None:
+    """It holds for git what somebody writes to it later."""
+    with trap(tmp_path) as found:
+        place = made(oracle, found, f"{_REPOSITORY} rm .git/config && mkfifo .git/config")
+
+        assert oracle.decided("git diff", place) is Decision.ASK

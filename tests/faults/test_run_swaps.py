@@ -148,7 +148,7 @@ async def test_a_change_in_the_middle_of_a_chain_stops_it(tmp_path: Path) -> Non
         done = await runner.run(new_run(), plan, Watcher())
 
     assert done.output.text.startswith("first\nsayso: ")
-    assert "changed after it was approved" in done.output.text
+    assert "is not the file that was approved" in done.output.text
     assert "evil" not in done.output.text
     assert "after\n" not in done.output.text
     assert done.exit_code == 126

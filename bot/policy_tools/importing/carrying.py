@@ -40,9 +40,10 @@ from bot.policy_tools.importing.statements import (
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
 from core.policy.carrier_profiles import Effect
-from core.policy.carriers import inline_options, is_known, worst_effects
+from core.policy.carriers import is_known, worst_effects
 from core.policy.contents import Contents, contents_of
 from core.policy.entry_lint import never_counts
+from core.policy.inline import inline_of
 from core.policy.path_index import complaint, is_glob
 from core.policy.wrappers import names_of, wrapper_kind
 
@@ -54,6 +55,9 @@ _RUN_BY_INLINE_ONLY = frozenset(("fd", "fdfind", "find", "rg", "sort"))
 """They run others by options alone that are asked about under any rule."""
 _EVERY_PROGRAM = "/**"
 Find = Callable[[str], PinnedFile | None]
+
+_CODE = (("-c", "x"), ("-e", "x"), ("-exec", "x"), ("x",))
+"""Further arguments in the ways in which programs take code."""
 
 
 def carried(
@@ -211,7 +215,7 @@ class _Carrier:
             entries = [Promise(pattern)]
             if not whole:
                 note = "programs that run others, and unknown ones of the system, are asked about"
-        note = _with_inline(note, names) if one.prefix else note
+        note = _with_inline(note, names, arguments) if one.prefix else note
         for entry in entries:
             _check_counts(entry)
         fate = Fate.EXACT if note is None else Fate.NARROWER
@@ -236,7 +240,7 @@ class _Carrier:
         _check_listable(names, bare=not words and not one.prefix)
         open_ended = one.prefix or any(STAR in word for word in words)
         if open_ended:
-            note = _with_inline(note, names)
+            note = _with_inline(note, names, words)
         vectors, lacks = self._vectors(one, head, file)
         for vector in vectors:
             _check_counts(Promise(head, tuple(word for word in vector if not word.startswith("<"))))
@@ -310,12 +314,19 @@ def _by_profile(program: str) -> str:
     )
 
 
-def _with_inline(note: str | None, names: frozenset[str]) -> str | None:
-    options = inline_options(names)
-    if not options:
+def _with_inline(note: str | None, names: frozenset[str], arguments: Sequence[str]) -> str | None:
+    """Add what is asked about although the source allows it: code among further arguments."""
+    known = inline_of(names)
+    if known is None:
         return note
-    listed = " ".join(dict.fromkeys(option for _, option in options))
-    why = f"arguments that carry code ({listed}) are asked about each time"
+    if known.options:
+        listed = " ".join(dict.fromkeys(option for _, option in known.options))
+        why = f"arguments that carry code ({listed}) are asked about each time"
+    else:
+        given = tuple(word.replace(STAR, "x").replace(INNER, "x") for word in arguments)
+        if not any(known.problem((*given, *more)) for more in _CODE):
+            return note
+        why = "arguments that carry code are asked about each time"
     return why if note is None else f"{note}; {why}"
 
 

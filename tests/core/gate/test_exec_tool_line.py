@@ -165,19 +165,23 @@ async def test_secrets_stay_out_of_the_journal(tmp_path: Path) -> None:
 
 
 async def test_git_runs_nothing_that_the_folder_names(tmp_path: Path) -> None:
-    """A setting that names a program asks; and the tool's environment is stronger than it."""
+    """The tool's environment is stronger than a setting that names a program: nobody is asked."""
     async with bench(tmp_path, everyone=layer()) as at:
         list_patterns(at.home, "/usr/bin/git")
         _plant(at.work)
         line = ["/usr/bin/git", "status", "--short"]
-        calling = asyncio.create_task(at.call({"argv": line, "cwd": str(at.work)}))
-        await answered(at, calling, ApprovalReply.ALLOW_ONCE)
-        async with asyncio.timeout(10):
-            seen = await calling
+        seen = await at.call({"argv": line, "cwd": str(at.work)})
+        ran_here = (at.work / "ran").exists()
+        await asyncio.to_thread(_git, line, at.work)
 
     assert isinstance(seen, ToolDone)
     assert "A  file" in seen.result["stdout"]
-    assert not (at.work / "ran").exists()
+    assert not ran_here
+    assert (at.work / "ran").exists(), "the control: git by itself obeys the setting"
+
+
+def _git(line: list[str], folder: Path) -> None:
+    subprocess.run(line, cwd=folder, check=True, capture_output=True)
 
 
 def _plant(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The socket is private, one gateway owns it, and closing it is calm."""
 
 import asyncio
+import json
 import os
 import shutil
 import socket
@@ -129,14 +130,14 @@ async def test_a_shared_socket_serves_those_who_are_listed(tmp_path: Path) -> No
             uids = frozenset({NOBODY if listed else NOBODY - 1})
             path = folder / "agents.sock"
             served = await listen(path, Methods().table(), uids=uids, shared=True)
-            call = f"peer.sendall({request('whoami')!r}); print("
+            call = f"peer.sendall({json.dumps(request('whoami')).encode()!r} + bytes([10])); print("
             asker = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-c", AS_NOBODY.replace("print(", call, 1), str(path)),
                 stdout=asyncio.subprocess.PIPE,
             )
             answer = (await asker.communicate())[0].decode()
             await served.close()
-            expected = f", {NOBODY}, {NOBODY}, " if listed else "is not listed in intake.unix"
+            expected = f",{NOBODY},{NOBODY}," if listed else "is not listed in intake.unix"
             assert expected in answer
     finally:
         shutil.rmtree(folder)

@@ -46,6 +46,7 @@ def place(tmp_path: Path) -> Path:
     (folder / "evilcfg").write_text(f'{config}[filter "x"]\n\tclean = {evil}\n')
     (folder / ".git/info/attributes").write_text("* filter=x\n")
     (folder / "data").write_text("data\n")
+    script(folder / "change", "#!/bin/sh\ncp evilcfg .git/config\n")
     (tmp_path / "outside").write_text("precious\n")
     return folder
 
@@ -87,11 +88,11 @@ def link_out(place: Path) -> None:
 async def test_a_configuration_that_the_line_itself_changes(
     runner: Runner, place: Path, bound: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hole 5: `cp evilcfg .git/config && git diff` runs the copy, and no git."""
+    """Hole 5: what a command does to the configuration, unseen by policy, stops git after it."""
     if not bound:
         without_binding(monkeypatch)
 
-    done = await run(runner, request("cp evilcfg .git/config && git diff", cwd=place))
+    done = await run(runner, request("./change && git diff", cwd=place))
 
     assert canary(place) is not bound
     assert ("`git` (command 2 of 2) was not started" in done.drift) is bound
@@ -199,7 +200,7 @@ async def test_what_ran_before_is_kept_and_what_follows_does_not_run(
     runner: Runner, place: Path
 ) -> None:
     """The line ends: not even `||` and `;` go on; what was printed stays, and why comes last."""
-    line = "echo first; cp evilcfg .git/config; git diff || echo second; touch third"
+    line = "echo first; ./change; git diff || echo second; touch third"
 
     done = await run(runner, request(line, cwd=place))
 

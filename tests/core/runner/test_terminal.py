@@ -177,7 +177,7 @@ def test_a_terminal_is_for_one_command(line: str) -> None:
 
 def test_a_shell_is_one_command() -> None:
     """An unreadable line that a person would have to approve may have a terminal."""
-    assert len(planned(request("for i in 1 2; do echo $i; done", stdio=TERMINAL)).commands) == 1
+    assert len(planned(request("while true; do break; done", stdio=TERMINAL)).commands) == 1
 
 
 def test_the_sandbox_gives_no_terminal() -> None:

@@ -121,15 +121,23 @@ class World:
     neutral: bool = True
     detected: bool = True
 
-    async def allows(self, line: str, cwd: Path) -> bool:
-        """Judge a line; run it if it is let pass."""
+    def decided(self, line: str, cwd: Path) -> Decision:
+        """Return what policy decides about a line."""
+        return self._judged(line, cwd)[1]
+
+    def _judged(self, line: str, cwd: Path) -> tuple[ExecPlan, Decision]:
         request = ExecRequest(REQUESTER, SESSION, str(cwd), line=line, timeout_ms=20_000)
         plan = self.planner.plan(request, self.policy)
         assert isinstance(plan, ExecPlan), plan
         judged = plan if self.detected else _unseen(plan)
         allowlist = Allowlist((), str(self.home))
         found = evaluate(judged, self.policy, allowlist, provisions=self.provisions)
-        if found.decision is not Decision.ALLOW:
+        return plan, found.decision
+
+    async def allows(self, line: str, cwd: Path) -> bool:
+        """Judge a line; run it if it is let pass."""
+        plan, decision = self._judged(line, cwd)
+        if decision is not Decision.ALLOW:
             return False
         await self.runner.run(new_run(), plan if self.neutral else _bare(plan), Watcher())
         return True

@@ -45,7 +45,7 @@ def commands(line: str) -> list[str]:
 
 def more_than_words(command: str) -> bool:
     """Tell whether a command holds what its product judges in ways of its own: not allowed."""
-    bare = re.sub(r"'[^']*'", "", command)
+    bare = re.sub(r"'[^']*'|\{\}", "", command)  # `{}` is a word like any other
     return bool(re.search(r"[<>`$(){}]|(?:^|\s)\w+=\S*\s", bare))
 
 

@@ -214,7 +214,7 @@ def test_an_importer_that_says_nothing_is_caught(
     forms = [form for form in corpora.codex() if "'make', 'test'" in form.name]
     assert not measure(forms, machine, tmp_path / "before").silent
 
-    def forget(note: str | None, _names: frozenset[str]) -> str | None:
+    def forget(note: str | None, *_: object) -> str | None:
         return note
 
     monkeypatch.setattr(carrying, "_with_inline", forget)
