@@ -55,7 +55,8 @@ class Inline:
 
 def inline_of(names: frozenset[str]) -> Inline | None:
     """Return what is known of a program under its names, ``None`` if it takes no code."""
-    options = inline_options(names)
+    replaced = words(table("inline"), "positional")
+    options = tuple(one for one in inline_options(names) if one[0] not in replaced)
     patterns = tuple((name, one) for name in sorted(names) for one in _patterns().get(name, ()))
     scripts = tuple((name, one) for name in sorted(names) for one in _scripts().get(name, ()))
     return Inline(options, patterns, scripts) if options or patterns or scripts else None

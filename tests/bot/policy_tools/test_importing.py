@@ -116,7 +116,9 @@ def test_a_bare_carrier_keeps_its_profile_unless_the_source_is_trusted() -> None
     assert Decision.ASK is decision(found, "git", "push")
     assert "--trust-source" in reason(found, "git")
     assert Decision.ALLOW is decision(trusted, "git", "push")
-    assert [Fate.EXACT] == fates(trusted)
+    assert Decision.ASK is decision(trusted, "git", "-c", "core.pager=x", "log")
+    assert [Fate.NARROWER] == fates(trusted)
+    assert "carry code" in reason(trusted, "git")
 
 
 def test_options_alone_do_not_say_what_a_carrier_does() -> None:
