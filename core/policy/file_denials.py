@@ -37,30 +37,27 @@ class ReadsMatch:
     home: str
 
     def decide(
-        self, argv: tuple[str, ...], paths: tuple[str, str], at: Surroundings, decision: Decision
+        self, argv: tuple[str, ...], paths: tuple[str, ...], at: Surroundings, decision: Decision
     ) -> Decision | None:
         """Return what follows for a program of these paths, ``None`` if it reads no such file.
 
-        What may be read by going through a folder, or cannot be told, is asked about at least.
+        What may be read by going through a folder, or is not certain, is asked about at least.
+        Without ``paths`` only the words count: what a wrapper runs is judged by itself.
         """
         named = _named(argv, at.cwd, frozenset(at.real.items()), self.home)
         if named is None:
             return Decision.ASK
         if any(_covers(self.patterns, path) for path in named):
             return decision
-        contents = contents_of(argv, *paths)
+        if not paths:
+            return None
+        path, realpath = paths
+        contents = contents_of(argv, path, realpath)
         if contents in {Contents.NONE, Contents.FILES}:
             return None
         folders = named if contents is Contents.FOLDERS else (at.cwd, *named)
         above = any(_may_hold(self.patterns, path) for path in folders)
         return Decision.ASK if above else None
-
-    def names(self, argv: tuple[str, ...], at: Surroundings, decision: Decision) -> Decision | None:
-        """Return what follows for the words alone: what a wrapper runs is judged by itself."""
-        named = _named(argv, at.cwd, frozenset(at.real.items()), self.home)
-        if named is None:
-            return Decision.ASK
-        return decision if any(_covers(self.patterns, path) for path in named) else None
 
 
 @lru_cache(maxsize=4096)

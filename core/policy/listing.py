@@ -144,6 +144,10 @@ def distrusted(
 
 
 def _means(pattern: str) -> bool:
-    """Tell whether a pattern names one program, or the one folder of the owner's own tools."""
+    """Tell whether a pattern names one program, or a folder of the owner's own tools.
+
+    What lies anywhere below one counts where it is deep: ``~/bin/**``, not ``/srv/**``.
+    """
     folder, _, name = pattern.rpartition("/")
-    return not is_glob(name) or (name != "**" and not is_glob(folder))
+    deep = folder.startswith("~/") or folder.count("/") >= len("///")
+    return not is_glob(name) or (not is_glob(folder) and (name != "**" or deep))

@@ -82,9 +82,8 @@ class Rule:
             case EffectMatch() as effect:
                 return effect.decide(argv, program, self.decide) if whole else None
             case ReadsMatch() as reads:
-                paths = (program.path, program.realpath)
-                found = reads.decide(argv, paths, at, self.decide) if whole else None
-                return found if whole else reads.names(argv, at, self.decide)
+                paths = (program.path, program.realpath) if whole else ()
+                return reads.decide(argv, paths, at, self.decide)
             case WordsMatch() as pattern:
                 return self.decide if pattern.on(argv, program.spellings) else None
             case GlobMatch():

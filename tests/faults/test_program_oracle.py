@@ -235,9 +235,6 @@ def test_without_neutralising_canaries_fire(bench: Bench, monkeypatch: pytest.Mo
     hits = asyncio.run(oracle(bench, ("npm",), "npm ls", named=".npmrc "))
 
     assert len(hits.found) >= 5, hits.found
-    if FULL:  # go 1.21 and later, which Debian 12 has not
-        hits = asyncio.run(oracle(bench, ("go",), "go version", named="go1.99.1"))
-        assert hits.found
 
 
 def test_without_detection_canaries_fire(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -328,8 +328,8 @@ WRAPPERS = (
     Mutant(
         "only the first command of a payload counts",
         "policy/segments.py",
-        "open_ended=more) for one in command.inner]",
-        "open_ended=more) for one in command.inner[:1]]",
+        "for place, one in enumerate(command.inner)",
+        "for place, one in enumerate(command.inner[:1])",
         "policy/test_unwrap.py::test_every_command_of_a_payload_counts",
     ),
     Mutant(
@@ -479,7 +479,7 @@ PROFILES = (
     Mutant(
         "an unknown option adds nothing to an effect",
         "policy/rule_matching.py",
-        "surely = None not in found and all(bounded((path, *arguments)) for path in paths)",
+        "surely = None not in found and all(bounded((one, *arguments)) for one in paths)",
         "surely = None not in found",
         "policy/test_rules.py::test_an_effect_is_allowed_only_where_nothing_can_be_added_to_it",
     ),
@@ -582,15 +582,15 @@ LISTS = (
     Mutant(
         "strict trust looks at the real path of a carrier only",
         "policy/listing.py",
-        "for path in program.paths:",
-        "for path in program.paths[-1:]:",
+        "for path in own_paths(file.path, file.realpath):",
+        "for path in own_paths(file.path, file.realpath)[-1:]:",
         "policy/test_evaluate.py::test_a_link_is_what_it_is_called_and_what_it_leads_to",
     ),
     Mutant(
         "strict trust looks at the invoked path of a carrier only",
         "policy/listing.py",
-        "for path in program.paths:",
-        "for path in program.paths[:1]:",
+        "for path in own_paths(file.path, file.realpath):",
+        "for path in own_paths(file.path, file.realpath)[:1]:",
         "policy/test_evaluate.py::test_a_link_to_a_carrier_is_a_carrier",
     ),
     Mutant(
@@ -711,8 +711,8 @@ DECISIONS = (
     Mutant(
         "a rule that forbids is dodged by an odd spelling",
         "policy/rule_matching.py",
-        "fits = self.template.fits if self.allows else self.template.may_fit",
-        "fits = self.template.fits",
+        "return self.template.may_fit(argv, at, start=1)",
+        "return self.template.fits(argv, at, start=1)",
         "policy/test_rules.py::test_a_template_cannot_be_dodged_in_a_rule_that_forbids",
     ),
     Mutant(
@@ -1067,10 +1067,17 @@ EXPOSURE = (
     ),
     Mutant(
         "an unknown setting of git counts as harmless",
-        "policy/git_settings.py",
-        'return "*" not in known and setting.key not in known',
-        'return bool(known) and "*" not in known and setting.key not in known',
-        "policy/test_git_settings.py::test_settings_that_reach_out",
+        "policy/git_obedience.py",
+        "return not obeys.covers(setting.name)",
+        "return bool(obeys.covers(setting.name))",
+        "policy/test_git_obedience.py::test_an_unlisted_subcommand_obeys_whatever_reaches_out",
+    ),
+    Mutant(
+        "a setting counts for the subcommands that do not obey it",
+        "policy/git_obedience.py",
+        "if not any(map(obeys.may, needed)):",
+        "if any(map(obeys.may, needed)):",
+        "policy/test_git_obedience.py::test_a_setting_counts_where_it_is_obeyed",
     ),
     Mutant(
         "a wrapper that asks all the same does not",
@@ -1301,8 +1308,8 @@ TEMPLATES = (
     Mutant(
         "a wrapper's own words name no denied file",
         "policy/rules.py",
-        "return reads.names(argv, at, self.decide)",
-        "return None",
+        "return reads.decide(argv, paths, at, self.decide)",
+        "return reads.decide(argv, paths, at, self.decide) if whole else None",
         "policy/test_rule_matching.py::test_a_file_that_nobody_may_read_is_found_however_it_is_named",
     ),
     Mutant(
@@ -1343,8 +1350,8 @@ TEMPLATES = (
     Mutant(
         "a path in an address names another host",
         "policy/compounds.py",
-        "/(?!/)(?:[A-Za-z0-9_-]|/(?!/)",
-        "/(?:[A-Za-z0-9_-]|/",
+        "/(?!/)(?:[A-Za-z0-9_=~+,:-]|/(?!/)",
+        "/(?:[A-Za-z0-9_=~+,:-]|/",
         "policy/test_elements.py::test_an_address_takes_no_tricks",
     ),
     Mutant(

@@ -213,6 +213,7 @@ def test_a_wildcard_does_not_cover_an_unknown_system_program() -> None:
         ("/srv/tools/zyzzyva", "/srv/**", Decision.ASK),
         ("/srv/tools/zyzzyva", "/srv/*/z*", Decision.ASK),
         ("/srv/tools/zyzzyva", "/srv/tools/*", Decision.ALLOW),
+        ("/srv/tools/own/zyzzyva", "/srv/tools/own/**", Decision.ALLOW),
         ("/srv/tools/zyzzyva", "/srv/**/zyzzyva", Decision.ALLOW),
         ("/srv/tools/zyzzyva", "/srv/tools/zyzzyva", Decision.ALLOW),
         ("/home/ana/.cargo/bin/zyzzyva", "/home/ana/.cargo/bin/*", Decision.ASK),

@@ -26,6 +26,8 @@ LOOSER_ON_PURPOSE = {
     "chain-023": "issue 9: a loop over known words is written out, and each command judged",
     "chain-028": "issue 4: a line break is `;`; the reference's newest planner agrees (unstable)",
 }
+# Under classical trust the vector asks: a program on the command line is not read there.
+STRICT_ONLY = {"inline-eval-029"}
 
 
 def judged(vector: dict[str, Any], trust: Trust) -> Evaluation | None:
@@ -90,7 +92,8 @@ def test_never_looser_than_the_reference(trust: Trust) -> None:
     print(f"\n{trust.value}: {len(vectors)} vectors, {len(looser)} looser, {stricter} stricter")
     assert looser <= set(LOOSER_ON_PURPOSE)
     # Strict trust may ask about the inner program's own arguments where classical does not.
-    assert trust is Trust.STRICT or looser == set(LOOSER_ON_PURPOSE)
+    wanted = LOOSER_ON_PURPOSE.keys() & {vector["id"] for vector in vectors}
+    assert trust is Trust.STRICT or looser == wanted - STRICT_ONLY
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Each row for another program than git does what it says, with the real program.
 
-A row is taken out and the program obeys its surroundings; with all rows it does not. The row of go
-needs go 1.21, which ``SAYSO_FULL_ORACLE=1`` installs (tests/faults/test_program_oracle.py).
+A row is taken out and the program obeys its surroundings; with all rows it does not. The rows of go
+(1.21 and later), rustup, pip and terraform need what Debian 12 has not: here they are only set.
 """
 
 import contextlib
