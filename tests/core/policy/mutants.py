@@ -73,8 +73,8 @@ READERS = (
     Mutant(
         "a rule that allows any words covers what is filled in later",
         "policy/listing.py",
-        "lifting.open and not command.late",
-        "lifting.open",
+        "and not command.late\n",
+        "and command is not None\n",
         "policy/test_last_status.py::test_no_exact_vector_covers_it",
     ),
     Mutant(
@@ -1016,8 +1016,8 @@ INPUT = (
     Mutant(
         "a rule about a wrapper covers what it runs",
         "policy/stdin.py",
-        "if command.executable is None or command.inner:",
-        "if command.executable is None:",
+        "if command.executable is None or command.inner or command.late:",
+        "if command.executable is None or command.late:",
         "policy/test_stdin.py::test_a_rule_about_a_wrapper_does_not_cover_what_it_runs",
     ),
     Mutant(
