@@ -57,7 +57,8 @@ class Connector(StrEnum):
 class PartKind(StrEnum):
     """What one part of a word is, before anything is expanded.
 
-    A ``VALUE`` is the unquoted name of a variable, which a shell would split and glob.
+    A ``VALUE`` is the unquoted name of a variable, which a shell would split and glob. A ``STATUS``
+    is ``$?``: digits, which no shell splits or globs, so quotes make no difference.
     """
 
     LITERAL = "literal"
@@ -65,11 +66,12 @@ class PartKind(StrEnum):
     TILDE = "tilde"
     VALUE = "value"
     QUOTED_VALUE = "quoted value"
+    STATUS = "status"
 
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or a variable's name."""
+    """One part: literal text, ``*``, ``?`` or ``[abc]``, ``~``, or a variable's name (``?``)."""
 
     kind: PartKind
     text: str
@@ -191,6 +193,9 @@ class PlannedCommand:
     ``neutral`` is set in its environment after everything else, so that it does not obey what lies
     around it (``core.policy.neutral``). ``unsettled`` tells which earlier command of its line may
     change what it obeys there: a person is asked, and that change alone is then no drift.
+
+    ``late`` are the places of ``$?`` in its words that get their digits when it starts, in order:
+    the index of the word, and the offset in it. Elsewhere the two characters are text.
     """
 
     argv: tuple[str, ...]
@@ -207,6 +212,7 @@ class PlannedCommand:
     links: tuple[tuple[str, str], ...] = ()
     neutral: tuple[tuple[str, str], ...] = ()
     unsettled: str = ""
+    late: tuple[tuple[int, int], ...] = ()
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ def _promise(
     for command, segment in zip(plan.commands, segments, strict=True):
         if segment.decision is _ALLOW:
             continue
-        found = promises_of(command, context)
+        found = promises_of(command, context, open_ended=bool(command.late))
         if found is None:
             return ()
         promises.extend(found)

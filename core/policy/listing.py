@@ -47,7 +47,12 @@ def by_lists(
         vector = _by_vector(command, program, context)
         if vector is not None:
             return _listed(vector)
-    if lifting is not None and lifting.exact and (lifting.open or not open_ended):
+    if (
+        lifting is not None
+        and lifting.exact
+        and not command.late
+        and (lifting.open or not open_ended)
+    ):
         return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
     other = changed(context.allowlist, program.paths, command)
     rule = found.rule if other is None else f"{other} changed since it was always allowed"

@@ -8,7 +8,7 @@ from core.policy.environment import judge_changes
 from core.policy.listing import distrusted
 from core.policy.path_index import is_literal
 from core.policy.programs import Program, program_of
-from core.policy.segments import decide, hidden_by, reads_anything, runs
+from core.policy.segments import decide, hidden_by, runs, takes_unknown
 from core.policy.unwrap import Unwrapped
 from core.policy.verdicts import Context
 from core.policy.wrappers import names_of
@@ -36,7 +36,7 @@ def promises_of(
     program = program_of(command.argv[0], file)
     if hidden_by(command.argv, program) is not None:
         return _inner_promises(command, file, context, open_ended=open_ended)
-    if not is_literal(file.realpath) or (open_ended and not reads_anything(program)):
+    if not is_literal(file.realpath) or (open_ended and not takes_unknown(command, program)):
         return None
     # Code that is not there yet has no content that could be kept.
     return None if command.absent else _own_promise(command, file, program, open_ended=open_ended)

@@ -24,7 +24,7 @@ _BARE = re.compile(_WORD)
 _BARE_LINE = re.compile(rf"{_NAME}(?: {_WORD})*")
 # After a variable's name, what could not belong to it; a literal needs no quotes then.
 _BARE_PART = re.compile(r"[/.,:@%+-][A-Za-z0-9_./:@%+,-]*")
-_MARKS = {PartKind.VALUE: "${}", PartKind.QUOTED_VALUE: '"${}"'}
+_MARKS = {PartKind.VALUE: "${}", PartKind.QUOTED_VALUE: '"${}"', PartKind.STATUS: '"${}"'}
 _JOINS = {
     Connector.PIPE: " | ",
     Connector.AND: " && ",

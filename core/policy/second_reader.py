@@ -1,9 +1,9 @@
 """Read a line without a syntax tree, as POSIX XCU 2.2 and 2.3 tell it: the second opinion (R10).
 
 Shares no code and no table with ``core.policy.syntax``, so that one mistake cannot be made twice.
-It knows words made of literal, quoted and escaped text, leading tildes, ``$HOME``, ``$PWD`` and
-plain globs; the four connectors and line breaks; comments; and redirections to nowhere. The first
-character that could mean anything more ends it.
+It knows words made of literal, quoted and escaped text, leading tildes, ``$HOME``, ``$PWD``,
+``$?`` and plain globs; the four connectors and line breaks; comments; and redirections to nowhere.
+The first character that could mean anything more ends it.
 """
 
 import re
@@ -30,7 +30,8 @@ _NAMED = "A-Za-z0-9_"
 # A name ends before anything but its own characters; beyond ASCII that depends on the locale.
 _NAME_OF_VALUE = (
     rf"\$(?:(?:HOME|PWD|[a-z][a-z0-9_]*)(?![{_NAMED}]|[^\0-\x7f])"
-    r"|\{[a-z][a-z0-9_]*\}|\(pwd\))"
+    # The last status has no name that could go on (XCU 2.5.2).
+    r"|\{[a-z][a-z0-9_]*\}|\(pwd\)|\{\?\}|\?)"
 )
 _WORD_ENDS = r"(?=[ \t\n;|]|&&|\Z)"
 _WORD = (

@@ -49,7 +49,7 @@ def _outside(token: str, at: int) -> tuple[PartKind, str, int]:
         return PartKind.LITERAL, token[end], end + 1
     if mark == "$":
         written, name = _named(token, end)
-        return PartKind.VALUE, name, end + len(written)
+        return _kind_of(name, PartKind.VALUE), name, end + len(written)
     if mark == "[":
         end = token.index("]", end) + 1
     if mark in "*?[":
@@ -62,12 +62,16 @@ def _inside(token: str, at: int) -> tuple[PartKind, str, int]:
     mark = token[at]
     written, name = _named(token, at + 1) if mark == "$" else ("", "")
     if written:
-        return PartKind.QUOTED_VALUE, name, at + 1 + len(written)
+        return _kind_of(name, PartKind.QUOTED_VALUE), name, at + 1 + len(written)
     if mark == "\\" and token[at + 1] == "\n":
         return PartKind.LITERAL, "", at + 2
     if mark == "\\" and token[at + 1] in '$`"\\':
         at += 1
     return PartKind.LITERAL, token[at], at + 1
+
+
+def _kind_of(name: str, variable: PartKind) -> PartKind:
+    return PartKind.STATUS if name == "?" else variable
 
 
 def _named(token: str, at: int) -> tuple[str, str]:
@@ -77,6 +81,8 @@ def _named(token: str, at: int) -> tuple[str, str]:
     if token.startswith("{", at):
         written = token[at : token.index("}", at) + 1]
         return written, written[1:-1]
+    if token.startswith("?", at):
+        return "?", "?"
     end = at
     while end < len(token) and (token[end].isalnum() or token[end] == "_"):
         end += 1

@@ -26,8 +26,8 @@ _RULED = {
 
 
 def judge(command: PlannedCommand, context: Context) -> SegmentVerdict:
-    """Return the verdict on one command."""
-    found = decide(command, context)
+    """Return the verdict on one command; what is filled in only when it starts may be anything."""
+    found = decide(command, context, open_ended=bool(command.late))
     file = command.executable
     return SegmentVerdict(command.argv, file.realpath if file else None, *found)
 
@@ -77,8 +77,9 @@ def _unruled(
     if hidden is not None:
         return _by_inner(command, file, hidden, context, open_ended=open_ended)
     narrowed = open_ended and rules.narrows(command.argv, file)
-    if narrowed or (open_ended and free is None and not reads_anything(program)):
-        rule = f"{file.realpath} would get further arguments from standard input"
+    if narrowed or (open_ended and free is None and not takes_unknown(command, program)):
+        source = "the last exit status" if command.late else "further arguments from standard input"
+        rule = f"{file.realpath} would get {source}"
         return Verdict(Decision.ASK, Reason.WRAPPER, rule)
     if free is not None:
         return free
@@ -133,6 +134,12 @@ def runs(
     return found if problem is None else Opaque(problem)
 
 
+def takes_unknown(command: PlannedCommand, program: Program) -> bool:
+    """Tell whether what is not known of a command's arguments could not change its verdict."""
+    # The reader takes `$?` only for programs of which no number, nor what holds one, is an option.
+    return program.plain if command.late else reads_anything(program)
+
+
 def reads_anything(program: Program) -> bool:
     """Tell whether no further argument could change the verdict on a program."""
     return program.plain and program.laden is None and not program.inline
@@ -145,6 +152,9 @@ def _by_acl(command: PlannedCommand, acl: Sequence[ArgvTemplate], policy: ExecPo
         return Verdict(
             Decision.DENY, Reason.ARGV_NOT_ALLOWED, "an access list never starts a shell"
         )
+    if command.late:
+        rule = "what it would print is not known before it starts"
+        return Verdict(Decision.DENY, Reason.ARGV_NOT_ALLOWED, rule)
     strict = policy.trust is Trust.STRICT
     found = next((one for one in acl if one.matches(command.argv, strict=strict)), None)
     if found is None:

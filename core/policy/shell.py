@@ -50,6 +50,14 @@ _ZSH_VARIABLES = frozenset(_ZSH_NAMES.split())
 # `test -v 'a[$(x)]'`. The program knows no variables, so whoever writes it means the shell.
 _SHELL_OPTIONS = {"test": ("-v", "-R"), "printf": ("-v",), "kill": ("%",)}
 
+# Whatever number stands among the words that these print, they print it and do nothing else.
+_PRINTERS = {
+    f"{folder}{name}": first
+    for name, first in (("echo", 1), ("printf", 2))
+    for folder in ("", "/bin/", "/usr/bin/")
+}
+"""Programs in whose words ``$?`` may stand, each with the first such word: behind a format."""
+
 
 def read(text: str) -> Reading | Unreadable:
     """Read ``text`` into the vectors that it runs and what joins them.
@@ -66,7 +74,7 @@ def read(text: str) -> Reading | Unreadable:
     second = second_reader.read(text)
     if isinstance(second, Unreadable):
         return second
-    odd = _odd_name(second)
+    odd = _odd_name(second) or ("?" in text and "$" in text and _odd_status(second))
     if odd:
         return odd
     first = syntax.read(text)
@@ -130,6 +138,33 @@ def _odd_name(reading: Reading) -> Unreadable | None:
             return Unreadable("R9", f"the shell's own form of {name}")
         stepped = stepped or name == STEP
     return _odd_steps(reading) if stepped else None
+
+
+def _odd_status(reading: Reading) -> Unreadable | None:
+    """Refuse ``$?`` in anything but what a program prints, in loops and beside globs (R4)."""
+    looped = {place for loop in reading.loops for place in range(loop.start, loop.end)}
+    words = [word for loop in reading.loops for word in loop.words]
+    for place, argv in enumerate(reading.argvs):
+        first = len(argv) if place in looped else _first_printed(argv)
+        words += argv[:first]
+        words += (word for word in argv[first:] if _holds(word, PartKind.GLOB))
+    if not any(_holds(word, PartKind.STATUS) for word in words):
+        return None
+    return Unreadable("R4", "$? in anything but a word that echo or printf prints")
+
+
+def _first_printed(argv: tuple[Word, ...]) -> int:
+    """Return the index of the first word that is only printed; behind all of them if none is."""
+    first = _PRINTERS.get(argv[0]) if isinstance(argv[0], str) else None
+    if first is None:
+        return len(argv)
+    # An option would make another word the format.
+    formats = (isinstance(word, str) and not word.startswith("-") for word in argv[1:first])
+    return first if all(formats) else len(argv)
+
+
+def _holds(word: Word, kind: PartKind) -> bool:
+    return isinstance(word, OpenWord) and any(part.kind is kind for part in word.parts)
 
 
 def _odd_steps(reading: Reading) -> Unreadable | None:

@@ -71,7 +71,7 @@ def _filters(command: PlannedCommand, context: Context) -> bool:
 
 def _named(command: PlannedCommand, context: Context) -> bool:
     """Tell whether a rule that the owner wrote allows this very vector."""
-    if command.executable is None or command.inner:
+    if command.executable is None or command.inner or command.late:
         return False
     at = surroundings(command, context.folder)
     ruling = context.provisions.rules.ruling(command.argv, command.executable, at)

@@ -9,7 +9,7 @@ LITERALS = frozenset({"word", "number", "raw_string"})
 _KIND = attrgetter("type")
 # A lone "$" names nothing; whether it is one is for the word's text to say.
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
-_VARIABLE = re.compile(rb"\$(?:HOME|PWD|[a-z][a-z0-9_]*)|\$\{[a-z][a-z0-9_]*\}")
+_VARIABLE = re.compile(rb"\$(?:HOME|PWD|[a-z][a-z0-9_]*)|\$\{[a-z][a-z0-9_]*\}|\$(?:\?|\{\?\})")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _FOLDER = b"$(pwd)"
 _SHAPES = {

@@ -7,7 +7,7 @@ from core.model.command import OpenWord, PartKind, Word, WordPart
 # No name may go on after it; a byte beyond ASCII is a letter to some locales.
 # `$(pwd)` is what `$PWD` is: the builtin prints the folder by the names that led there.
 _NAME = "HOME|PWD|[a-z][a-z0-9_]*"
-_VARIABLE = rf"\$(?:(?:{_NAME})(?![A-Za-z0-9_\x80-\xff])|\{{[a-z][a-z0-9_]*\}}|\(pwd\))"
+_VARIABLE = rf"\$(?:(?:{_NAME})(?![A-Za-z0-9_\x80-\xff])|\{{[a-z][a-z0-9_]*\}}|\(pwd\)|\?|\{{\?\}})"
 # Before all but `$`, a backquote, `"`, a backslash and a line break, it stands for itself.
 _ESCAPED_IN_QUOTES = r"\\[\x20-\x7e\x80-\xff\n]"
 # Before these no variable's name begins, so the sign stands for itself: `"\.py$"`, `"s/ *$//"`.
@@ -47,6 +47,7 @@ _QUOTES = frozenset("'\"")
 _PIECE = re.compile(
     r"(?P<tilde>\A~)"
     rf"|\$(?:(?P<value>{_NAME})|\{{(?P<braced>[a-z][a-z0-9_]*)\}}|\((?P<folder>pwd)\))"
+    r"|\$(?:(?P<status>\?)|\{(?P<status_braced>\?)\})"
     rf"|(?P<glob>[*?]|{_SET})"
     r"|'(?P<single>[^']*)'"
     r'|"(?P<double>(?:[^"\\]|\\.)*)"'
@@ -56,7 +57,7 @@ _PIECE = re.compile(
 )
 _INNER = re.compile(
     rf"\$(?:(?P<quoted>{_NAME})|\{{(?P<quoted_braced>[a-z][a-z0-9_]*)\}}"
-    r"|\((?P<quoted_folder>pwd)\))"
+    r"|\((?P<quoted_folder>pwd)\)|(?P<status>\?)|\{(?P<status_braced>\?)\})"
     r"|\\(?:(?P<escaped>[$`\"\\])|\n(?P<joined>))"
     r"|(?P<bare>\\|\$|[^\\$]+)"
 )
@@ -69,6 +70,8 @@ _KINDS = {
     "quoted": PartKind.QUOTED_VALUE,
     "quoted_braced": PartKind.QUOTED_VALUE,
     "quoted_folder": PartKind.QUOTED_VALUE,
+    "status": PartKind.STATUS,
+    "status_braced": PartKind.STATUS,
 }
 
 

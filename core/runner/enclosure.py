@@ -53,9 +53,13 @@ def enclose(
     def inside(place: int, stage: Stage, command: PlannedCommand) -> Stage:
         folder = (command.cwd or plan.cwd).path
         vector = list(enclosure.vector(place, command, folder))
+        before = len(vector) - len(stage["argv"])
+        # Its words stay the last ones of the vector that encloses it.
+        late = [(index + before, at) for index, at in stage["late"]]
         return {
             **stage,
             "argv": vector,
+            "late": late,
             "program": -1,
             "path": enclosure.path,
             "folder": stage["folder"] or own,

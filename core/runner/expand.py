@@ -22,6 +22,7 @@ from core.model.command import (
     WordPart,
 )
 from core.policy.steps import DOES_NOTHING, STEP, Stage, stages_of
+from core.runner.frames import STATUS
 from core.runner.globs import MOST_BYTES, MOST_MATCHES, UncertainGlob, matches
 
 _PLAIN_VALUE = re.compile(r"/[A-Za-z0-9_./@%+,-]*")
@@ -42,11 +43,15 @@ _LEAVE_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExpandedCommand:
-    """A vector as it runs, the folder (as a shell would name it) and where its streams lead."""
+    """A vector as it runs, the folder (as a shell would name it) and where its streams lead.
+
+    ``late`` as in ``PlannedCommand``.
+    """
 
     argv: tuple[str, ...]
     folder: str
     routing: Routing = UNROUTED
+    late: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ class _Expansion:
         self._folder = folder
         self._home = home
         self._untouched = True
+        self._settled = True  # the last status is 0 for certain: at the start, and after `cd`
         self._matched = [MOST_MATCHES, MOST_BYTES]
         self._commands: list[ExpandedCommand] = []
         self._connectors: list[Connector] = []
@@ -131,6 +137,7 @@ class _Expansion:
     def _join(self, connector: Connector) -> None:
         self._connectors.append(connector)
         if connector is not Connector.PIPE:
+            self._settled = False
             self._untouched = self._untouched and _LEAVE_FILES.issuperset(self._pipeline)
             self._pipeline = []
 
@@ -162,13 +169,16 @@ class _Expansion:
 
     def _command(self, stage: Stage) -> None:
         argv: list[str] = []
+        late: list[tuple[int, int]] = []
         words = self._reading.argvs[stage.place]
         self._pipeline.append(words[0])
         for word in (DOES_NOTHING,) if words[0] == STEP else words:
+            if isinstance(word, OpenWord):
+                late += [(len(argv), at) for at in self._late(word)]
             argv += [word] if isinstance(word, str) else self._words(word)
         routings = self._reading.routings
         routing = routings[stage.place] if routings else UNROUTED
-        self._commands.append(ExpandedCommand(tuple(argv), self._folder, routing))
+        self._commands.append(ExpandedCommand(tuple(argv), self._folder, routing, tuple(late)))
 
     def _enter(self, operand: Word, *, first: bool) -> None:
         path = operand if isinstance(operand, str) else "".join(self._words(operand))
@@ -178,12 +188,27 @@ class _Expansion:
                 raise _Absent(entered)
             raise _Uncertain("R9", "cd to a folder that is not there yet")
         self._folder = entered
+        self._settled = True
+
+    def _late(self, word: OpenWord) -> list[int]:
+        """Return where the last status stands in a word, as far as only the run can tell it."""
+        if self._settled or all(part.kind is not PartKind.STATUS for part in word.parts):
+            return []
+        places: list[int] = []
+        at = 0
+        for part in word.parts:
+            if part.kind is PartKind.STATUS:
+                places.append(at)
+            at += len(self._valued(part, word).text)
+        return places
 
     def _words(self, word: OpenWord) -> list[str]:
         """Return what one word becomes: exactly one word, or the matches of its globs."""
         parts = [self._valued(part, word) for part in word.parts]
         if not any(map(_is_glob, parts)):
             return ["".join(part.text for part in parts)]
+        if any(part.kind is PartKind.STATUS for part in word.parts):
+            raise _Uncertain("R5", "a glob beside $?")
         if not self._untouched:
             raise _Uncertain("R5", "a glob after a command that may change what it matches")
         found = matches(parts, self._folder)
@@ -199,9 +224,11 @@ class _Expansion:
         return [f"./{path}" if path.startswith("-") else path for path in found]
 
     def _valued(self, part: WordPart, word: OpenWord) -> WordPart:
-        """Put in the value of a tilde or variable."""
+        """Put in the value of a tilde or variable; a status that is not known yet stays ``$?``."""
         if part.kind in {PartKind.LITERAL, PartKind.GLOB}:
             return part
+        if part.kind is PartKind.STATUS:
+            return WordPart(PartKind.LITERAL, "0" if self._settled else STATUS)
         if part.text in self._bound:
             return self._item(part)
         value = self._folder if part.text == "PWD" else self._home

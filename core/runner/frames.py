@@ -37,6 +37,10 @@ INPUT, OUTPUT, ERROR, NULL = range(4)
 """What a descriptor of a command is made from: its place in the pipeline, or ``/dev/null``."""
 
 
+STATUS = "$?"
+"""What stands in a vector where a command gets the status of the last pipeline."""
+
+
 class Stage(TypedDict):
     """One command: ``program`` is the index of its descriptor, or -1 to start it by ``path``.
 
@@ -45,10 +49,12 @@ class Stage(TypedDict):
     ``folder`` is the index of its working folder's descriptor, 0 for the job's own, and
     ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
     2 in turn what they are. ``inherit`` are the indexes of what it reads at 3, 4 and so on.
-    ``env`` overrules the job's.
+    ``env`` overrules the job's. ``late`` are the places of ``STATUS`` in ``argv``, in order, that
+    get their digits when it starts: the index of the word and the offset in it.
     """
 
     argv: list[str]
+    late: list[tuple[int, int]]
     program: int
     path: str
     pins: list[Pin]
@@ -84,6 +90,7 @@ VOID: Job = {
     "stages": [
         {
             "argv": ["/"],
+            "late": [],
             "program": -1,
             "path": "/",
             "pins": [],

@@ -51,6 +51,7 @@ def _stage(
     ]
     return {
         "argv": list(command.vector),
+        "late": list(command.late),
         "program": -1 if program is None else places.get(program, -1),
         "path": "" if program is None else program.path,
         "pins": pins,

@@ -1,5 +1,9 @@
 """Walk the connectors of a line as a shell does, without one. Pure; stdlib leaf modules only."""
 
+from collections.abc import Sequence
+
+from core.runner.frames import STATUS, Stage
+
 PIPE = "|"
 AND = "&&"
 OR = "||"
@@ -38,3 +42,26 @@ def wanted(connector: str, status: int) -> bool:
     if connector == OR:
         return status != 0
     return True
+
+
+def with_status(stage: Stage, status: int) -> Stage:
+    """Return a command with the status of the last pipeline (0 to 255) where it asks for it."""
+    if not stage["late"]:
+        return stage
+    return {**stage, "argv": filled(stage["argv"], stage["late"], status)}
+
+
+def filled(argv: Sequence[str], late: Sequence[Sequence[int]], status: int) -> list[str]:
+    """Return a vector with a status in the place of each ``STATUS`` that is ``late``.
+
+    Raises:
+        ValueError: something else stands in such a place.
+    """
+    words = list(argv)
+    for index, at in reversed(late):  # so that the places before it keep their offsets
+        word = words[index]
+        end = at + len(STATUS)
+        if word[at:end] != STATUS:
+            raise ValueError(f"no {STATUS} stands at {at} in word {index} of the command")
+        words[index] = f"{word[:at]}{status}{word[end:]}"
+    return words

@@ -133,6 +133,9 @@ class Planner:
             command = plan_command(one.argv, (folder or cwd).path, self._search)
             if folder is not None or one.routing is not UNROUTED:
                 command = replace(_moved(command, folder), routing=one.routing)
+            if one.late:
+                # The places are of this vector: a wrapper is not looked through, so it asks.
+                command = replace(command, inner=(), bound=(), late=one.late)
             commands.append(command)
         return tuple(commands)
 

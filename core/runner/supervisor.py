@@ -170,7 +170,7 @@ class Supervisor:
                 continue
             if last is not None and not self._may_go_on(group):
                 return last if self._drift is None else stages.Refused(_HALTED, drift=True)
-            members = [job["stages"][index] for index in group]
+            members = [pipeline.with_status(job["stages"][index], status) for index in group]
             started = stages.start_pipeline(members, self._fds, job["env"], streams, self._leases)
             if not self._announce(started, first=last is None):
                 return None

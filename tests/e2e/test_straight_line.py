@@ -35,6 +35,19 @@ def test_exit_code_is_passed_through(gateway: GatewayProcess, api: BotApi) -> No
     assert 1 == asking.returncode
 
 
+def test_the_last_status_is_printed(gateway: GatewayProcess, api: BotApi) -> None:
+    """What agents put behind a command is no question of its own: only the command is asked."""
+    plain = gateway.cli("run", "-c", 'true; echo "exit: $?"')
+    asking = gateway.ask("-c", 'false; echo "exit: $?"')
+    prompt = api.prompt('false; echo "exit: $?"')
+    api.press(prompt, "Allow once")
+    printed, _ = asking.communicate(timeout=20)
+
+    assert (0, "exit: 0\n") == (plain.returncode, plain.stdout)
+    assert "A shell will run" not in prompt["text"]
+    assert (0, "exit: 1\n") == (asking.returncode, printed)
+
+
 def test_button_allows_once(gateway: GatewayProcess, api: BotApi, tmp_path: Path) -> None:
     """A press runs exactly what was shown; the message tells who decided; events follow."""
     asking = gateway.ask("--cwd", str(tmp_path), "-c", "touch made-by-agent")

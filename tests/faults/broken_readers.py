@@ -17,10 +17,14 @@ from core.model.command import (
     Reading,
     Routing,
     Unreadable,
+    Word,
     WordPart,
 )
 from core.policy import second_reader, shell, syntax
-from core.runner.expand import ExpandedCommand, ExpandedLine, NoFolder, expand
+from core.policy.steps import stages_of
+from core.runner.expand import ExpandedCommand, ExpandedLine, NoFolder, _Expansion, expand
+from core.runner.frames import STATUS
+from core.runner.pipeline import filled
 
 
 def _leaves(node: Node) -> list[Node]:
@@ -104,6 +108,21 @@ def globs_quoted_too(line: str) -> Reading | Unreadable:
     return replace(reading, argvs=argvs)
 
 
+def statuses_as_text(line: str) -> Reading | Unreadable:
+    """Read soundly, but take the last status for text."""
+    reading = shell.read(line)
+    if isinstance(reading, Unreadable):
+        return reading
+    return replace(reading, argvs=tuple(tuple(map(_as_text, words)) for words in reading.argvs))
+
+
+def _as_text(word: str | OpenWord) -> str | OpenWord:
+    if isinstance(word, str):
+        return word
+    literal = WordPart(PartKind.LITERAL, STATUS)
+    return OpenWord(tuple(literal if p.kind is PartKind.STATUS else p for p in word.parts))
+
+
 def _globbed(word: str | OpenWord) -> str | OpenWord:
     if isinstance(word, OpenWord) or "*" not in word:
         return word
@@ -151,6 +170,34 @@ def expand_without_steps(reading: Reading, folder: str, home: str) -> ExpandedLi
     if not isinstance(line, ExpandedLine):
         return None
     return replace(line, commands=tuple(replace(one, folder=folder) for one in line.commands))
+
+
+def expand_without_failures(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand soundly, but take every command for one that succeeds."""
+    line = expand(reading, folder, home)
+    if not isinstance(line, ExpandedLine):
+        return None
+    known = (replace(c, argv=tuple(filled(c.argv, c.late, 0)), late=()) for c in line.commands)
+    return replace(line, commands=tuple(known))
+
+
+class _Unsettled(_Expansion):
+    """Expands as if a change of folder had no status of its own."""
+
+    def _enter(self, operand: Word, *, first: bool) -> None:
+        settled = self._settled
+        super()._enter(operand, first=first)
+        self._settled = settled
+
+
+def expand_steps_without_status(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
+    """Expand soundly, but take ``$?`` behind ``cd`` for the status before it."""
+    stages = stages_of(reading)
+    if isinstance(stages, Unreadable) or not isinstance(
+        expand(reading, folder, home), ExpandedLine
+    ):
+        return None
+    return _Unsettled(reading, folder, home).line(stages)
 
 
 def expand_first_turns(reading: Reading, folder: str, home: str) -> ExpandedLine | None:

@@ -1,11 +1,13 @@
 """What a shell has to run if a reading and its expansion are right."""
 
 import os
+import signal
 from dataclasses import dataclass, replace
 
 from core.model.command import Connector, ErrorTo, Reading, Routing, Word
 from core.policy.steps import STEP
-from core.runner.expand import ExpandedLine
+from core.runner.expand import ExpandedCommand, ExpandedLine
+from core.runner.pipeline import filled
 
 Argv = tuple[str, ...]
 
@@ -19,9 +21,14 @@ class Ran:
     streams: tuple[str, ...]
 
 
-def parity(argv: Argv, flip: int) -> int:
-    """Return the exit status that the recorder gives this vector."""
-    return sum(len(os.fsencode(word)) for word in argv) & 1 ^ flip
+def status_of(argv: Argv, flip: int) -> int:
+    """Return the exit status that the recorder gives this vector, as a shell tells it."""
+    size = sum(len(os.fsencode(word)) for word in undashed(argv))
+    if not size & 1 ^ flip:
+        return 0
+    if size // 2 % 8 == 2:
+        return 128 + (signal.SIGKILL if size // 16 % 2 else signal.SIGTERM)
+    return 1 + size * 7 % 255
 
 
 def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
@@ -40,8 +47,8 @@ def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
     status = 0
     for join, pipeline in zip(joins, pipelines, strict=True):
         if join is Connector.THEN or (status == 0) is (join is Connector.AND):
-            runs.append(sorted(_ran(line, place, pipeline) for place in pipeline))
-            status = parity(line.commands[pipeline[-1]].argv, flip)
+            runs.append(sorted(_ran(line, place, pipeline, status) for place in pipeline))
+            status = status_of(_told(line.commands[pipeline[-1]], status), flip)
     return runs
 
 
@@ -52,12 +59,17 @@ def without_last_step(reading: Reading, line: ExpandedLine) -> ExpandedLine:
     return replace(line, commands=line.commands[:-1], connectors=line.connectors[:-1])
 
 
-def _ran(line: ExpandedLine, place: int, pipeline: list[int]) -> Ran:
+def _told(command: ExpandedCommand, status: int) -> Argv:
+    """Return a vector as the runner starts it, behind a pipeline that ended so."""
+    return tuple(filled(command.argv, command.late, status))
+
+
+def _ran(line: ExpandedLine, place: int, pipeline: list[int], status: int) -> Ran:
     command = line.commands[place]
     into = "input" if place == pipeline[0] else "pipe"
     out = "output" if place == pipeline[-1] else "pipe"
     streams = _routed(command.routing, into, out)
-    return Ran(undashed(command.argv), os.path.realpath(command.folder), streams)
+    return Ran(undashed(_told(command, status)), os.path.realpath(command.folder), streams)
 
 
 def _routed(routing: Routing, into: str, out: str) -> tuple[str, ...]:

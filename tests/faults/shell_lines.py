@@ -14,7 +14,9 @@ from tests.faults.shell_forms import (
     LOOP_ENDS,
     LOOP_HEADS,
     LOOP_VALUES,
+    PRINTERS,
     ROUTES,
+    STATUSES,
     STEPS,
     VALUES,
 )
@@ -71,11 +73,17 @@ def _piece(rng: Random) -> str:
 
 def _built(rng: Random) -> str:
     """Draw a line that should mostly be readable."""
-    line = ""
+    line = _told(rng) if rng.random() < 0.05 else ""
     for _ in range(rng.choice((1, 1, 2, 3, 4))):
         line += _joint(rng) if line else rng.choice(("", "", " ", "\n", "# c\n"))
         line += rng.choice(STEPS) if rng.random() < 0.12 else _command(rng)
     return line + rng.choice(("", "", "", "", " ", ";", " ; ", "\n", " # c", "\n\n"))
+
+
+def _told(rng: Random) -> str:
+    """Draw what may fail, a change of folder or a loop, and what prints how that ended."""
+    between = rng.choice((*STEPS[:9], "for x in a b; do rg $x && ls x$x; done", "ls a | rg"))
+    return f"{_command(rng)}{rng.choice((';', BREAKS[0]))}{between}{_joint(rng)}{_printed(rng)}"
 
 
 def _looped(rng: Random) -> str:
@@ -98,6 +106,8 @@ def _joint(rng: Random) -> str:
 
 def _command(rng: Random) -> str:
     """Draw a name, its words, and now and then where its streams go."""
+    if rng.random() < 0.08:
+        return _printed(rng)
     line = rng.choice(NAMES)
     for _ in range(rng.randint(0, 3)):
         line += rng.choice(BLANKS)
@@ -108,6 +118,16 @@ def _command(rng: Random) -> str:
     if rng.random() < 0.12:
         line += rng.choice((*BLANKS, "")) + rng.choice(ROUTES)
     return line
+
+
+def _printed(rng: Random) -> str:
+    """Draw a program that prints how the one before it ended."""
+    line = rng.choice(PRINTERS)
+    for _ in range(rng.choice((1, 1, 2))):
+        line += rng.choice(BLANKS)
+        line += rng.choice(STATUSES[:20] if rng.random() < 0.8 else STATUSES)
+        line += _piece(rng) if rng.random() < 0.1 else ""
+    return line + (" 2>&1" if rng.random() < 0.1 else "")
 
 
 def _mutated(rng: Random, line: str) -> str:

@@ -207,7 +207,7 @@ def zsh_covers(line: str, reading: Reading, expanded: ExpandedLine) -> bool:
     globbed = any(_is_globbed(word) for words in reading.argvs for word in words)
     if globbed and any(mark in word for word in words for mark in "*?"):
         return False
-    if re.search(r"\$\{?\w+\}?[:\[]", line):
+    if re.search(r"\$\{?[\w?]+\}?[:\[]", line):
         return False
     if not _zsh_words().isdisjoint(one.argv[0] for one in expanded.commands):
         return False

@@ -29,12 +29,15 @@ from tests.faults.broken_readers import (
     expand_first_turns,
     expand_forgetting_the_dash,
     expand_in_reverse,
+    expand_steps_without_status,
     expand_with_dotfiles,
+    expand_without_failures,
     expand_without_steps,
     globs_quoted_too,
     line_breaks_as_blanks,
     names_unchecked,
     redirections_by_kind,
+    statuses_as_text,
     tree_alone,
     words_by_shlex,
 )
@@ -186,6 +189,7 @@ def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns) -> No
     [
         *(tree_alone, names_unchecked, words_by_shlex, connectors_turned),
         *(redirections_by_kind, line_breaks_as_blanks, globs_quoted_too, braces_as_text),
+        statuses_as_text,
     ],
 )
 def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) -> None:
@@ -201,6 +205,7 @@ def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) ->
     [
         *(expand_forgetting_the_dash, expand_in_reverse, expand_with_dotfiles),
         *(expand_without_steps, expand_blanks_unsplit, expand_first_turns),
+        *(expand_without_failures, expand_steps_without_status),
     ],
 )
 def test_the_checker_catches_a_broken_expansion(runs: ShellRuns, broken: Expander) -> None:

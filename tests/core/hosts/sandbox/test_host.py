@@ -39,12 +39,15 @@ async def test_a_line_runs_inside(tmp_path: Path) -> None:
         done = await house.run("echo made > sub/file || tee sub/file && cd sub && ls | head -1")
         failed = await house.run("ls nowhere")
         killed = await house.run(("/bin/sh", "-c", "kill -9 $$"))
+        told = await house.run("sh -c 'exit 7'; echo '$?' \"a $? $?\"; cat nowhere || echo $?")
 
         assert host.place == "sandbox"
         assert await house.host.backend() == "bubblewrap"
     assert done.output.text == "file\n"
     assert (house.workspace / "sub/file").read_text() == "made\n"
     assert failed.exit_code == 2
+    assert told.output.text.splitlines()[0] == "$? a 7 7"
+    assert told.output.text.splitlines()[-1] == "1"
     assert killed.exit_code == 137  # as a shell tells it: bubblewrap has no signals to pass on
 
 
