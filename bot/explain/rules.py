@@ -8,6 +8,9 @@ from core.model.policy import Trust
 from core.policy.rule_matching import surroundings
 from core.policy.rules import Looked, Rules, Ruling
 
+_MOST_MISSED = 12
+"""Rules without a match that are listed for a terminal; more are counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Looks:
@@ -66,11 +69,17 @@ def to_json(looks: tuple[Looks, ...]) -> list[dict[str, object]]:
 
 
 def shown(looks: tuple[Looks, ...]) -> list[str]:
-    """Word the rules for a terminal: each that was looked at, the winner marked."""
+    """Word the rules for a terminal: the winner marked, many that do not match only counted."""
     lines: list[str] = []
     for look in looks:
         lines += ["", f"rules looked at for {'  '.join(ascii(word) for word in look.argv)}:"]
-        lines += [f"  {_line(one, look)}" for one in look.looked]
+        missed = [one for one in look.looked if one.decision is None]
+        shown_all = len(missed) <= _MOST_MISSED
+        lines += [
+            f"  {_line(one, look)}" for one in look.looked if shown_all or one.decision is not None
+        ]
+        if not shown_all:
+            lines.append(f"     {len(missed)} rules do not match; --json lists them")
     return lines
 
 

@@ -22,8 +22,8 @@ def never_counts(pattern: str, argv: Sequence[str] | None = None) -> str | None:
     kind = wrapper_kind(names, len(argv or ()))
     if kind is not None:
         return f"{kind}, so what it runs is judged instead; list those programs"
-    inline = None if argv is None else inline_of(names)
-    code = None if inline is None or argv is None else inline.problem(argv)
+    inline = inline_of(names) if argv else None
+    code = None if inline is None or not argv else inline.problem(argv)
     return None if code is None else f"{code}, so a person is asked each time"
 
 

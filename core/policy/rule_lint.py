@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from core.model.decision import Decision
 from core.policy.carrier_profiles import Effect
 from core.policy.carriers import effects, is_judged
-from core.policy.elements import ElementKind
+from core.policy.elements import ElementKind, looks_typed
 from core.policy.entry_lint import never_counts
 from core.policy.provisions import Compiled
 from core.policy.rule_matching import EffectMatch, GlobMatch, VectorMatch
 from core.policy.rules import Rule
+from core.policy.templates import ArgvTemplate
 
 _PATH = "<PATH>"
 _PATHS = frozenset((_PATH, f"{_PATH}…", f"{_PATH}..."))
@@ -94,11 +95,17 @@ def _idle(rule: Rule) -> str | None:
         case VectorMatch(head="cd"):
             return "cd is a step of Sayso's own, which no rule sees"
         case VectorMatch() as vector if rule.decide is Decision.ALLOW:
-            hidden = never_counts(vector.head, vector.template.elements[1:])
+            hidden = never_counts(vector.head, _sample(vector.template))
             return hidden or (_unjudged(vector.head) if vector.template.by_profile else None)
         case GlobMatch(pattern=pattern) if rule.decide is Decision.ALLOW:
             return never_counts(pattern, ())
     return None
+
+
+def _sample(template: ArgvTemplate) -> tuple[str, ...]:
+    """Return arguments that a template may take: further words count as one plain word."""
+    words = template.elements[1:]
+    return (*(word for word in words if not looks_typed(word)), "x") if template.open else words
 
 
 def _unjudged(head: str) -> str | None:

@@ -4,11 +4,12 @@
 # pathlib is ten times slower here.
 
 import os
+import stat
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from core.runner.fileid import FileIdentity, identity
+from core.runner.leads import leads_elsewhere
 from core.runner.pins import Unpinned
 
 _GITLINK: Final = 0o160000
@@ -31,8 +32,12 @@ def submodules(folder: str) -> tuple[str, ...] | Unpinned:
     found: list[str] = []
     waiting = [folder + "/index"]
     for path in waiting:
+        if leads_elsewhere(path):
+            return Unpinned(f"`{path}` leads each process to a file of its own")
         try:
             status = os.stat(path)  # noqa: PTH116 - as above
+            if not stat.S_ISREG(status.st_mode):
+                return Unpinned(f"`{path}` is no regular file")
             listed, split = _of(path, identity(status))
         except FileNotFoundError:
             continue
@@ -63,7 +68,9 @@ def _of(path: str, as_it_is: FileIdentity) -> tuple[tuple[str, ...] | None, bool
     """
     if as_it_is[2] > _LARGEST:
         return None, False
-    content = Path(path).read_bytes()
+    # O_NONBLOCK: a pipe may take the file's place at any time, and must not hold up the gateway.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        content = file.read()
     return _listed(content), _LINK in content
 
 

@@ -60,6 +60,11 @@ def _look(word: str, cwd: str, found: dict[str, str]) -> None:
         found[path if ".." in word.split("/") else straight] = real
 
 
+def leads_elsewhere(path: str) -> bool:
+    """Tell whether an absolute path leads each process to a file of its own (/proc/self, /dev)."""
+    return real_path(path, "/").startswith(("/proc/", "/dev/"))
+
+
 def real_path(word: str, cwd: str) -> str:
     """Return where a path leads, as far as it exists; the kernel's way, link by link.
 

@@ -33,7 +33,7 @@ from core.policy.git_obedience import (
 )
 from core.policy.git_settings import Illegible, Setting, read_settings
 from core.runner.gitlinks import submodules
-from core.runner.leads import real_path
+from core.runner.leads import leads_elsewhere, real_path
 from core.runner.pins import Unpinned
 
 _LARGEST: Final = 256 * 1024
@@ -50,7 +50,6 @@ _LONGEST_VALUE: Final = 200
 
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
 _REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
-_OF_EACH_PROCESS: Final = ("/proc/", "/dev/")
 _MOST_ENTRIES: Final = 50_000
 """Entries of a repository's own folder that are looked at for links."""
 
@@ -233,12 +232,8 @@ def _check_same_for_all(path: str) -> None:
     Raises:
         _Odd: what git would find there cannot be known before it runs.
     """
-    if _differs(path):
+    if leads_elsewhere(path):
         raise _Odd(f"`{path}` leads each process to a file of its own")
-
-
-def _differs(path: str) -> bool:
-    return real_path(path, "/").startswith(_OF_EACH_PROCESS)
 
 
 def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
@@ -275,7 +270,7 @@ def _by_settings(
 
 def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
     """Yield each setting with its file, those of included files too, or a clause instead."""
-    if _differs(path):
+    if leads_elsewhere(path):
         yield path, f"`{path}` leads each process to a file of its own"
         return
     if not os.path.lexists(path):
@@ -354,7 +349,7 @@ def _hooks(folder: str, obeys: Obedience) -> Iterator[str]:
     wanted = [name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")]
     if not wanted:
         return
-    if _differs(folder):
+    if leads_elsewhere(folder):
         yield f"the hooks in `{folder}` are other ones for each process"
         return
     try:
@@ -404,7 +399,7 @@ def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterato
 def _leads_away(worktree: str, repository: _Repository) -> bool:
     """Tell whether files are looked at elsewhere than where the repository was found."""
     named = os.path.join(repository.folder, worktree)
-    return _differs(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
+    return leads_elsewhere(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
 
 
 def _bytes(path: str) -> bytes | None:

@@ -194,3 +194,13 @@ async def test_a_pipe_is_no_configuration(oracle: World, tmp_path: Path) -> None
         place = made(oracle, found, f"{_REPOSITORY} rm .git/config && mkfifo .git/config")
 
         assert oracle.decided("git diff", place) is Decision.ASK
+
+
+@pytest.mark.parametrize("how", ["a pipe", "another one for each process"])
+async def test_an_index_that_cannot_be_read_asks(how: str, oracle: World, tmp_path: Path) -> None:
+    """It may list submodules whose configuration counts; looking at a pipe holds nobody up."""
+    change = "mkfifo .git/index" if how == "a pipe" else "ln -s /proc/self/cwd/idx .git/index"
+    with trap(tmp_path) as found:
+        place = made(oracle, found, f"{_REPOSITORY} mv .git/index idx && {change}")
+
+        assert oracle.decided("git status --short", place) is Decision.ASK

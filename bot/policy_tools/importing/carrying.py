@@ -243,7 +243,8 @@ class _Carrier:
             note = _with_inline(note, names, words)
         vectors, lacks = self._vectors(one, head, file)
         for vector in vectors:
-            _check_counts(Promise(head, tuple(word for word in vector if not word.startswith("<"))))
+            given = tuple(word for word in vector if not word.startswith("<"))
+            _check_counts(Promise(head, given if given == vector else (*given, "x")))
         notes = [text for text in (note, lacks) if text is not None]
         rules = [
             ImportedRule(Decision.ALLOW, "argv", (head, *vector), one.folder) for vector in vectors

@@ -133,6 +133,8 @@ nano -s id f
 make SHELL=/tmp/x
 make --eval='$(shell id)'
 make 'X=$(shell id)'
+make 'testx!=touch f'
+make test 'x != id'
 go test -exec id ./...
 go build -toolexec id
 go vet -vettool=id
@@ -182,6 +184,8 @@ java -javaagent:x Main
 gs -dNOSAFER f
 perl -d:x a.pl
 python3 -Bc x
+python3 -W ignore -c x
+python3 -X dev -Ic x
 ruby -rne x
 """.strip().splitlines()
 PLAIN = r"""
@@ -246,6 +250,10 @@ emacs f
 nano f
 make test
 make -j4 CC=gcc
+python3 manage.py migrate -c x
+python3 -m pytest -c x
+npx tsc -c x
+npm run test x -c y
 go test -run x ./...
 go build ./...
 cargo build --release
