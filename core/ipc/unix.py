@@ -33,6 +33,9 @@ MAX_CONNECTIONS_OF_ONE = 64
 """Connections of one user on a shared socket, so that no user keeps the others out."""
 DEFAULT_GRACE_S = 5.0
 _BACKLOG = 128
+_LINGER_S = 0.5
+_MOST_DISMISSED = 64
+"""Refused connections that are waited for at a time; more are closed at once."""
 
 
 @dataclass(slots=True)
@@ -47,6 +50,7 @@ class Server:
     max_connections: int
     lock: int
     _connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
+    _dismissed: int = 0
     _listener: asyncio.Server | None = None
     _inode: int = 0
 
@@ -90,7 +94,7 @@ class Server:
         refusal = self._refusal(peer)
         if refusal is not None:
             writer.write(error_frame(None, *refusal))
-            writer.close()
+            await self._dismiss(reader, writer)
             return
         connection = Connection(reader, writer, self.methods, peer, self.limits)
         task = asyncio.current_task()
@@ -104,6 +108,23 @@ class Server:
             _LOG.exception("the connection of pid %d failed", peer.pid)
         finally:
             del self._connections[connection]
+
+    async def _dismiss(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Close a refused connection so that its peer can read why, whatever it sends meanwhile.
+
+        A socket that is closed with bytes unread loses what was written to it (ECONNRESET).
+        """
+        if self._dismissed < _MOST_DISMISSED:
+            self._dismissed += 1
+            try:
+                with contextlib.suppress(OSError, TimeoutError):
+                    writer.write_eof()
+                    async with asyncio.timeout(_LINGER_S):
+                        while await reader.read(1 << 16):
+                            pass
+            finally:
+                self._dismissed -= 1
+        writer.close()
 
     def _refusal(self, peer: Peer) -> tuple[Code, str] | None:
         if peer.uid not in self.uids:

@@ -107,6 +107,11 @@ def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
 
     ``None`` means that the program only reads and prints, or that its profile knows the arguments.
     """
+    return _problem(path, tuple(arguments))
+
+
+@lru_cache(maxsize=4096)  # agents repeat themselves
+def _problem(path: str, arguments: tuple[str, ...]) -> str | None:
     name, profile = _known(path)
     if name is None:
         return None

@@ -8,7 +8,7 @@ a script (awk, sed) a profile that says which arguments carry no code that runs 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from core.policy.carriers import inline_code, inline_options
 from core.policy.profile_tables import profile_of
@@ -18,7 +18,7 @@ from core.policy.tables import section, table, words
 _PLACEHOLDER = re.compile(r"<([A-Za-z_]+)>")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Inline:
     """What is known of the code that one program takes, under each of its names.
 
@@ -31,6 +31,10 @@ class Inline:
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Name the argument that carries code or a program to run, ``None`` if there is none."""
+        return _problem(self, tuple(arguments))
+
+    def looked_for(self, arguments: Sequence[str]) -> str | None:
+        """Return the same, looked for anew."""
         found = inline_code(self.options, arguments) if self.options else None
         return found or self._by_pattern(arguments) or self._by_script(arguments)
 
@@ -53,6 +57,12 @@ class Inline:
         return None
 
 
+@lru_cache(maxsize=4096)  # agents repeat themselves, and a pattern takes as long as a parse
+def _problem(inline: Inline, arguments: tuple[str, ...]) -> str | None:
+    return inline.looked_for(arguments)
+
+
+@cache  # one for each set of names, so that two of them are the same object
 def inline_of(names: frozenset[str]) -> Inline | None:
     """Return what is known of a program under its names, ``None`` if it takes no code."""
     replaced = words(table("inline"), "positional")

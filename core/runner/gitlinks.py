@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.runner.fileid import FileIdentity, identity
-from core.runner.leads import leads_elsewhere
+from core.runner.leads import is_link_elsewhere
 from core.runner.pins import Unpinned
 
 _GITLINK: Final = 0o160000
@@ -32,7 +32,7 @@ def submodules(folder: str) -> tuple[str, ...] | Unpinned:
     found: list[str] = []
     waiting = [folder + "/index"]
     for path in waiting:
-        if leads_elsewhere(path):
+        if is_link_elsewhere(path):
             return Unpinned(f"`{path}` leads each process to a file of its own")
         try:
             status = os.stat(path)  # noqa: PTH116 - as above

@@ -6,7 +6,7 @@ leads elsewhere than it reads. What lies in /proc is not followed: the links the
 process and moment, somewhere else.
 """
 
-# ruff: noqa: PTH115, PTH118
+# ruff: noqa: PTH114, PTH115, PTH118
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
@@ -63,6 +63,11 @@ def _look(word: str, cwd: str, found: dict[str, str]) -> None:
 def leads_elsewhere(path: str) -> bool:
     """Tell whether an absolute path leads each process to a file of its own (/proc/self, /dev)."""
     return real_path(path, "/").startswith(("/proc/", "/dev/"))
+
+
+def is_link_elsewhere(path: str) -> bool:
+    """Tell the same of a path whose folder is known to lead every process to one place."""
+    return os.path.islink(path) and leads_elsewhere(path)
 
 
 def real_path(word: str, cwd: str) -> str:

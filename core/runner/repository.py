@@ -14,8 +14,10 @@ looked at, and whatever is not written as git itself writes it is a finding.
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -32,8 +34,9 @@ from core.policy.git_obedience import (
     steers,
 )
 from core.policy.git_settings import Illegible, Setting, read_settings
+from core.runner.fileid import FileIdentity, identity
 from core.runner.gitlinks import submodules
-from core.runner.leads import leads_elsewhere, real_path
+from core.runner.leads import is_link_elsewhere, leads_elsewhere, real_path
 from core.runner.pins import Unpinned
 
 _LARGEST: Final = 256 * 1024
@@ -52,11 +55,15 @@ _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*
 _REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 _MOST_ENTRIES: Final = 50_000
 """Entries of a repository's own folder that are looked at for links."""
+_SETTLED_NS: Final = 100_000_000
+"""Age of a folder's last change from which another one has another time (file systems' ticks)."""
 
 _LEGACY_REMOTES: Final = ("remotes", "branches")
-_OTHERS: Final = frozenset(("modules", "worktrees", "lfs", "hooks"))
-"""Folders in a repository's own into which its git writes nothing."""
 _USERS_HOST: Final = "sayso.host"
+_WRITTEN: Final = frozenset(
+    ("logs", "refs", "objects", "rebase-merge", "rebase-apply", "sequencer")
+)
+"""Folders in a repository's own in which git writes; in the others it makes new files only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +158,9 @@ def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
         if isinstance(named, Unpinned):
             raise _Odd(named.why)
         for path in named:
-            found = _at(os.path.join(repository.tree, path))
+            within = os.path.join(repository.tree, path)
+            _check_same_for_all(within)
+            found = _at(within)
             if found is not None:
                 yield found
     if obeys.may("reach"):  # `git fetch` needs none of their files
@@ -188,11 +197,12 @@ def _around(cwd: str) -> Iterator[_Repository]:
 def _at(tree: str) -> _Repository | None:
     """Return the repository whose files lie in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
-    _check_same_for_all(dot)
-    if os.path.isdir(dot):
-        return _Repository(dot, tree)
     if not os.path.lexists(dot):
         return None
+    if os.path.islink(dot):
+        _check_same_for_all(dot)
+    if os.path.isdir(dot):
+        return _Repository(dot, tree)
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)
     _check_same_for_all(folder)
@@ -242,7 +252,8 @@ def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator
     remotes: set[str] = set()
     yield from _by_settings(places, repository, obeys, cwd, remotes)
     for place in places:
-        yield from _hooks(place + "/hooks", obeys)
+        folder = place + "/hooks"
+        yield from _hooks(folder, obeys, elsewhere=is_link_elsewhere(folder))
         if obeys.writes:
             yield from _links_away(place)
     if obeys.may("reach"):
@@ -270,7 +281,7 @@ def _by_settings(
 
 def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
     """Yield each setting with its file, those of included files too, or a clause instead."""
-    if leads_elsewhere(path):
+    if leads_elsewhere(path) if depth else is_link_elsewhere(path):
         yield path, f"`{path}` leads each process to a file of its own"
         return
     if not os.path.lexists(path):
@@ -341,15 +352,15 @@ def _hooks_at(
         return
     places = {os.path.expanduser(value), value}  # noqa: PTH111 - as above
     for folder in sorted({os.path.join(root, place) for root in roots for place in places}):
-        yield from _hooks(folder, obeys)
+        yield from _hooks(folder, obeys, elsewhere=leads_elsewhere(folder))
 
 
-def _hooks(folder: str, obeys: Obedience) -> Iterator[str]:
-    """Yield the hooks of a folder that a command would run."""
+def _hooks(folder: str, obeys: Obedience, *, elsewhere: bool) -> Iterator[str]:
+    """Yield the hooks of a folder that a command would run; ``elsewhere``: each its own folder."""
     wanted = [name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")]
     if not wanted:
         return
-    if leads_elsewhere(folder):
+    if elsewhere:
         yield f"the hooks in `{folder}` are other ones for each process"
         return
     try:
@@ -364,22 +375,56 @@ def _hooks(folder: str, obeys: Obedience) -> Iterator[str]:
 
 def _links_away(place: str) -> Iterator[str]:
     """Yield a link of a repository's own folder through which git would write somewhere else."""
-    home = os.path.realpath(place)
+    waiting = [(place, True)]
     left = _MOST_ENTRIES
-    for folder, within, files in os.walk(place):
-        left -= len(within) + len(files)
+    while waiting:
+        folder, top = waiting.pop()
+        links, folders, count = _listing(folder)
+        left -= count
         if left < 0:
             yield f"`{place}` holds more files than are looked at"
             return
-        for name in (*within, *files):
-            path = f"{folder}/{name}"
-            if os.path.islink(path) and not lies_below(home, real_path(path, "/")):
-                yield f"`{path}` is a link out of the repository, and git writes through it"
-                return
-        if folder == f"{place}/objects":
-            within[:] = [name for name in within if name in {"info", "pack"}]
-        elif folder == place:
-            within[:] = [name for name in within if name not in _OTHERS]
+        away = next((one for one in links if not _stays(one, place)), None)
+        if away is not None:
+            yield f"`{away}` is a link out of the repository, and git writes through it"
+            return
+        if top or not folder.endswith("/objects"):  # git makes new files only in those below
+            waiting += [
+                (one, False) for one in folders if not top or one.rpartition("/")[2] in _WRITTEN
+            ]
+
+
+def _listing(folder: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Return the links and the folders in a folder, and how many entries it has in all."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116 - as above
+    except OSError:
+        return (), (), 0
+    if time.time_ns() - status.st_mtime_ns < _SETTLED_NS:
+        return _listing_of(folder)
+    return _kept_listing(folder, identity(status))
+
+
+@lru_cache(maxsize=4096)  # each entry that comes or goes changes a folder's own times
+def _kept_listing(
+    folder: str, as_it_is: FileIdentity
+) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    del as_it_is  # part of the key
+    return _listing_of(folder)
+
+
+def _listing_of(folder: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return (), (), 0
+    links = tuple(one.path for one in entries if one.is_symlink())
+    folders = tuple(one.path for one in entries if one.is_dir(follow_symlinks=False))
+    return links, folders, len(entries)
+
+
+def _stays(path: str, place: str) -> bool:
+    return lies_below(os.path.realpath(place), real_path(path, "/"))
 
 
 def _legacy(places: list[str]) -> Iterator[str]:
