@@ -23,7 +23,7 @@ from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
 from core.policy.exposure import is_exposed, judge_exposed
-from core.policy.payload import judge_waiting, waits
+from core.policy.payload import judge_waiting, waits, will_wait
 from core.policy.promises import promises_of
 from core.policy.provisions import NO_PROVISIONS, Provisions
 from core.policy.resolve import CALL
@@ -100,6 +100,7 @@ def evaluate(
     # it would not help a script that lies open, a shell that starts something later, or a terminal.
     asks = asks and not plan.stdio.stdin and not exposed and not waiting
     asks = asks and finding.reason is not Reason.TERMINAL
+    asks = asks and not will_wait(plan, segments, context)
     promise = _promise(plan, segments, context) if asks else ()
     return _concluded(finding, segments, policy, promise)
 

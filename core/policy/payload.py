@@ -80,11 +80,27 @@ def waits(plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context
     if context.acl is not None or context.free is not None:
         return {}
     found = {
-        place: _late_problem(direct(plan).commands if len(segments) == 1 else (command,), context)
+        place: _late_problem(_started(plan, command), context)
         for place, command in enumerate(plan.commands)
         if command.inner and segments[place].decision is Decision.ALLOW
     }
     return {place: why for place, why in found.items() if why}
+
+
+def will_wait(plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context) -> bool:
+    """Tell whether ``waits`` would still ask about a line once its programs are listed.
+
+    Nothing is promised about such a line: the promise could not be kept.
+    """
+    return any(
+        _late_problem(_started(plan, command), context, listed=True)
+        for place, command in enumerate(plan.commands)
+        if command.inner and segments[place].decision is Decision.ASK
+    )
+
+
+def _started(plan: ExecPlan, command: PlannedCommand) -> tuple[PlannedCommand, ...]:
+    return direct(plan).commands if len(plan.commands) == 1 else (command,)
 
 
 def judge_waiting(
@@ -99,9 +115,11 @@ def judge_waiting(
     )
 
 
-def _late_problem(started: tuple[PlannedCommand, ...], context: Context) -> str:
+def _late_problem(
+    started: tuple[PlannedCommand, ...], context: Context, *, listed: bool = False
+) -> str:
     for command in started:
-        late = next((one for one in _late(command) if _depends(one, context)), None)
+        late = next((one for one in _late(command) if _depends(one, context, listed=listed)), None)
         if late is not None:
             return (
                 f"what {late.argv[0]!r} depends on could change before the shell within "
@@ -122,8 +140,11 @@ def _late(command: PlannedCommand) -> Iterator[PlannedCommand]:
             yield from _late(one)
 
 
-def _depends(command: PlannedCommand, context: Context) -> bool:
-    """Tell whether anything but a command's own words decided that it may run."""
+def _depends(command: PlannedCommand, context: Context, *, listed: bool) -> bool:
+    """Tell whether anything but a command's own words decided that it may run.
+
+    ``listed`` has its program count as listed by path.
+    """
     file = command.executable
     if file is None or command.operands or command.absent or context.provisions.capabilities:
         return True
@@ -134,5 +155,5 @@ def _depends(command: PlannedCommand, context: Context) -> bool:
     rules = context.provisions.rules
     ruling = rules.ruling(command.argv, file, surroundings(command, context.folder))
     by_path = ruling is not None and isinstance(ruling.rule.match, GlobMatch)
-    listed = by_path or context.allowlist.match(program.paths) is not None
+    listed = listed or by_path or context.allowlist.match(program.paths) is not None
     return not (program.plain and listed) or rules.narrows(command.argv, file)

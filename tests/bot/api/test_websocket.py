@@ -6,7 +6,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +255,8 @@ def test_a_revoked_token_is_hung_up_on(home: House) -> None:
         call(silent, "events.subscribe", session="main")
         assert "result" in call(line, "events.drain", session="main")
         home.revoke("asker")
-        line.send('{"jsonrpc": "2.0", "id": 2, "method": "events.drain"}')
+        with suppress(ConnectionClosed):  # the end of a token may have been faster than the frame
+            line.send('{"jsonrpc": "2.0", "id": 2, "method": "events.drain"}')
         assert json.loads(line.recv(20))["error"]["code"] == FORBIDDEN
         assert closed(line) == 4401
         home.ask("true", wait=5)

@@ -307,16 +307,26 @@ def test_an_acl_reads_addresses_narrowly_under_strict_trust() -> None:
     assert evaluate(plan, CLASSICAL, listed(), acl).decision is Decision.ALLOW
 
 
+def is_a_shell(command: PlannedCommand) -> bool:
+    """Tell whether a command is a shell with a payload of several commands."""
+    return len(command.inner) > 1
+
+
 @given(st.lists(COMMANDS, min_size=1, max_size=4), st.lists(st.sampled_from(PATTERNS)), POLICIES)
 def test_the_line_is_as_strict_as_its_strictest_command(
     commands: list[PlannedCommand], patterns: list[str], policy: ExecPolicy
 ) -> None:
-    """One verdict a segment, combined by maximum, worded as one sentence or two."""
+    """One verdict a segment, combined by maximum, worded as one sentence or two.
+
+    A shell beside other commands stays a shell, and may be asked about where it alone is not.
+    """
     found = evaluate(plan_of(*commands), policy, listed(*patterns))
     assert len(found.segments) == len(commands)
     assert found.decision >= max(one.decision for one in found.segments)
     alone = [evaluate(plan_of(one), policy, listed(*patterns)).decision for one in commands]
-    assert found.decision == max(alone)
+    assert found.decision >= max(alone)
+    if len(commands) == 1 or not any(map(is_a_shell, commands)):
+        assert found.decision == max(alone)
     assert found.why.endswith(".")
 
 
@@ -342,6 +352,18 @@ def test_strict_trust_is_never_laxer(
     strict = evaluate(plan, replace(policy, trust=Trust.STRICT), listed(*patterns))
     classical = evaluate(plan, replace(policy, trust=Trust.CLASSICAL), listed(*patterns))
     assert strict.decision >= classical.decision
+
+
+@pytest.mark.parametrize("listing", [(), ("/usr/bin/*",)])
+def test_nothing_is_promised_where_a_shell_would_still_wait(listing: tuple[str, ...]) -> None:
+    """A shell beside another command runs its payload itself, so what comes late asks each time."""
+    late = wrapped("sh", "-c", "cal; touch 'x y'")
+    alone = evaluate(plan_of(late), LISTED, listed(*listing))
+    beside = evaluate(plan_of(command("ls"), late), LISTED, listed(*listing))
+    plain = wrapped("sh", "-c", "cal; uname")
+    assert alone.promise
+    assert (beside.decision, beside.promise) == (Decision.ASK, ())
+    assert evaluate(plan_of(command("ls"), plain), LISTED, listed("/usr/bin/ls")).promise
 
 
 def test_a_path_with_a_wildcard_is_not_promised() -> None:
