@@ -8,21 +8,18 @@ Which folder git takes for a repository is not imitated but covered: every one t
 looked at, and whatever is not written as git itself writes it is a finding.
 """
 
-# ruff: noqa: PTH112, PTH114, PTH118, PTH120, PTH208
+# ruff: noqa: PTH112, PTH118, PTH120
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 from core.model.command import PlannedCommand
-from core.policy.elements import below as lies_below
 from core.policy.git_obedience import (
     HOOKS_PATH,
     INCLUDES,
@@ -34,9 +31,9 @@ from core.policy.git_obedience import (
     steers,
 )
 from core.policy.git_settings import Illegible, Setting, read_settings
-from core.runner.fileid import FileIdentity, identity
 from core.runner.gitlinks import submodules
-from core.runner.leads import is_link_elsewhere, leads_elsewhere, real_path
+from core.runner.leads import is_link_elsewhere, leads_elsewhere
+from core.runner.listing import links_away, listing_of
 from core.runner.pins import Unpinned
 
 _LARGEST: Final = 256 * 1024
@@ -53,17 +50,8 @@ _LONGEST_VALUE: Final = 200
 
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
 _REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
-_MOST_ENTRIES: Final = 50_000
-"""Entries of a repository's own folder that are looked at for links."""
-_SETTLED_NS: Final = 100_000_000
-"""Age of a folder's last change from which another one has another time (file systems' ticks)."""
-
 _LEGACY_REMOTES: Final = ("remotes", "branches")
 _USERS_HOST: Final = "sayso.host"
-_WRITTEN: Final = frozenset(
-    ("logs", "refs", "objects", "rebase-merge", "rebase-apply", "sequencer")
-)
-"""Folders in a repository's own in which git writes; in the others it makes new files only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +185,12 @@ def _around(cwd: str) -> Iterator[_Repository]:
 def _at(tree: str) -> _Repository | None:
     """Return the repository whose files lie in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
-    if not os.path.lexists(dot):
+    mode = _mode(dot)
+    if mode is None:
         return None
-    if os.path.islink(dot):
+    if stat.S_ISLNK(mode):
         _check_same_for_all(dot)
-    if os.path.isdir(dot):
+    if stat.S_ISDIR(mode) or os.path.isdir(dot):
         return _Repository(dot, tree)
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)
@@ -255,7 +244,7 @@ def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator
         folder = place + "/hooks"
         yield from _hooks(folder, obeys, elsewhere=is_link_elsewhere(folder))
         if obeys.writes:
-            yield from _links_away(place)
+            yield from links_away(place)
     if obeys.may("reach"):
         yield from _legacy(places)
         yield from _unknown_remote(obeys, remotes, repository.folder)
@@ -281,10 +270,11 @@ def _by_settings(
 
 def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
     """Yield each setting with its file, those of included files too, or a clause instead."""
-    if leads_elsewhere(path) if depth else is_link_elsewhere(path):
+    mode = _mode(path)
+    if (depth or (mode is not None and stat.S_ISLNK(mode))) and leads_elsewhere(path):
         yield path, f"`{path}` leads each process to a file of its own"
         return
-    if not os.path.lexists(path):
+    if mode is None:
         return
     read = _read(path)
     if isinstance(read, str) or depth > _DEEPEST:
@@ -363,74 +353,20 @@ def _hooks(folder: str, obeys: Obedience, *, elsewhere: bool) -> Iterator[str]:
     if elsewhere:
         yield f"the hooks in `{folder}` are other ones for each process"
         return
-    try:
-        there = set(os.listdir(folder))
-    except FileNotFoundError:
-        return
-    except OSError:
-        there = {name for name in wanted if os.path.lexists(f"{folder}/{name}")}
-    for name in sorted(there.intersection(wanted)):
+    listing = listing_of(folder)
+    if listing is None:  # it can be entered and not read, or it is not there
+        there = [name for name in wanted if os.path.lexists(f"{folder}/{name}")]
+    else:
+        there = [name for name in wanted if name in listing.names]
+    for name in sorted(there):
         yield f"it runs the hook `{folder}/{name}`"
-
-
-def _links_away(place: str) -> Iterator[str]:
-    """Yield a link of a repository's own folder through which git would write somewhere else."""
-    waiting = [(place, True)]
-    left = _MOST_ENTRIES
-    while waiting:
-        folder, top = waiting.pop()
-        links, folders, count = _listing(folder)
-        left -= count
-        if left < 0:
-            yield f"`{place}` holds more files than are looked at"
-            return
-        away = next((one for one in links if not _stays(one, place)), None)
-        if away is not None:
-            yield f"`{away}` is a link out of the repository, and git writes through it"
-            return
-        if top or not folder.endswith("/objects"):  # git makes new files only in those below
-            waiting += [
-                (one, False) for one in folders if not top or one.rpartition("/")[2] in _WRITTEN
-            ]
-
-
-def _listing(folder: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Return the links and the folders in a folder, and how many entries it has in all."""
-    try:
-        status = os.stat(folder)  # noqa: PTH116 - as above
-    except OSError:
-        return (), (), 0
-    if time.time_ns() - status.st_mtime_ns < _SETTLED_NS:
-        return _listing_of(folder)
-    return _kept_listing(folder, identity(status))
-
-
-@lru_cache(maxsize=4096)  # each entry that comes or goes changes a folder's own times
-def _kept_listing(
-    folder: str, as_it_is: FileIdentity
-) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    del as_it_is  # part of the key
-    return _listing_of(folder)
-
-
-def _listing_of(folder: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return (), (), 0
-    links = tuple(one.path for one in entries if one.is_symlink())
-    folders = tuple(one.path for one in entries if one.is_dir(follow_symlinks=False))
-    return links, folders, len(entries)
-
-
-def _stays(path: str, place: str) -> bool:
-    return lies_below(os.path.realpath(place), real_path(path, "/"))
 
 
 def _legacy(places: list[str]) -> Iterator[str]:
     """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
     for folder in (f"{place}/{name}" for place in places for name in _LEGACY_REMOTES):
-        if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        listing = listing_of(folder)
+        if os.path.lexists(folder) if listing is None else listing.names:
             yield f"`{folder}` holds addresses of other repositories"
 
 
@@ -445,6 +381,14 @@ def _leads_away(worktree: str, repository: _Repository) -> bool:
     """Tell whether files are looked at elsewhere than where the repository was found."""
     named = os.path.join(repository.folder, worktree)
     return leads_elsewhere(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
+
+
+def _mode(path: str) -> int | None:
+    """Return the mode of a file, of a link itself, ``None`` if there is none."""
+    try:
+        return os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return None
 
 
 def _bytes(path: str) -> bytes | None:
