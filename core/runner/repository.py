@@ -23,9 +23,12 @@ from core.model.command import PlannedCommand
 from core.policy.git_obedience import (
     HOOKS_PATH,
     INCLUDES,
+    REMOTE_URL,
     WORKTREE,
     Obedience,
+    hooks_of,
     is_plain_host,
+    notable,
     obedience_of,
     public_hosts,
     steers,
@@ -256,7 +259,7 @@ def _by_settings(
     """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
     roots = (repository.tree or repository.folder, repository.folder, cwd)
     for path in (place + name for place in places for name in ("/config", "/config.worktree")):
-        for file, one in _settings(path):
+        for file, one in _settings(path, obeys):
             if isinstance(one, str):
                 yield one
                 continue
@@ -268,8 +271,13 @@ def _by_settings(
                 yield from _hooks_at(file, one, obeys, roots)
 
 
-def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
-    """Yield each setting with its file, those of included files too, or a clause instead."""
+def _settings(
+    path: str, obeys: Obedience | None = None, depth: int = 0
+) -> Iterator[tuple[str, Setting | str]]:
+    """Yield each setting with its file, those of included files too, or a clause instead.
+
+    Where an invocation is given, only the settings that are notable for it.
+    """
     mode = _mode(path)
     if (depth or (mode is not None and stat.S_ISLNK(mode))) and leads_elsewhere(path):
         yield path, f"`{path}` leads each process to a file of its own"
@@ -280,13 +288,14 @@ def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
     if isinstance(read, str) or depth > _DEEPEST:
         yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
         return
-    for one in read:
+    for one in read if obeys is None else notable(read, obeys):
         yield path, one
         if one.section.startswith("include") and one.form in INCLUDES:
             if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
                 yield path, _worded(path, one)
             else:
-                yield from _settings(os.path.join(os.path.dirname(path), one.value), depth + 1)
+                below = os.path.join(os.path.dirname(path), one.value)
+                yield from _settings(below, obeys, depth + 1)
 
 
 def _read(path: str) -> tuple[Setting, ...] | str:
@@ -309,7 +318,7 @@ def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> boo
     if form == WORKTREE:
         counts = bool(obeys.powers) and not repository.absorbed
         return counts and _leads_away(setting.value, repository)
-    if form == "remote.*.url" and obeys.may("reach"):
+    if form == REMOTE_URL and obeys.may("reach"):
         at = setting.value
         return not (is_plain_host(at, public_hosts()) or is_plain_host(at, _users_hosts()))
     return steers(setting, obeys)
@@ -347,7 +356,7 @@ def _hooks_at(
 
 def _hooks(folder: str, obeys: Obedience, *, elsewhere: bool) -> Iterator[str]:
     """Yield the hooks of a folder that a command would run; ``elsewhere``: each its own folder."""
-    wanted = [name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")]
+    wanted = hooks_of(obeys)
     if not wanted:
         return
     if elsewhere:
@@ -358,15 +367,17 @@ def _hooks(folder: str, obeys: Obedience, *, elsewhere: bool) -> Iterator[str]:
         there = [name for name in wanted if os.path.lexists(f"{folder}/{name}")]
     else:
         there = [name for name in wanted if name in listing.names]
-    for name in sorted(there):
+    for name in there:
         yield f"it runs the hook `{folder}/{name}`"
 
 
 def _legacy(places: list[str]) -> Iterator[str]:
     """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
     for folder in (f"{place}/{name}" for place in places for name in _LEGACY_REMOTES):
+        if not os.path.lexists(folder):
+            continue
         listing = listing_of(folder)
-        if os.path.lexists(folder) if listing is None else listing.names:
+        if listing is None or listing.names:
             yield f"`{folder}` holds addresses of other repositories"
 
 
