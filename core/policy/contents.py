@@ -37,6 +37,8 @@ def _width(contents: Contents) -> int:
 def _contents(name: str, arguments: tuple[str, ...], paths: Sequence[str]) -> Contents:
     if any(carries(option, word) for option in _spreads(name) for word in arguments):
         return Contents.ANYWHERE
+    if any(loading in word for loading in _loads(name) for word in arguments):
+        return Contents.ANYWHERE
     if name in _list("none") or f"{name}.{''.join(arguments[:1])}" in _list("none_commands"):
         return Contents.NONE
     listed = next((found for key, found in _IF_HARMLESS.items() if name in _list(key)), None)
@@ -58,3 +60,8 @@ def _list(key: str) -> frozenset[str]:
 @cache
 def _spreads(name: str) -> tuple[str, ...]:
     return words(section(table("contents"), "spreads"), name)
+
+
+@cache
+def _loads(name: str) -> tuple[str, ...]:
+    return words(section(table("contents"), "loads"), name)

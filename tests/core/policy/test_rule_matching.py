@@ -318,6 +318,27 @@ def test_what_goes_through_a_folder_above_asks(line: str, wanted: Decision) -> N
     assert without.decision is Decision.ALLOW or "-exec" in line
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "zcat .en",
+        "zcat -S v .en",
+        "zcat -r sub",
+        "jq -n 'import \"./secret\" as $s; $s'",
+        "jq -n 'include \"secret\"; f'",
+        "jq -f x.jq a.json",
+        "jq -L sub . a.json",
+    ],
+)
+def test_a_program_that_completes_names_may_read_anything(line: str) -> None:
+    """zcat adds suffixes, jq loads modules: asked about wherever the file may lie below."""
+    assert judged(line, SECRET, rule("allow", glob="/**"), policy=CLASSICAL).decision is (
+        Decision.ASK
+    )
+    plain = judged("jq .a a.json", SECRET, rule("allow", glob="/**"), policy=CLASSICAL)
+    assert plain.decision is Decision.ALLOW
+
+
 def test_elsewhere_nothing_is_asked() -> None:
     """A program in another folder reads nothing of this one, as far as its words say."""
     for words in (("make",), ("git", "diff"), ("grep", "-r", "x")):
