@@ -14,11 +14,11 @@ it knew.
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, bindparam, extract, func, select
+from sqlalchemy import BigInteger, Connection, bindparam, exists, extract, func, select
 from sqlalchemy.sql import cast
 
-from core.store.clock import Milliseconds, steady_ms
-from core.store.tables import clock
+from core.store.clock import Milliseconds
+from core.store.tables import IS_PENDING, approvals, clock, replicas
 
 SLACK_MS: Final = 500
 """The shortest step that is noticed; what is shorter may be the way to the server and back."""
@@ -30,7 +30,11 @@ _WALL = cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
 _CORRECT = (
     clock.update()
     # Of several gateways that notice the same step one corrects it: the row is locked.
-    .where(_ROW, clock.c.offset_ms == bindparam("p_known"))
+    .where(
+        _ROW,
+        clock.c.offset_ms == bindparam("p_known"),
+        clock.c.high_ms <= _EXPECTED + SLACK_MS,
+    )
     .values(offset_ms=_EXPECTED - _WALL, high_ms=func.greatest(clock.c.high_ms, _EXPECTED))
 )
 _MARK = (
@@ -38,16 +42,26 @@ _MARK = (
     .where(_ROW, clock.c.high_ms < bindparam("p_now"), clock.c.offset_ms == bindparam("p_known"))
     .values(high_ms=bindparam("p_now"))
 )
+_WAITS = exists().where(IS_PENDING).select_from(approvals)
+_OTHERS_LIVE = exists().where(replicas.c.expires_ms > func.sayso_now())
+_TAKE_UP = (
+    clock.update().where(_ROW, clock.c.offset_ms < 0, ~_WAITS, ~_OTHERS_LIVE).values(offset_ms=0)
+)
 
 
 class ClockStepped(Exception):
     """Somebody set the database's clock; correct it, and do the operation again."""
 
 
+def take_up(conn: Connection) -> None:
+    """Believe a server's clock that was set forward, at a start at which nothing waits for it."""
+    conn.execute(_TAKE_UP)
+
+
 class Followed:
     """The database's clock as one gateway follows it."""
 
-    def __init__(self, steady: Milliseconds = steady_ms) -> None:
+    def __init__(self, steady: Milliseconds) -> None:
         self._steady = steady
         self._ahead: int | None = None  # what the steady clock lacks to the database's time
         self._offset = 0

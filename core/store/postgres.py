@@ -19,9 +19,10 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from core.errors import StoreError
+from core.store.clock import Milliseconds, steady_ms
 from core.store.context import Context, attach
 from core.store.faults import is_conflict, translated
-from core.store.followed import ClockStepped, Followed
+from core.store.followed import ClockStepped, Followed, take_up
 from core.store.listen import CHANNEL, Listening
 from core.store.notes import take_notes
 from core.store.schema import prepare
@@ -48,7 +49,7 @@ class _Again(Exception):
 class PostgresStore:
     """A store in a PostgreSQL database, shared by replicas."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, steady: Milliseconds) -> None:
         self._where = make_url(url).render_as_string(hide_password=True)
         self._engine: AsyncEngine = create_async_engine(
             "postgresql+asyncpg://",
@@ -57,7 +58,7 @@ class PostgresStore:
             max_overflow=0,
         )
         self._boot = uuid.uuid4().hex
-        self._followed = Followed()
+        self._followed = Followed(steady)
         self._listeners = Listeners()
         self._listening = Listening(lambda: _connect(url), self._boot, self._listeners.tell)
         self._keeper: asyncio.Task[None] | None = None
@@ -206,15 +207,16 @@ async def _connect(url: str) -> asyncpg.Connection:
 def _prepare(conn: Connection) -> None:
     conn.execute(_SCHEMA_LOCK)  # two replicas that start at once: one creates, one finds
     prepare(conn)
+    take_up(conn)
 
 
-async def open_postgres(url: str) -> PostgresStore:
-    """Connect, migrate under a lock, listen.
+async def open_postgres(url: str, steady: Milliseconds = steady_ms) -> PostgresStore:
+    """Connect, migrate under a lock, listen; ``steady`` is a clock in ms that nobody can set.
 
     Raises:
         StoreError: it cannot be reached, refuses the login, or is newer than this Sayso.
     """
-    store = PostgresStore(url)
+    store = PostgresStore(url, steady)
     try:
         await store.start()
     except BaseException:

@@ -6,10 +6,13 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 
 from bot.clock import Clock
+from bot.week_time import WeekTime
 
 
 @dataclass
@@ -100,6 +103,23 @@ async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCapture
     assert 2 == len(work.dues)
     assert 1 == work.beats
     assert "sweep" in caplog.text
+
+
+@pytest.mark.parametrize("to", [timedelta(hours=1), timedelta(days=-7, seconds=-3)])
+async def test_the_calendar_follows_a_wall_clock_that_was_set(to: timedelta) -> None:
+    """Set past the moment, or to just before the one of last week: it is met."""
+    turns: list[datetime] = []
+
+    async def job() -> None:
+        turns.append(datetime.now(UTC))
+
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=30)
+    at = WeekTime(UTC, moment.weekday(), moment.hour, moment.minute, moment.second)
+    async with running(Work()) as clock:
+        clock.weekly("job", at, job, jitter_s=0, soon_s=3600)
+        with time_machine.travel(moment + to):
+            await until(lambda: bool(turns))
+            assert turns[0] >= moment + max(to, timedelta(days=-7))
 
 
 async def test_a_late_loop_loses_nothing() -> None:
