@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import Connection, func, select
 
 from core.store.context import context_of
 
 Milliseconds = Callable[[], int]
+READ_MARK: Final = "SELECT high_ms, steady, steady_ms FROM clock WHERE id = 1"
 _SELECT_NOW = select(func.sayso_now())
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from core.errors import StoreError
 from core.store.ballast import Ballast
-from core.store.clock import HighWater, Mark
+from core.store.clock import READ_MARK, HighWater, Mark
 from core.store.context import Context, attach, context_of
 from core.store.faults import is_full, translated
 from core.store.notes import take_notes
@@ -25,7 +25,6 @@ from core.store.sqlite_file import connect
 _MARK_AFTER_CHANGE_MS: Final = 1_000
 _MARK_WHEN_IDLE_MS: Final = 10_000
 _LOOK_FOR_SPACE_S: Final = 1.0
-_READ_MARK: Final = "SELECT high_ms, steady, steady_ms FROM clock WHERE id = 1"
 _WRITE_MARK: Final = "UPDATE clock SET high_ms = ?, steady = ?, steady_ms = ? WHERE id = 1"
 _IS_ASKED: Final = "SELECT 1 FROM approvals WHERE state = 'pending' LIMIT 1"
 
@@ -97,7 +96,7 @@ class Writer:
         try:
             with self._conn.begin():
                 prepare(self._conn)
-                mark = Mark(*self._conn.exec_driver_sql(_READ_MARK).one())
+                mark = Mark(*self._conn.exec_driver_sql(READ_MARK).one())
                 asked = self._conn.exec_driver_sql(_IS_ASKED).first() is not None
         except BaseException:
             self.close()
