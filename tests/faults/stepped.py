@@ -47,11 +47,32 @@ def set_clock(offset: Path, seconds: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a question's time ended, by the true clock: at least and at most so many seconds."""
+    """A question whose time is over.
 
-    least_s: float
-    most_s: float
+    By the true clock (monotonic seconds) it was asked between ``before`` and ``after``, and its end
+    was known at ``end``; ``answer`` has what the store says of it.
+    """
+
+    before: float
+    after: float
+    end: float
     answer: dict[str, Any]
+
+    @property
+    def most_s(self) -> float:
+        """How long it can have waited, at most."""
+        return self.end - self.before
+
+    @property
+    def late_ms(self) -> int:
+        """By how much its end came after its deadline, by the store's clock."""
+        return int(self.answer["atMs"]) - int(self.answer["deadlineMs"])
+
+    def is_as_far_behind(self, other: "Ended", slack_s: float) -> bool:
+        """Say whether as much time passed between two deadlines as between the questions."""
+        apart_s = (self.answer["deadlineMs"] - other.answer["deadlineMs"]) / 1000
+        least, most = self.before - other.after, self.after - other.before
+        return bool(least - slack_s <= apart_s <= most + slack_s)
 
 
 @dataclass
@@ -87,7 +108,7 @@ class SteppedGateway(GatewayProcess):
         after = time.monotonic()
         answer = self.call("exec.approval.waitDecision", id=question["id"])
         end = time.monotonic()
-        return Ended(end - after, end - before, answer)
+        return Ended(before, after, end, answer)
 
     def run_for_long(self) -> str:
         """Start a command that runs until it is cancelled; return its id."""

@@ -20,6 +20,7 @@ ONE_CYCLE = (HOUR, 0, -DAY, 0)
 """Each step once: an hour forward and back, a day back and forward."""
 ROUNDS = 20 if os.environ.get("SAYSO_FULL_CLOCK") == "1" else 1
 LATE_S = 2.0
+SLACK_S = 0.5
 
 CONTROL = """
 import asyncio, sys, time
@@ -61,12 +62,16 @@ asyncio.run(main())
 
 
 def judge(found: list[Ended]) -> None:
-    """Hold that each question ended by its timeout, none early, none more than 2 s late."""
-    slow = slowness()
+    """Hold that each question ended by its timeout, none early, none more than 2 s late.
+
+    How late is read in the store, for this process may be late itself; that the store's clock goes
+    as the true one does is held besides.
+    """
     for one in found:
         assert one.answer["state"] == "expired"
         assert one.most_s >= TIMEOUT_S, "a question ended early"
-        assert one.least_s <= TIMEOUT_S + LATE_S * slow, "a deadline was missed"
+        assert one.late_ms <= LATE_S * 1000 * slowness(), "a deadline was missed"
+        assert one.is_as_far_behind(found[0], SLACK_S), "the store's clock was moved"
 
 
 @pytest.mark.slow
@@ -83,16 +88,16 @@ def test_steps_move_no_deadline_and_end_no_command(
         for number, offset in enumerate(ONE_CYCLE * ROUNDS):
             # Of two, each goes through the whole cycle, while the other is off by its own steps.
             ended = round_of(gateways, number // len(ONE_CYCLE) % count, offset)
-            judge(ended)
             found += ended
+            judge([found[0], *ended])
             for gateway, run_id in live:
                 assert gateway.is_running(run_id)
                 assert marked(run_id)
         for gateway, run_id in live:
             gateway.call("exec.cancel", id=run_id)
             until("the end", lambda run_id=run_id: not marked(run_id), seconds=30)
-    late = max(one.least_s for one in found) - TIMEOUT_S
-    print(f"{len(found)} deadlines, {count} gateways: at most {late * 1000:.0f} ms late")
+    late = max(one.late_ms for one in found)
+    print(f"{len(found)} deadlines, {count} gateways: at most {late} ms late")
 
 
 def test_a_scheduler_on_the_wall_clock_stops(tmp_path: Path) -> None:
@@ -142,7 +147,7 @@ def test_a_missed_heartbeat_ends_no_command(
         assert frozen.process is not None
         frozen.process.send_signal(signal.SIGSTOP)
         try:
-            lapsed = "SELECT 1 FROM replicas WHERE expires_ms < sayso_now() - 6000"
+            lapsed = "SELECT 1 FROM replicas WHERE expires_ms < sayso_now() - 2000"
             until("the lease's end", lambda: postgres_server.run(lapsed, postgres_url), seconds=60)
             assert other.is_running(run_id)
             assert marked(run_id)
