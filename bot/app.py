@@ -36,6 +36,7 @@ from bot.intake.table import method_table
 from bot.machines import Machines, start_machines
 from bot.network import Network
 from bot.outbox import Outbox
+from bot.recovery import Heart
 from bot.remote import remote_exec
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, make_channels, senders
@@ -142,7 +143,8 @@ async def _start_work(
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
+    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))

@@ -10,6 +10,7 @@ from bot.settings import Settings
 from core.audit.journal import AuditJournal
 from core.gate.deferred import Deferred, deliver_left_behind
 from core.ports import Journal
+from core.runner.proof_of_life import own_name
 from core.store import Store, open_store, replicas, session_overrides
 
 RESULTS = "results"
@@ -36,12 +37,12 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     store = network.counted_store(await open_store(settings.store_url))
     stack.push_async_callback(store.close)
     owner = secrets.token_hex(8)
-    await store.write(replicas.heartbeat, owner, replicas.LEASE_MS)
+    await store.write(replicas.heartbeat, owner, replicas.LEASE_MS, own_name())
     await store.write(session_overrides.begin, owner)
     stack.push_async_callback(store.write, replicas.leave, owner)
     results = settings.home / RESULTS
     await deliver_left_behind(store, results)
-    await recover(store, journal, owner)
+    await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)
     return Ground(journal, store, owner, deferred)

@@ -52,7 +52,11 @@ def _clock(apart_ms: int) -> Part:
     words = f"is {abs(apart_ms)} ms {side} this machine's clock"
     if abs(apart_ms) < _APART_MS:
         return Part(True, words)
-    return Part(False, f"{words}; deadlines follow the store's. Set both clocks right (NTP)")
+    return Part(
+        False,
+        f"{words}; deadlines follow the store's, which no step moves. See that NTP keeps both; "
+        "a start at which no prompt is open takes up a machine's clock that is ahead",
+    )
 
 
 def disk(home: Path) -> Part:

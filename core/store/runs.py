@@ -21,7 +21,7 @@ from core.store.drafts import OrphanedRun, RunDraft
 from core.store.notes import note_run
 from core.store.outcomes import code_words, outcome
 from core.store.outcomes import storable as kept_form
-from core.store.recovery import recover
+from core.store.recovery import recover, recover_of
 from core.store.request_keys import by_request_key, claim_key, wish_of
 from core.store.states import RowState
 from core.store.tables import IS_OPEN_RUN, questions, runs
@@ -38,6 +38,7 @@ __all__ = [
     "queued",
     "record_denied",
     "recover",
+    "recover_of",
     "refuse",
     "running",
     "start",
