@@ -31,7 +31,7 @@ from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
 from bot.inbox import GateInbox, inbox_of
 from bot.intake.methods import Table
 from bot.intake.remote import RemoteMethods
-from bot.intake.socket import admitted, handlers
+from bot.intake.socket import URGENT, admitted, handlers
 from bot.intake.table import method_table
 from bot.machines import Machines, start_machines
 from bot.network import Network
@@ -163,7 +163,9 @@ def _must_live(task: asyncio.Task[None]) -> None:
 
 
 async def _start_sockets(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:
-    server = await listen(settings.home / "gateway.sock", handlers(methods))
+    server = await listen(
+        settings.home / "gateway.sock", handlers(methods), urgent=URGENT, own=True
+    )
     stack.push_async_callback(server.close)
     users = admitted(settings.intake.unix)
     if not users:
