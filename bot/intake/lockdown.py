@@ -95,8 +95,11 @@ class LockdownMethods:
 
     async def lift(self, _wish: NoParams, caller: Caller) -> object:
         """Lift it for a person at a terminal if every way in holds."""
-        if self._lockdown.state() is None:
+        locked = self._lockdown.state()
+        if locked is None:
             return results.change("Nothing is locked down.")
+        if locked.passes:
+            return results.change(locked.sentence, done=False)
         refusal = await self.askers.refusal(caller)
         if refusal is not None:
             return results.change(refusal, done=False)
