@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import StateError
-from core.runner.exposure import shared_folder_above
+from core.runner.exposure import changeable_on_the_way
 
 CONFIG_NAME = "config.json5"
 _MODE = 0o700
@@ -87,15 +87,14 @@ def check_reachable(path: Path, status: os.stat_result) -> None:
     Raises:
         StateError: others can get to it, and it is theirs, or they may write to it or its folders.
     """
-    real = path.resolve()
-    if not real.parent.stat().st_mode & _OTHERS_ENTER:
+    if not path.resolve().parent.stat().st_mode & _OTHERS_ENTER:
         return
     _refuse_others(path, status)
-    shared = shared_folder_above([str(real)])
-    if shared:
+    changeable = changeable_on_the_way(str(path.absolute()))
+    if changeable:
         raise StateError(
-            f"{path} can be replaced by others, who may write to {shared} and could then decide "
-            f"what runs. Run: chmod go-w '{shared}'"
+            f"{path} can be replaced by others, who may write to {changeable} or own it, and could "
+            f"then decide what runs. Run: chmod go-w '{changeable}'"
         )
 
 
