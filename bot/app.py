@@ -83,6 +83,7 @@ async def gateway(
         machines = await start_machines(stack, settings)
         gate = gate_of(settings, ground, machines, channels)
         stack.callback(gate.rulebook.usage.flush)
+        await gate.rulebook.prepare()
         prover, sender = prover_of(settings, gate, channels), ProvingSender()
         health = _health(settings, ground, machines, channels, prover)
         inbox = inbox_of(
