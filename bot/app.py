@@ -31,7 +31,7 @@ from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
 from bot.inbox import GateInbox, inbox_of
 from bot.intake.methods import Table
 from bot.intake.remote import RemoteMethods
-from bot.intake.socket import admitted, handlers
+from bot.intake.socket import URGENT, admitted, handlers
 from bot.intake.table import method_table
 from bot.machines import Machines, start_machines
 from bot.network import Network
@@ -84,6 +84,7 @@ async def gateway(
         machines = await start_machines(stack, settings)
         gate = gate_of(settings, ground, machines, channels)
         stack.callback(gate.rulebook.usage.flush)
+        await gate.rulebook.prepare()
         prover, sender = prover_of(settings, gate, channels), ProvingSender()
         health = _health(settings, ground, machines, channels, prover)
         inbox = inbox_of(
@@ -165,7 +166,9 @@ def _must_live(task: asyncio.Task[None]) -> None:
 
 
 async def _start_sockets(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:
-    server = await listen(settings.home / "gateway.sock", handlers(methods))
+    server = await listen(
+        settings.home / "gateway.sock", handlers(methods), urgent=URGENT, own=True
+    )
     stack.push_async_callback(server.close)
     users = admitted(settings.intake.unix)
     if not users:

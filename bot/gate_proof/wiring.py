@@ -13,6 +13,7 @@ from bot.surfaces import forwarding
 from channels.base import Channel
 from core.gate import Gate
 from core.gate.guard import Guard
+from core.gate.home_check import HomeCheck
 from core.gate.lockdown import NAME, Lockdown
 
 _LOOK_S = 10.0
@@ -21,7 +22,7 @@ _LOOK_S = 10.0
 
 def guard_of(settings: Settings) -> Guard:
     """Return what stands before each spawn of this home."""
-    return Guard(Lockdown(settings.home / NAME))
+    return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home)))
 
 
 def prover_of(settings: Settings, gate: Gate, channels: Mapping[str, Channel]) -> Prover:

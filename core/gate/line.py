@@ -93,6 +93,7 @@ class Gate:
         self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None
     ) -> Submission:
         """Judge a request and act on it; ``mark`` makes it a gate proof, held without a trace."""
+        await self.rulebook.ready(request.agent)
         policy = self.rulebook.policy(request, await self._sessions.layer(request.session))
         plan = self.planner.plan(request, policy)
         if isinstance(plan, Refusal):

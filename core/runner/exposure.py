@@ -16,6 +16,8 @@ from collections.abc import Iterable
 
 from core.model.command import PinnedFile
 
+_MOST_LINKS = 40
+"""Links that the kernel follows on one way (path_resolution(7))."""
 _ACCESS_LIST = "system.posix_acl_access"
 
 
@@ -38,6 +40,44 @@ def shared_folder_above(paths: Iterable[str]) -> str:
                 return folder
             folder = os.path.dirname(folder)
     return ""
+
+
+def changeable_on_the_way(path: str) -> str:
+    """Return a folder or link on the way to a file by which others could lead it elsewhere.
+
+    Every name that the kernel looks up counts, those behind links of links too; it must be ours or
+    root's, and so must its folder, in which nobody else may write. What cannot be looked at counts
+    as changeable. ``""`` where nothing is.
+    """
+    left, at, links = path.split("/")[::-1], "/", 0
+    while left:
+        name = left.pop()
+        if name in {"", "."}:
+            continue
+        if name == "..":
+            at = os.path.dirname(at)
+            continue
+        here = os.path.join(at, name)  # noqa: PTH118
+        if _is_shared(at):
+            return at
+        if links > _MOST_LINKS or not _is_trusted(here):
+            return here
+        if not os.path.islink(here):  # noqa: PTH114
+            at = here
+            continue
+        links += 1
+        target = os.readlink(here)  # noqa: PTH115
+        at = "/" if target.startswith("/") else at
+        left += target.split("/")[::-1]
+    return ""
+
+
+def _is_trusted(path: str) -> bool:
+    """Tell whether a name, not what a link leads to, belongs to us or to root."""
+    try:
+        return os.lstat(path).st_uid in {0, os.geteuid()}
+    except OSError:
+        return False
 
 
 def _is_shared(folder: str) -> bool:
