@@ -21,6 +21,7 @@ from core.approvals.ids import new_id
 from core.errors import BadRequest
 from core.gate import announce, endings
 from core.gate.claims import Claim, NewRun, QueuedRun
+from core.gate.closing import Closing
 from core.gate.execution import Chunks, Execution
 from core.gate.granted import Granted
 from core.gate.marks import Mark
@@ -60,9 +61,11 @@ class Gate:
     _sessions: SessionLayers = field(init=False)
     _remembering: Remembering = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
+    _closing: Closing = field(init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
+        self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store)
@@ -75,8 +78,13 @@ class Gate:
 
         Raises:
             Conflict: something else was asked before under its key; nothing ran.
+            Stopping: the gate is closed; nothing ran.
             SaysoError: Sayso failed; nothing ran.
         """
+        with self._closing.inside():
+            return await self._submitted(request, begun)
+
+    async def _submitted(self, request: ExecRequest, begun: Begun | None) -> Submission:
         known = await self._known(request)
         if known is not None:
             return known
@@ -180,10 +188,14 @@ class Gate:
             del self._running[run_id]
         if result is not None:
             self._waiters.settle(run_id, result)
+        if self.closed:
+            self._waiters.close()
         return result
 
     async def queued(self) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
-        """Return what people allowed and no gateway has started yet."""
+        """Return what people allowed and no gateway has started yet; nothing once closed."""
+        if self.closed:
+            return ()
         waiting = await self.store.read(runs.queued, _QUEUE_BATCH)
         return tuple((run_id, plan) for run_id, plan in waiting if run_id not in self._running)
 
@@ -194,7 +206,15 @@ class Gate:
         return await self._run(run_id, plan, claim)
 
     async def answer(self, answer: Answer) -> Answered:
-        """Take a person's answer and write it to the journal when it decided or counted."""
+        """Take a person's answer and write it to the journal when it decided or counted.
+
+        Raises:
+            Stopping: the gate is closed; nothing was decided.
+        """
+        with self._closing.inside():
+            return await self._answered(answer)
+
+    async def _answered(self, answer: Answer) -> Answered:
         answered = await self.broker.answer(answer)
         if answered.approval is None:
             return answered
@@ -203,6 +223,20 @@ class Gate:
         elif answered.outcome is AnswerOutcome.COUNTED:
             await self.journal.append("vote", announce.voted(answered.approval, answer))
         return answered
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the gateway stops and nothing new is taken."""
+        return self._closing.closed
+
+    def close(self) -> None:
+        """Take no request and no answer any more; send away who waits for what does not run."""
+        self._closing.closed = True
+        self._waiters.close()
+
+    async def settle(self, grace_s: float) -> None:
+        """Let what runs here go on for ``grace_s`` seconds, then end it; returns when it ended."""
+        await self._closing.settle(grace_s)
 
     async def expire(self) -> int:
         """End all that nobody answered in time; return how many."""
