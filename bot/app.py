@@ -23,6 +23,7 @@ from bot.dispatch import Dispatch
 from bot.gate import gate_of
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
+from bot.gate_proof.tool import ProvingAgent
 from bot.gate_proof.wiring import by_the_clock, prover_of
 from bot.ground import Ground, open_ground
 from bot.health import Health, Kept
@@ -36,6 +37,7 @@ from bot.intake.table import method_table
 from bot.machines import Machines, start_machines
 from bot.network import Network
 from bot.outbox import Outbox
+from bot.reload import Reloading
 from bot.remote import remote_exec
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, make_channels, senders
@@ -62,6 +64,7 @@ class Gateway:
     gate: Gate
     store: Store
     channels: Mapping[str, Channel]
+    reloading: Reloading
     api_url: str | None = None
 
 
@@ -71,11 +74,12 @@ async def gateway(
     *,
     console: Console | None = None,
     extra: Mapping[str, Channel] | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Gateway]:
     """Run a gateway for as long as the block lasts.
 
     ``console`` is the terminal that a person sits at, ``extra`` are channels that the caller made
-    (the demo's, a test's).
+    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start.
 
     Raises:
         SaysoError: the gateway cannot start; the message names the cause and the way out.
@@ -87,7 +91,8 @@ async def gateway(
         machines = await start_machines(stack, settings)
         gate = gate_of(settings, ground, machines, channels)
         stack.callback(gate.rulebook.usage.flush)
-        prover, sender = prover_of(settings, gate, channels), ProvingSender()
+        sender, agent = ProvingSender(), ProvingAgent()
+        prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         inbox = inbox_of(
             gate,
@@ -108,7 +113,10 @@ async def gateway(
         every_week(clock, prover.alarm.tell, settings)
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
-        yield Gateway(settings, gate, ground.store, channels, url)
+        reloading = Reloading(
+            gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
+        )
+        yield Gateway(settings, gate, ground.store, channels, reloading, url)
 
 
 def _health(

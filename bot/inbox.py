@@ -32,9 +32,9 @@ class Part(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GateInbox:
-    """The inbox that every channel hands its people's words to."""
+    """The inbox that every channel hands its people's words to; a reload replaces its parts."""
 
     gate: Gate
     parts: tuple[Part, ...]

@@ -101,7 +101,8 @@ class Gate:
         self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None
     ) -> Submission:
         """Judge a request and act on it; ``mark`` makes it a gate proof, held without a trace."""
-        policy = self.rulebook.policy(request, await self._sessions.layer(request.session))
+        layer = await self._sessions.layer(request.session)
+        policy = self.rulebook.policy(request, layer)
         plan = self.planner.plan(request, policy)
         if isinstance(plan, Refusal):
             if mark is not None:
@@ -120,10 +121,12 @@ class Gate:
 
     async def _judged(self, plan: ExecPlan, policy: ExecPolicy) -> Evaluation:
         """Judge a plan, and once more by what people granted for a while where it would ask."""
-        evaluation = self.rulebook.judge(plan, policy)
+        version, evaluation = self.rulebook.version, self.rulebook.judge(plan, policy)
         if evaluation.decision is not Decision.ASK:
             return evaluation
-        return await self._granted.lift(plan, policy, evaluation) or evaluation
+        lifted = await self._granted.lift(plan, policy, evaluation)
+        # A configuration that came meanwhile: nothing is allowed by half of each.
+        return lifted if lifted and version == self.rulebook.version else evaluation
 
     async def _known(self, request: ExecRequest) -> Submission | None:
         """Return where a request stands that was made before under the same key."""
