@@ -151,6 +151,17 @@ def stopped(gateway: GatewayProcess) -> float:
     return time.monotonic() - began
 
 
+def busy() -> float:
+    """Return the seconds that a stop may take now: one, and more while the machine is busy.
+
+    Processes wait for each other's turns, which no measure of plain instructions shows: another
+    Python that starts and ends waits in the same way. It takes 0.25 s where nothing else runs.
+    """
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import asyncio, httpx"], check=True)
+    return max(slowness(), (time.monotonic() - began) / 0.25)
+
+
 def clients_of(gateway: GatewayProcess, pool: ThreadPoolExecutor) -> Clients:
     """Make a token for the clients of a gateway."""
     words = ("token", "create", "ci", "--scope", "request", "--agent", "main", "--json")
@@ -177,13 +188,14 @@ def test_waiting_clients_are_told_and_the_stop_takes_a_second(
         for row in gateway.json("pending"):
             gateway.cli("cancel", row["id"], own_session=True)
         _, said = asked.run.communicate(timeout=30)
-        for _ in range(2):  # one moment of a busy machine is not the gateway's
-            if took[-1] > slowness():
-                took.append(stopped(gateway))
-                gateway.start()
+        slow = [busy()]
+        while took[-1] > slow[-1] and len(took) < 5:  # a busy moment is not the gateway's
+            took.append(stopped(gateway))
+            slow.append(busy())
+            gateway.start()
 
     with capsys.disabled():
-        print(f"\nstopped in {', '.join(f'{one:.2f}' for one in took)} s")
+        print(f"\nstopped in {took[-1]:.2f} s, where {slow[-1]:.2f} s is the limit")
     assert (status, answer["error"]["code"]) == (503, "stopping")
     assert rows["touch by-http"] in answer["error"]["message"]
     assert [one["error"]["code"] for one in frames] == [-32004]
@@ -191,7 +203,7 @@ def test_waiting_clients_are_told_and_the_stop_takes_a_second(
     assert code == 1012
     assert "the gateway hung up; waiting 30 s for it" in said
     assert "cancelled" in said, said
-    assert min(took) <= slowness()
+    assert took[-1] <= slow[-1], (took, slow)
 
 
 @pytest.mark.timeout(120)
