@@ -12,6 +12,7 @@ from core.gate.deferred import Deferred, deliver_left_behind
 from core.ports import Journal
 from core.runner.proof_of_life import own_name
 from core.store import Store, open_store, replicas, session_overrides
+from core.store.outage import WatchedStore
 
 RESULTS = "results"
 """Folder in the home with results that the store could not take yet."""
@@ -34,7 +35,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
         SaysoError: one of them cannot be used; the message says which and what to do.
     """
     journal = network.counted_journal(stack.enter_context(AuditJournal(settings.audit_path)))
-    store = network.counted_store(await open_store(settings.store_url))
+    store = network.counted_store(WatchedStore(await open_store(settings.store_url)))
     stack.push_async_callback(store.close)
     owner = secrets.token_hex(8)
     await store.write(replicas.heartbeat, owner, replicas.LEASE_MS, own_name())

@@ -59,6 +59,7 @@ class Rulebook:
     elevated: bool = False
     compiled: Compiled = NO_COMPILED
     idle: Idle | None = None
+    version: int = 0
     _indexed: dict[AgentId, _Index] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -90,6 +91,18 @@ class Rulebook:
         with suppress(ApprovalsFileError):
             document = await asyncio.to_thread(self.file.read)
             await self.ready(*document.agents)
+
+    def adopt(self, other: "Rulebook") -> None:
+        """Go by what another rulebook of this home was configured with, from now on.
+
+        The files stay those that are open. ``version`` counts, for whoever judges in two steps.
+        """
+        self.configured, self.elevated = other.configured, other.elevated
+        self.compiled = other.compiled
+        if self.idle is not None and other.idle is not None:
+            self.idle.after_ms = other.idle.after_ms
+        self._indexed = {}
+        self.version += 1
 
     def policy(self, request: ExecRequest, session: PolicyLayer | None = None) -> ExecPolicy:
         """Resolve the effective policy of a request: call, session, agent, global, then the file.

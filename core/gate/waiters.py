@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-from core.errors import StoreError
+from core.errors import Stopping, StoreError
 from core.gate.deferred import Deferred
 from core.model.command import ExecPlan
 from core.model.identity import AgentId, ApprovalId
@@ -32,12 +32,22 @@ class Waiters:
         self._running = running
         self._deferred = deferred
         self._here: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
+        self._closed = False
 
     def settle(self, run_id: ApprovalId, result: ExecResult) -> None:
         """Hand a result to everybody who waits for it."""
         for future in self._here.pop(run_id, ()):
             if not future.done():
                 future.set_result(result)
+
+    def close(self) -> None:
+        """Send away whoever waits for what does not run here, now and from now on."""
+        self._closed = True
+        for run_id, futures in self._here.items():
+            if run_id not in self._running:
+                for future in futures:
+                    if not future.done():
+                        future.set_exception(_stopping(run_id))
 
     async def standing(self, run_id: ApprovalId) -> Submission | None:
         """Return where a request stands; ``None`` if there is none of this id."""
@@ -54,7 +64,13 @@ class Waiters:
         return begun.agent if begun else await self._store.read(owners.agent_of, run_id)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None) -> ExecResult | None:
-        """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes)."""
+        """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes).
+
+        Raises:
+            Stopping: the gateway stops before it ends.
+        """
+        if self._closed and timeout_ms != 0 and run_id not in self._running:
+            raise _stopping(run_id)
         seconds = None if timeout_ms is None else timeout_ms / 1000
         future: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
         self._here.setdefault(run_id, set()).add(future)
@@ -107,3 +123,9 @@ class Waiters:
             if run_id in self._running:
                 return None
             raise
+
+
+def _stopping(run_id: ApprovalId) -> Stopping:
+    return Stopping(
+        f"The gateway is stopping. Request {run_id} is kept: connect again and wait for it."
+    )

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.errors import BadRequest, Forbidden, SaysoError, Unauthenticated
+from core.errors import BadRequest, Forbidden, SaysoError, Stopping, Unauthenticated
 from core.ipc.codes import Code, FrameError, Id
 from core.ipc.frames import (
     MAX_FRAME,
@@ -63,6 +63,8 @@ def refusal_frame(frame_id: Id | None, error: SaysoError) -> bytes:
         code = Code.INVALID_PARAMS
     elif isinstance(error, Forbidden | Unauthenticated):
         code = Code.FORBIDDEN
+    elif isinstance(error, Stopping):
+        code = Code.STOPPING
     kind = {"type": type(error).__name__, "exitCode": error.exit_code}
     return error_frame(frame_id, code, str(error), kind)
 

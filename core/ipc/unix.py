@@ -66,13 +66,17 @@ class Server:
         )
         bound.listen(_BACKLOG)  # asyncio has one number for both
 
-    async def close(self, grace_s: float = DEFAULT_GRACE_S) -> None:
-        """Stop accepting, give requests in flight ``grace_s`` seconds, then cancel them."""
+    def stop_taking(self) -> None:
+        """Take no connection and no request any more; those in flight are answered yet."""
         if self._listener is not None:
             self._listener.close()
         self._unlink()
         for connection in self._connections:
             connection.stop_reading()
+
+    async def close(self, grace_s: float = DEFAULT_GRACE_S) -> None:
+        """Stop accepting, give requests in flight ``grace_s`` seconds, then cancel them."""
+        self.stop_taking()
         tasks = tuple(self._connections.values())
         if tasks:
             await asyncio.wait(tasks, timeout=grace_s)

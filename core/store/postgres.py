@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from core.errors import StoreError
+from core.errors import StoreAway, StoreError
 from core.store.clock import Milliseconds, steady_ms
 from core.store.context import Context, attach
 from core.store.faults import is_conflict, translated
@@ -177,7 +177,7 @@ class PostgresStore:
             if is_conflict(error):
                 raise _Again from error
             if _is_lost(error):
-                raise StoreError(
+                raise StoreAway(
                     f"The connection to {self._where} broke while committing, so whether it did "
                     "is in doubt. Repeat the call with the same idempotency key."
                 ) from error
