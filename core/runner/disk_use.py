@@ -50,7 +50,7 @@ class DiskUse:
         self._private = private
         if private is not None:
             self._calm = _used(private["folder"])
-            self._next = now + _SOONEST_S
+            self._next = now + _pause(shortage(private["spared"])[1], private["bytes"])
             self._count_at = now + _COUNT_S
             self._rested_at = now
 
@@ -74,8 +74,7 @@ class DiskUse:
                 return _FULL.format(most // _MIB, MOST_FILES)
             grown = self._take_for_own(grown, own, now)
         self._calm += min(grown, 0)
-        pause = min(spare, most - grown) / _FASTEST
-        self._next = now + min(_LATEST_S, max(_SOONEST_S, pause))
+        self._next = now + _pause(spare, most - grown)
         return ""
 
     def _take_for_own(self, grown: int, own: int, since: float) -> int:
@@ -85,6 +84,11 @@ class DiskUse:
         self._count_at = self._rested_at + _COUNT_S
         self._calm += grown - own
         return own
+
+
+def _pause(*left: int) -> float:
+    """Return how long nobody need look, by the bytes that are left."""
+    return min(_LATEST_S, max(_SOONEST_S, min(left) / _FASTEST))
 
 
 def shortage(folders: list[str]) -> tuple[str, int]:

@@ -3,17 +3,20 @@
 import asyncio
 import contextlib
 import json
+import os
 import re
 import secrets
 import shutil
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.core.hosts.sandbox.enclosed import PYTHON, House, sandbox
-from tests.core.runner.runs import until
+from core.hosts.sandbox.bubblewrap import Bubblewrap
+from tests.core.hosts.sandbox.enclosed import PYTHON, House, bwrap, over, places_for, sandbox
+from tests.core.runner.runs import Watcher, new_run, until
 from tests.faults import sandbox_attacks as attacks
 from tests.faults.test_sandbox_escape import escapes, vector
 
@@ -81,11 +84,18 @@ def visible() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-async def attacked(house: House, visible: Path, *, inside: bool) -> tuple[set[str], set[str], int]:
-    """Attack sockets, half of which are bound when the command runs already.
+@dataclass(frozen=True)
+class Attacked:
+    """What the sockets are called, what was tried and reached, and how many heard something."""
 
-    Return what they are called, what was reached, and how many heard something.
-    """
+    names: set[str]
+    tried: list[str]
+    reached: set[str]
+    heard: int
+
+
+async def attacked(house: House, visible: Path, *, inside: bool) -> Attacked:
+    """Attack sockets, half of which are bound when the command runs already."""
     mark = secrets.token_hex(4)
     (visible / mark).mkdir()
     workspace = house.workspace / mark
@@ -102,8 +112,9 @@ async def attacked(house: House, visible: Path, *, inside: bool) -> tuple[set[st
         (workspace / "targets").write_text(json.dumps(services.targets))
         (workspace / "targets").rename(go)
         text = (await task).output.text
-        assert text.count("TRIED") >= 16 * len(services.names), text
-        return services.names, set(re.findall("ESCAPED (.*)", text)), services.heard()
+        tried, reached = (re.findall(f"{word} (.*)", text) for word in ("TRIED", "ESCAPED"))
+        assert len(tried) >= 16 * len(services.names), text
+        return Attacked(services.names, tried, set(reached), services.heard())
 
 
 @pytest.mark.parametrize("network", [False, True])
@@ -112,12 +123,12 @@ async def test_no_socket_of_this_machine_is_reached(
 ) -> None:
     """Neither by a path nor by an abstract name, with the machine's network or without."""
     async with sandbox(tmp_path, network=network) as house:
-        names, inside, heard = await attacked(house, visible, inside=True)
-        _, outside, heard_outside = await attacked(house, visible, inside=False)
+        inside = await attacked(house, visible, inside=True)
+        outside = await attacked(house, visible, inside=False)
 
-    assert (inside, heard) == (set(), 0)
-    assert outside == names
-    assert heard_outside == len(KINDS) * len(names)
+    assert (inside.reached, inside.heard) == (set(), 0)
+    assert outside.reached == outside.names == inside.names
+    assert outside.heard == len(KINDS) * len(outside.names)
 
 
 @pytest.mark.parametrize("network", [False, True])
@@ -126,10 +137,10 @@ async def test_the_setting_lets_them_be_reached(
 ) -> None:
     """The control: what is covered is what a run's start found by a full path, and nothing else."""
     async with sandbox(tmp_path, network=network, unix_sockets=True) as house:
-        names, inside, _ = await attacked(house, visible, inside=True)
+        found = await attacked(house, visible, inside=True)
 
-    abstract = {name for name in names if name.startswith("abstract")}
-    assert inside == names - {"visible before"} - (set() if network else abstract)
+    abstract = {name for name in found.names if name.startswith("abstract")}
+    assert found.reached == found.names - {"visible before"} - (set() if network else abstract)
 
 
 async def test_other_numbers_make_no_socket(visible: Path, tmp_path: Path) -> None:
@@ -154,6 +165,27 @@ async def test_no_socket_is_handed_to_a_command(tmp_path: Path) -> None:
         found = await escapes(house, attacks.HAS_FOREIGN_SOCKETS)
 
     assert found == (False, True)
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["landlock", "control"])
+async def test_landlock_keeps_from_pipes_as_well(
+    landlock: bool, visible: Path, tmp_path: Path
+) -> None:
+    """A pipe in sight is no socket: without Landlock it can be written to, as is documented."""
+    os.mkfifo(visible / "pipe", 0o666)
+    end = os.open(visible / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        async with sandbox(tmp_path) as house:
+            backend = Bubblewrap(bwrap(), places_for(house.home), network=False, landlock=landlock)
+            async with over(house.runner, backend, house.home) as host:
+                plan = house.plan(("/bin/sh", "-c", f"echo x > {visible}/pipe"))
+                done = await host.run(new_run(), plan, Watcher())
+        assert ((done.exit_code == 0), os.read(end, 9)) == (
+            not landlock,
+            b"" if landlock else b"x\n",
+        )
+    finally:
+        os.close(end)
 
 
 WORKS = """
