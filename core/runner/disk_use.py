@@ -174,7 +174,7 @@ def _entries(folder: str, *, linked: bool) -> Iterator[tuple[str, os.stat_result
             for entry in entries:
                 try:
                     yield entry.path, entry.stat(follow_symlinks=linked)
-                except FileNotFoundError:
+                except (FileNotFoundError, ProcessLookupError):
                     continue
                 except OSError:
                     yield entry.path, None

@@ -77,8 +77,9 @@ async def test_what_was_removed_counts_no_more(tmp_path: Path) -> None:
 
 async def test_all_commands_of_a_line_count_together(tmp_path: Path) -> None:
     """They share one folder; the one that goes over its limit ends the line."""
-    fill = "head -c 24m /dev/zero > /tmp/{}; sleep 1.5"
-    line = "; ".join(f"sh -c '{fill.format(n)}' shown; echo {n}" for n in range(4))
+    fill = "head -c 24m /dev/zero > /tmp/{}; sleep {}"
+    pauses = (0, 0, HOLD_S)
+    line = "; ".join(f"sh -c '{fill.format(*one)}' x; echo {one[0]}" for one in enumerate(pauses))
     async with sandbox(tmp_path, private_bytes=LIMIT * MIB) as house:
         done = await house.run(line)
 
@@ -137,9 +138,9 @@ async def test_the_last_of_the_disk_is_left_to_the_store(
                 house.host._scratch = Unbounded(house.home / "sandbox")
             reserve(disk, 560)
             folder = where if where == "/tmp" else str(house.workspace)
-            # It cannot be faster than 250 MB a second, so that a slow machine gets to it in time.
+            # It cannot be faster than 100 MB a second, so that a slow machine gets to it in time.
             hold_s = HOLD_S if guarded else 0
-            many = {"FILES": 20, "EACH": 16, "PAUSE": 0.004}
+            many = {"FILES": 20, "EACH": 16, "PAUSE": 0.01}
             done = await filled(house, way, folder, hold_s=hold_s, **many)
             left = left_on(disk)
             await house.host._scratch.settle()
