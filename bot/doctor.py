@@ -20,6 +20,7 @@ from core.approvals.rendering import redact
 from core.approvals.tiers import TierTerms, tiers_of
 from core.errors import GatewayUnreachable, SaysoError, StoreError
 from core.gate.lockdown import NAME, Lockdown
+from core.hosts.sandbox.bubblewrap import Bubblewrap
 from core.model.decision import Tier
 from core.model.identity import PersonId
 from core.model.policy import AskFallback, ExecSecurity
@@ -113,6 +114,12 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
     if name:
         what = "which change only " + (settings.sandbox.workspace or "the project they run in")
         yield Finding(Verdict.OK, "sandbox", f"{name} encloses commands, {what}")
+        if settings.sandbox.unix_sockets or name != Bubblewrap.name:
+            why = (
+                "lets commands connect to Unix sockets of this machine in the workspace, and to "
+                "those that come into sight later; bubblewrap without sandbox.unixSockets does not"
+            )
+            yield Finding(Verdict.WARN, "sandbox", why)
         if os.geteuid() == 0:
             why = "shows root's private files below /etc and /opt; run the gateway as another user"
             yield Finding(Verdict.WARN, "sandbox", why)

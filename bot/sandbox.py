@@ -18,6 +18,7 @@ from core.settings import SandboxBackend, SandboxSection
 
 _FOLDER = "sandbox"
 _BUBBLEWRAP = "bwrap"
+_MIB = 1024 * 1024
 
 
 def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
@@ -32,7 +33,11 @@ def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
     return SandboxHost(
         runner,
         backends,
-        Scratch(settings.home / _FOLDER),
+        Scratch(
+            settings.home / _FOLDER,
+            settings.sandbox.private_mb * _MIB,
+            (path.parent for path in _written(settings)),
+        ),
         str(settings.home),
         network=settings.sandbox.network,
         missing=tuple(missing),
@@ -60,13 +65,9 @@ async def prove_sandbox(settings: Settings) -> tuple[str, str]:
 
 def _places(settings: Settings) -> Places:
     section = settings.sandbox
-    own = [settings.home, settings.audit_path]
-    database = settings.store_url.partition("sqlite:///")[2]
-    if database:
-        own.append(Path(database))
     try:
         return places_of(
-            own,
+            (settings.home, *_written(settings)),
             os.path.expanduser("~"),  # noqa: PTH111 - text
             section.hide,
             section.show,
@@ -74,6 +75,14 @@ def _places(settings: Settings) -> Places:
         )
     except ValueError as fault:
         raise ConfigError(str(fault)) from fault
+
+
+def _written(settings: Settings) -> Iterator[Path]:
+    """Yield the files that the gateway writes to, which may lie outside of its home."""
+    yield settings.audit_path
+    database = settings.store_url.partition("sqlite:///")[2]
+    if database:
+        yield Path(database)
 
 
 def _backends(
@@ -94,7 +103,14 @@ def _backends(
         if found is None:
             missing.append(f"bubblewrap: `{_BUBBLEWRAP}` is not installed")
         else:
-            yield Bubblewrap(found, places, network=section.network, landlock=section.landlock)
+            yield Bubblewrap(
+                found,
+                places,
+                network=section.network,
+                landlock=section.landlock,
+                unix_sockets=section.unix_sockets,
+                private_bytes=section.private_mb * _MIB,
+            )
 
 
 def _docker(
@@ -121,5 +137,6 @@ def _container(section: SandboxSection) -> Container:
         options=section.docker_options,
         memory_mb=section.memory_mb,
         pids=section.pids,
+        private_mb=section.private_mb,
         network=section.network,
     )

@@ -65,6 +65,17 @@ class Stage(TypedDict):
     env: dict[str, str]
 
 
+class Private(TypedDict):
+    """The folder that is a run's own, and how many bytes it may hold.
+
+    ``spared`` are the folders whose file systems the run must leave some room.
+    """
+
+    folder: str
+    bytes: int
+    spared: list[str]
+
+
 class Job(TypedDict):
     """All that a supervisor needs; descriptor 0 is the working folder. Times in ms.
 
@@ -84,6 +95,7 @@ class Job(TypedDict):
     stdin: int
     shelves: list[int]
     terminal: bool
+    private: Private | None
 
 
 VOID: Job = {
@@ -110,6 +122,7 @@ VOID: Job = {
     "stdin": 0,
     "shelves": [],
     "terminal": False,
+    "private": None,
 }
 """A job that starts nothing."""
 

@@ -34,6 +34,7 @@ def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job,
         "stdin": 0,
         "shelves": [],
         "terminal": plan.stdio.capture is Capture.PTY,
+        "private": None,
     }
     return job, fds
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 
 from core.runner import confine, frames, pipeline, procfs, reaper, report, stages
+from core.runner.disk_use import DiskUse
 from core.runner.drain import Drain
 from core.runner.leases import Leases
 from core.runner.post import Post
@@ -43,6 +44,7 @@ class Supervisor:
         self._drain = Drain(self._poll)
         self._leases = Leases()
         self._swarm = Swarm()
+        self._disk_use = DiskUse()
         self._statuses: dict[int, int] = {}
         self._children_left = False
         self._cancelled = False
@@ -89,6 +91,7 @@ class Supervisor:
         self._began = time.monotonic()
         self._deadline = self._began + job["timeout_ms"] / 1000
         self._swarm.begin(job["processes"], self._began)
+        self._disk_use.begin(job["private"], self._began)
         try:
             self._prepare(job)
         except (OSError, ValueError) as error:
@@ -232,20 +235,27 @@ class Supervisor:
             self._timed_out = not self._cancelled and time.monotonic() >= self._deadline
             if self._cancelled or self._timed_out:
                 return False
-            self._turn(self._leases.until(self._swarm.until(self._deadline)))
+            self._turn(self._leases.until(self._look_until(self._deadline)))
             self._leases.give_back()
-            if self._swarm.is_there():
-                self._drain.note(_SWARM)
+            if excess := self._excess():
+                self._drain.note(excess)
                 self._statuses.update(reaper.kill_all(set()))
                 return False
         return True
+
+    def _look_until(self, deadline: float) -> float:
+        return self._disk_use.until(self._swarm.until(deadline))
+
+    def _excess(self) -> str:
+        """Return why the run has to end: more processes, or more of the disk, than it may have."""
+        return _SWARM if self._swarm.is_there() else self._disk_use.excess()
 
     def _end(self, grace_s: float) -> None:
         """End what is still there: TERM, grace, KILL, walk. Usually nothing is."""
         self._reap()
         deadline = time.monotonic() + grace_s
         told: set[int] = set()
-        while self._children_left and time.monotonic() < deadline and not self._swarm.is_there():
+        while self._children_left and time.monotonic() < deadline and not self._excess():
             reaper.signal_children(signal.SIGTERM, set(), told)
             # Not every newly adopted orphan is announced by a signal, hence the short turns.
             self._turn(min(deadline, time.monotonic() + _TURN_S))

@@ -67,6 +67,18 @@ def test_the_doctor_tells_what_encloses(fresh: GatewayProcess) -> None:
     assert line.startswith("ok    sandbox: bubblewrap encloses commands, which change only")
 
 
+@pytest.mark.parametrize("let", [True, False], ids=["let", "control"])
+def test_the_doctor_warns_of_sockets_that_can_be_reached(let: bool, tmp_path: Path) -> None:
+    """What the configuration opens is said, with the setting that closes it."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text(f"{{sandbox: {{unixSockets: {str(let).lower()}}}}}")
+    doctor = GatewayProcess(home).cli("doctor").stdout
+
+    assert "ok    sandbox: bubblewrap" in doctor
+    assert ("sandbox: lets commands connect to Unix sockets" in doctor) is let
+
+
 def test_without_a_sandbox_nothing_runs(tmp_path: Path) -> None:
     """`sandbox.backend: none` denies with the reason; nothing falls back to the gateway."""
     home = tmp_path / "home"

@@ -11,6 +11,7 @@ from core.errors import SpawnError
 from core.hosts.sandbox.containers import Containers
 from core.hosts.sandbox.environment import TMP, env_file, environment
 from core.hosts.sandbox.places import Places
+from core.hosts.sandbox.scratch import MOST_BYTES
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.view import Kind, View
 from core.hosts.sandbox.workspace import opened
@@ -27,7 +28,6 @@ _FIXED = (
     *("run", "--rm", "--interactive", "--read-only", "--cap-drop", "ALL"),
     *("--security-opt", "no-new-privileges", "--env-file", f"/proc/self/fd/{FIRST_INHERITED}"),
 )
-_PRIVATE_BYTES = 256 * 1024 * 1024
 _ENGINE_FAILED = 125
 """From this exit code on the engine, the start of the command or a signal ended the run."""
 
@@ -50,7 +50,10 @@ _PASSED = (
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What containers are made of. ``memory_mb`` in MiB; ``None``: no limit of its own."""
+    """What containers are made of. ``memory_mb`` in MiB; ``None``: no limit of its own.
+
+    ``private_mb`` is what each private folder may hold, in MiB.
+    """
 
     image: str | None = None
     rootfs: str | None = None
@@ -58,6 +61,7 @@ class Container:
     memory_mb: int | None = None
     pids: int | None = None
     network: bool = False
+    private_mb: int = MOST_BYTES // (1024 * 1024)
 
     def arguments(self) -> Iterator[str]:
         """Yield the options that come of the configuration."""
@@ -145,7 +149,8 @@ class Docker:
         with opened(view, plan.cwd, seen=False) as folder:
             inode = None if folder < 0 else os.fstat(folder).st_ino
             variables = sealed("sayso-container", env_file(environment(run_id, plan)))
-            mounts = _mounts(view, scratch, bound=inode is not None)
+            size = f"{self._container.private_mb}m"
+            mounts = _mounts(view, scratch, size, bound=inode is not None)
             labels = ("--label", self.label, "--label", _label(run_id))
             user = ("--user", f"{os.geteuid()}:{os.getegid()}")
             try:
@@ -212,23 +217,23 @@ def _limits() -> Iterator[str]:
         yield from ("--ulimit", f"{name}={soft}:{hard}")
 
 
-def _mounts(view: View, scratch: Path, *, bound: bool) -> tuple[str, ...]:
+def _mounts(view: View, scratch: Path, size: str, *, bound: bool) -> tuple[str, ...]:
     mounts = (
-        _mount(_plain(path), kind, _plain(str(scratch)))
+        _mount(_plain(path), kind, _plain(str(scratch)), size)
         for path, kind in view.beside_a_system()
         if kind is not Kind.WORKSPACE or bound
     )
     return tuple(word for mount in mounts for word in mount)
 
 
-def _mount(path: str, kind: Kind, scratch: str) -> tuple[str, str]:
+def _mount(path: str, kind: Kind, scratch: str, size: str) -> tuple[str, str]:
     match kind:
         case Kind.PRIVATE if path == TMP:
             return ("--volume", f"{scratch}:{path}")
         case Kind.PRIVATE:
-            return ("--tmpfs", f"{path}:size={_PRIVATE_BYTES}")
+            return ("--tmpfs", f"{path}:size={size}")
         case Kind.EMPTIED:
-            return ("--tmpfs", path)
+            return ("--tmpfs", f"{path}:size=64k")
         case Kind.BLANKED:
             return ("--volume", f"{os.devnull}:{path}:ro")
         case Kind.WORKSPACE:

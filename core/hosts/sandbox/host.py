@@ -95,7 +95,8 @@ class SandboxHost:
         """Verify the plan, claim, start its commands inside and wait.
 
         Raises:
-            HostUnavailable: no sandbox works here, or the plan wants a terminal; nothing ran.
+            HostUnavailable: no sandbox works here, the disk is nearly full, or the plan wants a
+                terminal; nothing ran.
             PlanDrift: what was approved is not what is there now; nothing ran.
             SpawnError: the command could not be started.
         """
@@ -131,7 +132,8 @@ class SandboxHost:
             done = None
             try:
                 with backend.enclose(run_id, plan, scratch) as enclosure:
-                    done = await self._runner.run(run_id, plan, watcher, enclosure)
+                    private = self._scratch.limits(scratch)
+                    done = await self._runner.run(run_id, plan, watcher, enclosure, private=private)
             finally:
                 await backend.sweep(run_id, done)
         if backend.broke(done):

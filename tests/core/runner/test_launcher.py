@@ -21,6 +21,7 @@ from tests.core.runner.runs import (
 ROOT = Path(__file__).parents[3]
 LEAF_MODULES = (
     "confine",
+    "disk_use",
     "drain",
     "fileid",
     "frames",

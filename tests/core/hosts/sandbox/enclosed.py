@@ -12,7 +12,7 @@ from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.bubblewrap import Bubblewrap
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.places import Places, places_of
-from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.scratch import MOST_BYTES, Scratch
 from core.model.command import ExecPlan, ExecRequest
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
@@ -85,27 +85,43 @@ def places_for(home: Path) -> Places:
 
 @asynccontextmanager
 async def sandbox(
-    folder: Path, *, network: bool = False, grace_ms: int = 300
+    folder: Path,
+    *,
+    network: bool = False,
+    unix_sockets: bool = False,
+    private_bytes: int = MOST_BYTES,
+    grace_ms: int = 300,
 ) -> AsyncIterator[House]:
     """Yield a house in a folder, enclosed by bubblewrap."""
     home, workspace = folder / "home", folder / "work"
     home.mkdir(mode=0o700)
     workspace.mkdir()
     (home / "state.db").write_text(SECRET)
-    backend = Bubblewrap(bwrap(), places_for(home), network=network)
+    backend = Bubblewrap(
+        bwrap(),
+        places_for(home),
+        network=network,
+        unix_sockets=unix_sockets,
+        private_bytes=private_bytes,
+    )
     async with (
         running(Limits(grace_ms=grace_ms)) as runner,
-        over(runner, backend, home, network=network) as host,
+        over(runner, backend, home, network=network, private_bytes=private_bytes) as host,
     ):
         yield House(runner, host, home, workspace)
 
 
 @asynccontextmanager
 async def over(
-    runner: Runner, backend: Backend, home: Path, *, network: bool = False
+    runner: Runner,
+    backend: Backend,
+    home: Path,
+    *,
+    network: bool = False,
+    private_bytes: int = MOST_BYTES,
 ) -> AsyncIterator[SandboxHost]:
     """Yield a started sandbox host over one backend."""
-    scratch = Scratch(home / "sandbox")
+    scratch = Scratch(home / "sandbox", private_bytes)
     host = SandboxHost(runner, (backend,), scratch, str(home), network=network)
     await host.start()
     try:

@@ -48,7 +48,7 @@ def fixed() -> list[str]:
 
 
 PRIVATE = (("/home/alice", Kind.PRIVATE), ("/tmp", Kind.PRIVATE))
-MOUNTS = ["--tmpfs", "/home/alice:size=268435456", "--volume", "/scratch/0run:/tmp"]
+MOUNTS = ["--tmpfs", "/home/alice:size=512m", "--volume", "/scratch/0run:/tmp"]
 
 
 def test_a_container_without_a_workspace() -> None:
