@@ -93,24 +93,56 @@ def test_an_ending_without_a_database_is_delivered_later(
     assert "did not start" not in gateway.log.read_text()
 
 
-@pytest.mark.parametrize("guarded", [True, False])
-def test_a_gateway_that_is_killed_before_the_delivery_leaves_a_file(
-    gateway: GatewayProcess, server: PostgresServer, *, guarded: bool
+@pytest.mark.parametrize(
+    ("kept", "how", "printed"),
+    [
+        ("file", "finished after 1.5 s, code 3", "done\n"),
+        ("journal", "finished after 1.5 s, code 3", "sayso: the output was lost"),
+        ("nothing", "unknown", ""),
+    ],
+)
+def test_a_gateway_that_is_killed_before_the_delivery_leaves_the_ending(
+    gateway: GatewayProcess, server: PostgresServer, kept: str, how: str, printed: str
 ) -> None:
-    """The next start knows how it ended; without the file (the control) nobody does."""
+    """The next start has it from the file, else from the journal; from nowhere in the control."""
     try:
         ran_without(gateway, server)
         gateway.kill()
-        if not guarded:
+        if kept != "file":
             results(gateway)[0].unlink()
+        if kept == "nothing":
+            for path in gateway.home.glob("audit.jsonl*"):
+                path.unlink()
     finally:
         server.start()
 
     gateway.start()
     (run,) = history(gateway)
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        tail = client.call("exec.tail", {"id": run["id"]}, 20)
 
-    assert ("code 3" in run["how"]) is guarded, run
+    assert run["how"].startswith(how), run
+    assert tail["text"].startswith(printed)
+    assert bool(tail["text"]) is bool(printed)
     assert not results(gateway)
+
+
+def test_an_ending_replaces_what_another_gateway_called_unknown(
+    gateway: GatewayProcess, server: PostgresServer
+) -> None:
+    """The next start finds the ending in its journal, and the history says how it ended."""
+    try:
+        ran_without(gateway, server)
+        gateway.kill()
+        results(gateway)[0].unlink()
+    finally:
+        server.start()
+    url = json.loads((gateway.home / "config.json5").read_text())["store"]["url"]
+    server.run("UPDATE runs SET state = 'unknown', ended_ms = sayso_now()", url)
+
+    gateway.start()
+
+    assert history(gateway)[0]["how"].startswith("finished after 1.5 s, code 3")
 
 
 def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: PostgresServer) -> None:

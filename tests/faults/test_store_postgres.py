@@ -10,8 +10,11 @@ from sqlalchemy import Connection, text
 
 from core.errors import StoreError
 from core.model.approval import ApprovalState
+from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
+from core.model.result import Denied
 from core.store import Store, approvals, open_store, runs
+from core.store.drafts import RunDraft
 from tests.core.store.making import ALICE, HALF_HOUR, MINUTE, ONCE, draft, new_id, run_draft
 from tests.postgres import PostgresServer, running_postgres
 
@@ -60,6 +63,25 @@ async def test_only_a_dead_replica_loses_its_runs(replicas: tuple[Store, Store])
     run = run_draft(owner="here")
     await here.write(runs.begin, run)
     assert await there.write(runs.recover, "there") == ()
+
+
+@pytest.mark.parametrize("give_up", [runs.abandon, runs.refuse])
+async def test_a_claim_whose_commit_is_late_is_given_up(
+    replicas: tuple[Store, Store], give_up: Callable[..., bool]
+) -> None:
+    """Its caller lost the connection, the COMMIT comes through later: the run does not stay open.
+
+    The control does not wait for the COMMIT, and the run stays open for ever.
+    """
+    here, there = replicas
+    run, reason = run_draft(owner="here"), DenialReason.SPAWN_FAILED
+    claiming = asyncio.ensure_future(here.write(_slowly, run))
+    await asyncio.sleep(0.3)
+    await there.write(give_up, run.id, reason, "", "here")
+    assert await claiming
+
+    outcome = await there.read(runs.outcome, run.id)
+    assert outcome == (Denied(run.id, reason, "") if give_up is runs.abandon else None)
 
 
 async def test_a_caller_that_gives_up_does_not_undo(replicas: tuple[Store, Store]) -> None:
@@ -178,6 +200,13 @@ async def _until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < until, "it did not come within 20 s"
         await asyncio.sleep(0.01)
+
+
+def _slowly(conn: Connection, draft: RunDraft) -> bool:
+    """Claim a run in a transaction that takes a second to commit."""
+    begun = runs.begin(conn, draft)
+    conn.execute(text("SELECT pg_sleep(1)"))
+    return begun
 
 
 def _stepping_clock(conn: Connection) -> None:
