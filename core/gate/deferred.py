@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from core.approvals.private_file import read_private, replace_private
@@ -108,9 +107,12 @@ class Deferred:
     def abandon(self, run_id: ApprovalId, owner: str, why: str) -> None:
         """End a run whose claim is in doubt, if it turns out to have been claimed by ``owner``."""
         reason = DenialReason.SPAWN_FAILED
-        note = partial(self.store.write, runs.abandon, run_id, reason, why, owner)
         self._in_doubt.add(run_id)
-        self._write_later(lambda: self._settle(run_id, note))
+        self._write_later(
+            lambda: self._settle(
+                run_id, lambda: self.store.write(runs.abandon, run_id, reason, why, owner)
+            )
+        )
 
     async def _settle(self, run_id: ApprovalId, note: _Note) -> None:
         await note()

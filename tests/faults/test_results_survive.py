@@ -157,3 +157,29 @@ def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: Post
         answer = waiting.result()
 
     assert (answer["output"], answer["exitCode"]) == ("later\n", 0)
+
+
+def test_a_question_outlives_the_database_with_its_caller(
+    gateway: GatewayProcess, server: PostgresServer
+) -> None:
+    """Who waits for people is not sent away meanwhile, and hears how the command ended."""
+    wish = {
+        "command": "echo later; exit 3",
+        "cwd": "/",
+        "ask": "always",
+        "wait": False,
+    }
+    with ThreadPoolExecutor(1) as pool, Client(str(gateway.home / "gateway.sock")) as client:
+        asked = client.call("exec.run", wish, 20)
+        waiting = pool.submit(client.call, "exec.wait", {"id": asked["id"]}, 40)
+        time.sleep(0.3)
+        with stopped(server):
+            time.sleep(2.0)
+        until("the answer", lambda: _allowed(gateway, asked["id"]), seconds=30)
+        answer = waiting.result()
+
+    assert (answer["output"], answer["exitCode"]) == ("later\n", 3)
+
+
+def _allowed(gateway: GatewayProcess, run_id: str) -> bool:
+    return gateway.cli("approve", run_id, "allow-once", own_session=True).returncode == 0
