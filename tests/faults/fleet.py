@@ -51,11 +51,15 @@ class Asked:
 
 @dataclass
 class Fleet:
-    """Callers of one gateway. ``longest``: of the runs, in seconds; ``patience``: for an answer."""
+    """Callers of one gateway.
+
+    ``longest`` and ``shortest``: how long a run takes; ``patience``: how long its caller waits (s).
+    """
 
     gateway: GatewayProcess
     folder: Path
     longest: float
+    shortest: float = 0.1
     patience: float = 60.0
     seed: int = 0
     asked: list[Asked] = field(default_factory=list)
@@ -110,7 +114,7 @@ class Fleet:
         draw, number = random.Random(self.seed * 1000 + caller), 0
         while not self._over.is_set():
             number += 1
-            seconds = round(draw.uniform(0.1, self.longest), 2)
+            seconds = round(draw.uniform(self.shortest, self.longest), 2)
             one = Asked(f"key-{caller}-{number}", seconds, draw.randrange(5))
             self.asked.append(one)
             self._ask(one, people=number % 6 == 0, waits=number % 2 == 0)

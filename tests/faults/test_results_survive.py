@@ -14,6 +14,7 @@ from bot.client import Client
 from tests.e2e.processes import GatewayProcess, until, write_config
 from tests.postgres import PostgresServer, running_postgres
 
+pytestmark = pytest.mark.timeout(180)
 SECONDS = 1.5
 LINE = f"sleep {SECONDS}; echo done; exit 3"
 
