@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bot.network import Network
-from bot.recovery import recover
+from bot.recovery import recover, settle
 from bot.settings import Settings
 from core.audit.journal import AuditJournal
 from core.gate.deferred import Deferred, deliver_left_behind
@@ -43,6 +43,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     stack.push_async_callback(store.write, replicas.leave, owner)
     results = settings.home / RESULTS
     await deliver_left_behind(store, results)
+    await settle(store, settings.audit_path, owner)
     await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)

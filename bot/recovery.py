@@ -7,7 +7,12 @@ only where the kernel proves that the gateway that started it is dead.
 
 import asyncio
 import logging
+import time
+from pathlib import Path
 
+from core.audit.latest import Record, latest
+from core.gate.announce import result_of
+from core.model.decision import DenialReason
 from core.ports import Journal
 from core.runner.orphans import end_orphan
 from core.runner.proof_of_life import Fate, fate
@@ -16,6 +21,43 @@ from core.store.clock import steady_ms
 from core.store.drafts import OrphanedRun
 
 _log = logging.getLogger(__name__)
+_LOOK_BACK_MS = 2 * 86_400_000
+"""How old a run may be that is ``unknown`` and whose end is looked for in the journal."""
+
+
+async def settle(store: Store, journal: Path, owner: str) -> int:
+    """Take endings from the journal that no store and no file has; return how many.
+
+    Call it before ``recover``, with results that were kept in files delivered already: the journal
+    has the exit code, not the output.
+
+    Raises:
+        StoreError: the store cannot be used.
+        JournalError: the journal cannot be read.
+    """
+    since = round(time.time() * 1000) - _LOOK_BACK_MS
+    left = {run.id: run for run in await store.read(runs.interrupted, owner, since)}
+    if not left:
+        return 0
+    first = min(run.started_ms for run in left.values())
+    found = await asyncio.to_thread(latest, journal, left.keys(), first)
+    settled = 0
+    for run_id, run in left.items():
+        settled += await _take(store, run, found.get(run_id, {}))
+    return settled
+
+
+async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
+    """Store the end of a run if this record of it, its last one, has it."""
+    match record.get("kind"):
+        case "finish" if "state" not in record:
+            result = result_of(record)
+            return await store.write(runs.finish, run.id, result, run.owner)
+        case "refuse":
+            reason, why = DenialReason(str(record["reason"])), str(record["why"])
+            return await store.write(runs.refuse, run.id, reason, why, run.owner)
+        case _:
+            return False
 
 
 class Heart:

@@ -201,8 +201,15 @@ class Gate:
         """Return what people allowed and no gateway has started yet; nothing once closed."""
         if self.closed:
             return ()
-        waiting = await self.store.read(runs.queued, _QUEUE_BATCH)
-        return tuple((run_id, plan) for run_id, plan in waiting if run_id not in self._running)
+        waiting, deferred = (
+            await self.store.read(runs.queued, _QUEUE_BATCH),
+            self.execution.deferred,
+        )
+        return tuple(
+            (run_id, plan)
+            for run_id, plan in waiting
+            if run_id not in self._running and not deferred.is_in_doubt(run_id)
+        )
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
         """Run what people allowed, once; ``None`` if it was started elsewhere."""

@@ -16,6 +16,7 @@ from core.store import Store, owners, runs
 from core.store.standing import standing
 
 _LOOK_AGAIN_S = 5.0
+_LOOK_SOON_S = 0.5
 
 
 class Waiters:
@@ -55,13 +56,19 @@ class Waiters:
         begun, ended = run_id in self._running, self._deferred.result(run_id)
         if ended is not None:
             return ended
-        stands = await self._store.read(standing, run_id)
+        try:
+            stands = await self._store.read(standing, run_id)
+        except StoreError:
+            stands = self._deferred.result(run_id)
+            if stands is None and not begun:
+                raise
         return stands or (Running(run_id) if begun else None)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
         """Return the agent that asked; ``None`` if there is no request of this id."""
         begun = self._running.get(run_id)  # it may not be stored yet
-        return begun.agent if begun else await self._store.read(owners.agent_of, run_id)
+        agent = begun.agent if begun else self._deferred.agent(run_id)
+        return agent or await self._store.read(owners.agent_of, run_id)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None) -> ExecResult | None:
         """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes).
@@ -97,13 +104,13 @@ class Waiters:
         unsubscribe = self._store.subscribe(lambda note: changed.set() if note in about else None)
         try:
             while not future.done():
-                outcome = await self._outcome(run_id)
+                outcome, pause = await self._look(run_id)
                 # What ends here is settled with its whole output; the store keeps the tail only.
                 if outcome is not None and run_id not in self._running:
                     self.settle(run_id, outcome)
                     return
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                    async with asyncio.timeout(pause):
                         await changed.wait()
                 changed.clear()
         except Exception as failure:  # noqa: BLE001 - handed to the waiter, who must not hang
@@ -112,17 +119,18 @@ class Waiters:
         finally:
             unsubscribe()
 
-    async def _outcome(self, run_id: ApprovalId) -> ExecResult | None:
-        """Return how a run ended; while it runs here, a store that is away is waited for."""
+    async def _look(self, run_id: ApprovalId) -> tuple[ExecResult | None, float]:
+        """Return how a run ended, and after how many seconds to look again.
+
+        A store that is away is waited for: what was asked goes on without it.
+        """
         ended = self._deferred.result(run_id)
         if ended is not None:
-            return ended
+            return ended, _LOOK_AGAIN_S
         try:
-            return await self._store.read(runs.outcome, run_id)
+            return await self._store.read(runs.outcome, run_id), _LOOK_AGAIN_S
         except StoreError:
-            if run_id in self._running:
-                return None
-            raise
+            return None, _LOOK_SOON_S
 
 
 def _stopping(run_id: ApprovalId) -> Stopping:

@@ -1,6 +1,7 @@
 """Name the runs whose gateway died; they are never run again (DESIGN §1 rule 6)."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -12,6 +13,8 @@ from sqlalchemy import (
     delete,
     exists,
     or_,
+    select,
+    union_all,
     update,
 )
 from sqlalchemy.sql.dml import ReturningUpdate
@@ -70,6 +73,34 @@ _RECOVER_OF = (
     .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"))
     .returning(*_RECOVER.exported_columns)
 )
+_CLAIMED = select(runs.c.id, runs.c.owner, runs.c.started_ms)
+_INTERRUPTED = union_all(
+    _CLAIMED.where(
+        IS_OPEN_RUN, runs.c.state == RowState.STARTED.value, runs.c.owner != bindparam("p_owner")
+    ),
+    _CLAIMED.where(
+        runs.c.created_ms >= bindparam("p_since"), runs.c.state == RowState.UNKNOWN.value
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedRun:
+    """A run that no result is stored of; who claimed it, and when (epoch ms)."""
+
+    id: ApprovalId
+    owner: str
+    started_ms: int
+
+
+def interrupted(conn: Connection, owner: str, since_ms: int) -> tuple[InterruptedRun, ...]:
+    """Return the runs of others than ``owner`` that are started, and what is ``unknown``.
+
+    ``since_ms``: what was asked for earlier stays unknown. The runs of a gateway that lives are
+    among them; whoever asks must know how they ended.
+    """
+    rows = conn.execute(_INTERRUPTED, {"p_owner": owner, "p_since": since_ms})
+    return tuple(InterruptedRun(ApprovalId(row.id), row.owner, row.started_ms) for row in rows)
 
 
 def recover(
