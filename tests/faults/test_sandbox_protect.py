@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import subprocess
 from pathlib import Path
@@ -10,6 +11,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from core.errors import SpawnError
+from core.hosts.sandbox.sweep import Sweep
+from core.hosts.sandbox.workspace_check import Checks
 from core.model.result import Finished
 from tests.core.hosts.sandbox.enclosed import PROTECTED, House, sandbox
 from tests.core.runner.runs import Watcher, new_run, until
@@ -58,6 +61,11 @@ AGAINST_GIT = {
         """,
     "moves the .git of a nested one away": """
         mv sub/.git x; cp -a x sub/.git; git -C sub config core.fsmonitor "$HOOK"
+        """,
+    "writes into a submodule's": 'git -C module config core.fsmonitor "$HOOK"',
+    "adds a hook to a submodule's": 'cp "$HOOK" .git/modules/m/hooks/post-checkout',
+    "makes another of a submodule's": """
+        mv .git/modules old; cp -a old .git/modules; git -C module config core.fsmonitor "$HOOK"
         """,
     "makes a repository": 'git init -q made; git -C made config core.fsmonitor "$HOOK"',
     "makes one with a hook": """
@@ -120,6 +128,10 @@ def prepare(work: Path) -> None:
         (folder / "f").write_text("x")
         git("add", "f", cwd=folder)
         git("commit", "-qm", "x", cwd=folder)
+    module = work / "module"
+    (work / ".git" / "modules").mkdir()
+    git("init", "-q", "--separate-git-dir", str(work / ".git/modules/m"), str(module), cwd=work)
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=module)
     (work / ".vscode").mkdir()
     (work / ".vscode" / "tasks.json").write_text("{}")
     (work / "shared").mkdir()
@@ -236,6 +248,44 @@ async def test_what_git_did_not_take_for_a_repository_before(tmp_path: Path) -> 
         ran = fires(house.workspace)
 
     assert not ran
+
+
+async def test_more_repositories_than_are_held(tmp_path: Path) -> None:
+    """However many and however deep: few descriptors, the older ones held, the rest reported."""
+    deep = "p=$PWD; for i in $(seq 60); do mkdir d && cd d; done; git init -q .; cd $p"
+    many = "for i in $(seq 60); do git init -q --template= a$i; done"
+    evil = "git config -f a60/.git/config a.b c"
+    async with sandbox(tmp_path) as house:
+        prepare(house.workspace)
+        first = await attack(house, f"{deep}; {many}; {evil}")
+        opened = len(list(Path("/proc/self/fd").iterdir()))
+        second = await attack(house, "git config -f a59/.git/config core.fsmonitor x")
+        third = await attack(house, 'git -C sub config core.fsmonitor "$HOOK"')
+        ran = fires(house.workspace)
+
+    assert any(one.startswith("a60/.git/config in the workspace app") for one in first.findings)
+    assert any("a59/.git/config in the workspace was replaced" in one for one in second.findings)
+    assert "could not write config file" in third.output.text
+    assert (ran, opened < 200) == (False, True)
+
+
+async def test_a_workspace_that_cannot_be_looked_at_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How the run ended is not lost: the result says what could not be done."""
+
+    async def fails(self: Checks, sweep: Sweep) -> None:
+        del self, sweep
+        raise OSError(errno.EIO, "Input/output error")
+
+    async with sandbox(tmp_path) as house:
+        prepare(house.workspace)
+        await house.run("id")
+        monkeypatch.setattr(Checks, "walk", fails)
+        done = await house.run("echo done")
+
+    assert (done.exit_code, done.output.text) == (0, "done\n")
+    assert any("cannot be looked at: Input/output error" in one for one in done.findings)
 
 
 async def test_runs_that_overlap_cannot_pass_it_on(tmp_path: Path) -> None:

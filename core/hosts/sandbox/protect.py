@@ -17,10 +17,13 @@ from dataclasses import dataclass, field
 from core.hosts.sandbox.git_folder import LED_BY, MARKS, is_harmless
 from core.hosts.sandbox.sweep import joined
 
+_CHANGED = "was replaced or changed meanwhile; look at it before you use it"
 _ONLY_PATH = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _GIT = ".git"
 _MOST_HELD = 48
 """Binds of one run; each costs bubblewrap some 50 µs, and a descriptor."""
+_MOST_FOLDERS, _DEEPEST = 32, 24
+"""Git folders of a workspace, and the folders above one, that are looked at before each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,10 @@ class Hold:
 
 @dataclass(slots=True)
 class Names:
-    """What a workspace has at some paths now. Every descriptor is closed by ``close``."""
+    """What a folder has at some paths now. Every descriptor is closed by ``close``.
+
+    All methods raise OSError where that cannot be said.
+    """
 
     root: int
     found: dict[str, Found | None] = field(default_factory=dict)
@@ -71,10 +77,10 @@ class Names:
         """Return the descriptor of what is at a path that was found; the workspace's for ``""``."""
         return self.fds[path] if path else self.root
 
-    def close(self) -> None:
-        """Close what was opened."""
-        while self.fds:
-            os.close(self.fds.popitem()[1])
+    def close(self, keep: AbstractSet[str] = frozenset()) -> None:
+        """Close what was opened, but for what is at some paths."""
+        for path in [one for one in self.fds if one not in keep]:
+            os.close(self.fds.pop(path))
 
     def _look(self, path: str) -> Found | None:
         above, _, name = path.rpartition("/")
@@ -92,14 +98,13 @@ class Names:
 
 
 def _opened(name: str, folder: int) -> int:
-    """Return the descriptor of a name in a folder, -1 where nothing is."""
-    for has_right in (False, True):
-        with suppress(OSError):
-            try:
-                return os.open(name, _ONLY_PATH, dir_fd=folder)
-            except PermissionError:
-                if not has_right:
-                    _allow(folder)
+    """Return the descriptor of a name in a folder, -1 where nothing is or nobody may look."""
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        try:
+            return os.open(name, _ONLY_PATH, dir_fd=folder)
+        except PermissionError:
+            _allow(folder)
+            return os.open(name, _ONLY_PATH, dir_fd=folder)
     return -1
 
 
@@ -126,8 +131,8 @@ class Protection:
         return (*own, *LED_BY) if own else ()
 
     def paths(self, git_folders: Iterable[str]) -> Iterator[str]:
-        """Yield all paths that are protected, outer folders first."""
-        known = sorted(git_folders, key=lambda one: (one.count("/"), one))
+        """Yield all paths that are protected at the top and in these git folders."""
+        known = tuple(git_folders)
         tops = dict.fromkeys(("", *(_above(one) for one in known if _is_work_tree(one))))
         for top in tops:
             yield from (joined(top, one) for one in self.names)
@@ -205,6 +210,18 @@ def targets(workspace: str, names: Names, paths: Iterable[str]) -> Iterator[str]
                 yield real[len(workspace) + 1 :]
 
 
+def cared_for(git_folders: Iterable[str], senior: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the git folders that are held and compared: a run must not make them too many.
+
+    The ``senior`` ones come first, so that new ones do not take their place; then those nearest to
+    the top.
+    """
+    found = [one for one in git_folders if one.count("/") < _DEEPEST]
+    rank = {one: place for place, one in enumerate(senior)}
+    found.sort(key=lambda one: (rank.get(one, len(rank)), one.count("/"), one))
+    return tuple(found[:_MOST_FOLDERS])
+
+
 @dataclass(frozen=True, slots=True)
 class Undone:
     """What was found at a protected path after a run, and in words what became of it."""
@@ -234,11 +251,19 @@ def undo(
         done.add(part)
         folder, name = names.folder(_above(part)), part.rpartition("/")[2]
         if then is not None and then.link is None:
-            yield Undone(part, "was replaced or changed meanwhile; look at it before you use it")
+            yield Undone(part, _CHANGED)
         elif then is not None:
             yield Undone(part, _put_away(folder, name, then.link))
         elif not (_above(part) in git_folders and is_harmless(folder, name)):
             yield Undone(part, _put_away(folder, name, None))
+
+
+def changed(folder: int, names: Iterable[str], since_ns: int) -> Iterator[Undone]:
+    """Yield what was changed in a folder since a moment (epoch ns), which is all that is known."""
+    for name in names:
+        with suppress(FileNotFoundError):
+            if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime_ns >= since_ns:
+                yield Undone(name, _CHANGED)
 
 
 def _is_same(then: Found | None, now: Found, *, held: bool) -> bool:

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -72,14 +72,16 @@ class Sweep:
 
     ``cleared`` are files that were marked since then and are not any more, ``left`` those that
     could not be changed. ``git_folders`` are all folders that git would take for a repository's.
-    ``complete``: nothing was left out.
+    ``complete``: nothing was left out. ``judge`` is called with the path and the descriptor of each
+    git folder, after what is in it.
     """
 
     root: int
     since_ns: int | None
+    judge: Callable[[str, int], None] | None = None
     cleared: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    git_folders: set[str] = field(default_factory=set)
+    git_folders: dict[str, None] = field(default_factory=dict)
     entries: int = 0
     complete: bool = False
     _steps: Generator[None, None, None] | None = None
@@ -113,8 +115,11 @@ class Sweep:
                     levels += [] if below is None else [below]
                     if len(levels) > _OPEN_LEVELS:
                         levels[-_OPEN_LEVELS - 1].close()
-                elif not _leave(levels):
-                    return
+                else:
+                    if self.judge is not None and level.path in self.git_folders:
+                        self.judge(level.path, level.fd)
+                    if not _leave(levels):
+                        return
             self.complete = True
         finally:
             for level in levels:
@@ -138,7 +143,7 @@ class Sweep:
         except OSError:
             return
         if seen == MARKS:
-            self.git_folders.add(level.path)
+            self.git_folders[level.path] = None
         yield
 
     def _look(self, level: _Level, entry: "os.DirEntry[str]", since_ns: int) -> None:

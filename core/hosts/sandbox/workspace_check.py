@@ -8,18 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from core.errors import HostUnavailable
 from core.hosts.sandbox.protect import (
     Found,
     Hold,
     Names,
     Protection,
     Undone,
+    cared_for,
+    changed,
     holds,
     look,
     targets,
     undo,
 )
-from core.hosts.sandbox.sweep import Moment, Sweep
+from core.hosts.sandbox.sweep import Moment, Sweep, joined
 
 _log = logging.getLogger(__name__)
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,13 +37,15 @@ _MOST_KNOWN = 256
 
 @dataclass(slots=True)
 class Workspace:
-    """What a folder was like when no run was in it: its repositories, and what was protected.
+    """What a folder was like when no run was in it: its git folders, and what was protected.
 
     Runs that overlap share it: what one of them made was not there before for the others, either.
-    ``complete``: all of the folder was looked through for repositories.
+    ``complete``: all of the folder was looked through for git folders. ``held`` are those of them
+    that are held and compared; of the others changes are reported.
     """
 
     git_folders: frozenset[str] = frozenset()
+    held: tuple[str, ...] = ()
     complete: bool = False
     paths: tuple[str, ...] = ()
     before: dict[str, Found | None] = field(default_factory=dict)
@@ -100,6 +105,7 @@ class Checks:
         if known.runs or (known.complete and not sweep.complete):
             return
         known.git_folders = frozenset(sweep.git_folders)
+        known.held = cared_for(sweep.git_folders, known.held)
         known.complete = sweep.complete
 
     def workspace(self, fd: int) -> Workspace:
@@ -121,47 +127,76 @@ class Check:
     _fd: int = -1
     _began: Moment | None = None
     _known: Workspace = field(default_factory=Workspace)
-    _names: Names | None = None
+    _names: Names = field(default_factory=lambda: Names(-1))
     _held: frozenset[str] = frozenset()
+    _undone: list[Undone] = field(default_factory=list)
 
     def begin(self, fd: int, workspace: str, *, binds: bool = True) -> tuple[Hold, ...]:
         """Note what a workspace is like before a run, and return what is to be bound to itself.
 
         Their descriptors are open until ``close``. ``fd`` is duplicated; ``binds`` tells whether
         the backend can bind them, else there are none.
+
+        Raises:
+            HostUnavailable: what is there cannot be said.
         """
-        self._fd = os.dup(fd)
-        self._began = Moment.now()
+        began, self._fd = Moment.now(), os.dup(fd)
         self._names = Names(self._fd)
         known = self._known = self._checks.workspace(self._fd)
-        paths = tuple(dict.fromkeys(self._checks.protection.paths(known.git_folders)))
-        paths += tuple(targets(workspace, self._names, paths))
-        if not known.runs:
-            known.paths, known.before = paths, look(self._names, paths)
+        try:
+            kept = self._look(known, workspace)
+        except OSError as error:
+            why = f"the workspace {workspace} cannot be looked at ({error.strerror})"
+            raise HostUnavailable(f"{why}, so nothing ran") from error
+        self._began = began
         known.runs += 1
-        kept = tuple(holds(self._names, paths)) if binds else ()
-        self._held = frozenset(one.path for one in kept)
-        return kept
+        self._held = frozenset(one.path for one in kept if binds)
+        self._names.close(keep=self._held)
+        return kept if binds else ()
+
+    def _look(self, known: Workspace, workspace: str) -> tuple[Hold, ...]:
+        names = self._names
+        paths = tuple(dict.fromkeys(self._checks.protection.paths(known.held)))
+        paths += tuple(targets(workspace, names, paths))
+        if not known.runs:
+            known.paths, known.before = paths, look(names, paths)
+        return tuple(holds(names, paths))
 
     async def finish(self) -> tuple[str, ...]:
         """Undo what must not be left behind, and return it in sentences; nothing if all is well."""
         if self._began is None:
             return ()
-        sweep = Sweep(self._fd, self._began.as_dated())
-        await self._checks.walk(sweep)
-        undone = self._undone(sweep.git_folders)
+        sweep = Sweep(self._fd, self._began.as_dated(), self._judge)
+        try:
+            await self._checks.walk(sweep)
+            self._undo()
+        except OSError as error:
+            self._undone.append(Undone("what is", f"cannot be looked at: {error.strerror}"))
         self._end()
         self._checks.learn(self._known, sweep)
-        return tuple(_sentences(sweep, undone))
+        return tuple(_sentences(sweep, self._undone))
 
-    def _undone(self, found: set[str]) -> tuple[Undone, ...]:
-        """Undo what happened to protected paths; ``found`` are the git folders there are now."""
-        known, names = self._known, Names(self._fd)
-        new = found - known.git_folders if known.complete else set()
-        paths = dict.fromkeys((*known.paths, *self._checks.protection.in_git_folders(new)))
-        git_folders = {".git", *known.git_folders, *new}
+    def _judge(self, path: str, fd: int) -> None:
+        """Undo what happened in a git folder that is new, or not among those that are held."""
+        known, inside = self._known, self._checks.protection.of_git
+        names = Names(fd)
         try:
-            return tuple(undo(names, paths, known.before, self._held, git_folders))
+            if path not in known.git_folders and known.complete:
+                found = list(undo(names, inside, {}, frozenset(), {""}))
+            elif path not in known.held and self._began is not None:
+                found = list(changed(fd, inside, self._began.as_dated()))
+            else:
+                found = []
+        finally:
+            names.close()
+        self._undone += [Undone(joined(path, one.path), one.words) for one in found]
+
+    def _undo(self) -> None:
+        """Undo what happened at the protected paths that were looked at before."""
+        known, names = self._known, Names(self._fd)
+        git_folders = {".git", *known.held}
+        try:
+            self._undone += undo(names, known.paths, known.before, self._held, git_folders)
         finally:
             names.close()
 
@@ -173,8 +208,7 @@ class Check:
     def close(self) -> None:
         """Give back what is held open."""
         self._end()
-        if self._names is not None:
-            self._names.close()
+        self._names.close()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -185,7 +219,7 @@ def _identity(fd: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _sentences(sweep: Sweep, undone: tuple[Undone, ...]) -> Iterator[str]:
+def _sentences(sweep: Sweep, undone: list[Undone]) -> Iterator[str]:
     found = [(one, "was marked set-user-ID or the like; the mark is gone") for one in sweep.cleared]
     found += [(one, "is marked set-user-ID or the like, and stays so") for one in sweep.left]
     found += [(one.path, one.words) for one in undone]
