@@ -28,14 +28,23 @@ _WRITTEN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The names in a folder, and the paths of the links and of the folders among them."""
+    """What a folder holds: names in lower case, and the paths of links and of folders.
+
+    ``odd``: some name is not ASCII. A file system may take it for another one (ext4's casefold and
+    HFS+ fold case, normalise, and ignore some code points; CVE-2014-9390).
+    """
 
     names: frozenset[str]
+    odd: bool
     links: tuple[str, ...]
     folders: tuple[str, ...]
 
+    def may_hold(self, name: str) -> bool:
+        """Tell whether a name in lower case may be found in the folder."""
+        return self.odd or name in self.names
 
-_NOTHING: Final = Listing(frozenset(), (), ())
+
+_NOTHING: Final = Listing(frozenset(), False, (), ())
 
 
 def listing_of(folder: str) -> Listing | None:
@@ -64,7 +73,8 @@ def _read(folder: str) -> Listing | None:
     except OSError:
         return None
     return Listing(
-        frozenset(one.name for one in found),
+        frozenset(one.name.lower() for one in found),
+        not all(one.name.isascii() for one in found),
         tuple(one.path for one in found if one.is_symlink()),
         tuple(one.path for one in found if one.is_dir(follow_symlinks=False)),
     )

@@ -16,7 +16,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from core.model.command import PlannedCommand
@@ -36,7 +36,7 @@ from core.policy.git_obedience import (
 from core.policy.git_settings import Illegible, Setting, read_settings
 from core.runner.gitlinks import submodules
 from core.runner.leads import is_link_elsewhere, leads_elsewhere
-from core.runner.listing import links_away, listing_of
+from core.runner.listing import Listing, links_away, listing_of
 from core.runner.pins import Unpinned
 
 _LARGEST: Final = 256 * 1024
@@ -53,6 +53,7 @@ _LONGEST_VALUE: Final = 200
 
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
 _REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_CONFIGS: Final = ("config", "config.worktree")
 _LEGACY_REMOTES: Final = ("remotes", "branches")
 _USERS_HOST: Final = "sayso.host"
 
@@ -61,12 +62,22 @@ _USERS_HOST: Final = "sayso.host"
 class _Repository:
     """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
 
-    The files of an ``absorbed`` one lie where they are not looked for.
+    The files of an ``absorbed`` one lie where they are not looked for. ``listing`` is what its own
+    folder lists, ``None`` where that is not known.
     """
 
     folder: str
     tree: str
     absorbed: bool = False
+    listing: Listing | None = None
+
+    def may_hold(self, name: str) -> bool:
+        """Tell whether something of that name may lie in it, without looking it up."""
+        return self.listing is None or self.listing.may_hold(name)
+
+    def may_link(self) -> bool:
+        """Tell whether a link may lie in it, without looking."""
+        return self.listing is None or bool(self.listing.links)
 
 
 class _Odd(Exception):
@@ -154,7 +165,7 @@ def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
             found = _at(within)
             if found is not None:
                 yield found
-    if obeys.may("reach"):  # `git fetch` needs none of their files
+    if obeys.may("reach") and repository.may_hold("modules"):  # `git fetch` needs no files of them
         yield from _absorbed(repository.folder + "/modules")
 
 
@@ -194,7 +205,7 @@ def _at(tree: str) -> _Repository | None:
     if stat.S_ISLNK(mode):
         _check_same_for_all(dot)
     if stat.S_ISDIR(mode) or os.path.isdir(dot):
-        return _Repository(dot, tree)
+        return _Repository(dot, tree, listing=listing_of(dot))
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)
     _check_same_for_all(folder)
@@ -221,7 +232,7 @@ def _link(path: str, head: bytes) -> str:
 def _places(repository: _Repository) -> list[str]:
     """Return the folders that hold a repository's configuration and hooks."""
     leads = repository.folder + "/commondir"  # a linked work tree has another's
-    if not os.path.lexists(leads):
+    if not repository.may_hold("commondir") or not os.path.lexists(leads):
         return [repository.folder]
     common = os.path.join(repository.folder, _link(leads, b""))
     _check_same_for_all(common)
@@ -245,11 +256,13 @@ def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator
     yield from _by_settings(places, repository, obeys, cwd, remotes)
     for place in places:
         folder = place + "/hooks"
-        yield from _hooks(folder, obeys, elsewhere=is_link_elsewhere(folder))
+        own = place == repository.folder
+        linked = not own or repository.may_link()
+        yield from _hooks(folder, obeys, elsewhere=linked and is_link_elsewhere(folder))
         if obeys.writes:
             yield from links_away(place)
     if obeys.may("reach"):
-        yield from _legacy(places)
+        yield from _legacy(places, repository)
         yield from _unknown_remote(obeys, remotes, repository.folder)
 
 
@@ -258,7 +271,9 @@ def _by_settings(
 ) -> Iterator[str]:
     """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
     roots = (repository.tree or repository.folder, repository.folder, cwd)
-    for path in (place + name for place in places for name in ("/config", "/config.worktree")):
+    for path in (f"{place}/{name}" for place, name in product(places, _CONFIGS)):
+        if len(places) == 1 and not repository.may_hold(path.rpartition("/")[2]):
+            continue
         for file, one in _settings(path, obeys):
             if isinstance(one, str):
                 yield one
@@ -363,18 +378,18 @@ def _hooks(folder: str, obeys: Obedience, *, elsewhere: bool) -> Iterator[str]:
         yield f"the hooks in `{folder}` are other ones for each process"
         return
     listing = listing_of(folder)
-    if listing is None:  # it can be entered and not read, or it is not there
-        there = [name for name in wanted if os.path.lexists(f"{folder}/{name}")]
-    else:
-        there = [name for name in wanted if name in listing.names]
-    for name in there:
-        yield f"it runs the hook `{folder}/{name}`"
+    for name in wanted:
+        # Without a listing the folder can be entered and not read, or it is not there.
+        if (listing is None or listing.may_hold(name)) and os.path.lexists(f"{folder}/{name}"):
+            yield f"it runs the hook `{folder}/{name}`"
 
 
-def _legacy(places: list[str]) -> Iterator[str]:
+def _legacy(places: list[str], repository: _Repository) -> Iterator[str]:
     """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
-    for folder in (f"{place}/{name}" for place in places for name in _LEGACY_REMOTES):
-        if not os.path.lexists(folder):
+    alone = len(places) == 1
+    for place, name in product(places, _LEGACY_REMOTES):
+        folder = f"{place}/{name}"
+        if (alone and not repository.may_hold(name)) or not os.path.lexists(folder):
             continue
         listing = listing_of(folder)
         if listing is None or listing.names:

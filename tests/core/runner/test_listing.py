@@ -18,6 +18,19 @@ def test_a_listing_names_links_and_folders(tmp_path: Path) -> None:
     assert listing_of(str(tmp_path / "gone")) is None
 
 
+def test_a_name_that_a_file_system_may_fold_counts(tmp_path: Path) -> None:
+    """Case never hides a name, and one that is not ASCII may be any (CVE-2014-9390)."""
+    (tmp_path / "Config").touch()
+    found = listing_of(str(tmp_path))
+    assert found is not None
+    assert found.may_hold("config")
+    assert not found.may_hold("commondir")
+    (tmp_path / "common\u200bdir").touch()
+    found = listing_of(str(tmp_path))
+    assert found is not None
+    assert found.may_hold("commondir")
+
+
 def test_a_change_is_seen_whose_time_was_set_back(tmp_path: Path) -> None:
     """A file system's clock ticks: within one tick only ctime's age says that more may come."""
     old = (1_000_000_000, 1_000_000_000)
