@@ -41,7 +41,7 @@ LETS_THROUGH = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)
 @pytest.fixture
 def unfiltered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every system call through."""
-    monkeypatch.setattr(bubblewrap, "filter_for", lambda: LETS_THROUGH)
+    monkeypatch.setattr(bubblewrap, "filter_for", lambda **_: LETS_THROUGH)
 
 
 async def nothing(self: Checks, sweep: Sweep) -> None:
@@ -198,6 +198,29 @@ def test_a_folder_that_is_moved_out_ends_the_walk(tmp_path: Path) -> None:
 
     assert not sweep.complete
     assert program.stat().st_mode & stat.S_ISUID
+
+
+@pytest.mark.parametrize("place", [".", "d"])
+def test_an_owner_without_rights_looks_all_the_same(place: str, tmp_path: Path) -> None:
+    """As another user than root: a folder that cannot be read any more, be it the workspace."""
+    began = Moment.now()
+    (tmp_path / "d").mkdir()
+    (program := tmp_path / "d" / "x").write_text("")
+    for one in (tmp_path, tmp_path / "d", program):
+        os.chown(one, 65534, 65534)
+    program.chmod(0o4755)
+    (tmp_path / place).chmod(0o111)
+    fd = os.open(tmp_path, os.O_PATH | os.O_DIRECTORY)
+    if (child := os.fork()) == 0:
+        os.setresuid(65534, 65534, 65534)
+        sweep = Sweep(fd, began.as_dated())
+        os._exit(0 if sweep.go_on(60) and sweep.complete and sweep.cleared == ["d/x"] else 1)
+    _, status = os.waitpid(child, 0)
+    os.close(fd)
+
+    assert status == 0
+    assert (tmp_path / place).stat().st_mode & 0o777 == 0o111
+    assert program.stat().st_mode & 0o7777 == 0o755
 
 
 def open_now() -> set[str]:

@@ -104,7 +104,7 @@ class Sweep:
             self._steps.close()
 
     def _walk(self) -> Generator[None, None, None]:
-        levels = [_level("", os.open(".", _FOLDER, dir_fd=self.root))]
+        levels = [self._top()]
         try:
             while levels:
                 level = levels[-1]
@@ -172,25 +172,36 @@ class Sweep:
         try:
             return _level(path, os.open(name, _FOLDER, dir_fd=level.fd))
         except PermissionError:
-            return self._forced(path, name, level.fd)
+            return self._below(path, name, level.fd)
         except OSError:
             return None
 
-    def _forced(self, path: str, name: str, above: int) -> _Level | None:
+    def _below(self, path: str, name: str, above: int) -> _Level | None:
         with suppress(OSError):
             fd = os.open(name, _ONLY_PATH | os.O_DIRECTORY, dir_fd=above)
             try:
-                status = os.fstat(fd)
-                if status.st_uid != self._owner:
-                    return None  # the sandbox could not look into it either
-                mode = stat.S_IMODE(status.st_mode)
-                os.chmod(_by_number(fd), mode | 0o500)
-                found = _level(path, os.open(".", _FOLDER & ~os.O_NOFOLLOW, dir_fd=fd))
-                found.restore = mode
+                return self._forced(path, fd)
             finally:
                 os.close(fd)
-            return found
         return None
+
+    def _top(self) -> _Level:
+        try:
+            return _level("", os.open(".", _FOLDER, dir_fd=self.root))
+        except PermissionError:
+            return self._forced("", self.root)
+
+    def _forced(self, path: str, fd: int) -> _Level:
+        """Open a folder with the rights that its owner has taken away; ``close`` does so again.
+
+        Raises:
+            OSError: it is somebody else's, so the sandbox could not look into it, either.
+        """
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        os.chmod(_by_number(fd), mode | 0o500)
+        found = _level(path, os.open(".", _FOLDER, dir_fd=fd))
+        found.restore = mode
+        return found
 
 
 def joined(folder: str, name: str) -> str:
