@@ -11,7 +11,7 @@ from bot.doctor_doors import api, other_users, remote_exec
 from bot.finding import Finding, Verdict
 from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
-from bot.sandbox import prove_sandbox
+from bot.sandbox import prove_sandbox, unprotected
 from bot.settings import Settings, load
 from bot.surfaces import approvers
 from core.approvals.allowlist_file import ApprovalsFile
@@ -120,6 +120,8 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
                 "those that come into sight later; bubblewrap without sandbox.unixSockets does not"
             )
             yield Finding(Verdict.WARN, "sandbox", why)
+        if lacking := unprotected(settings, name):
+            yield Finding(Verdict.WARN, "sandbox", lacking)
         if os.geteuid() == 0:
             why = "shows root's private files below /etc and /opt; run the gateway as another user"
             yield Finding(Verdict.WARN, "sandbox", why)

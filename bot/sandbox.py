@@ -13,11 +13,12 @@ from core.hosts.sandbox.docker import Container, Docker
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.places import Places, places_of
 from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.workspace import binds_descriptors
 from core.runner.process import Runner
 from core.settings import SandboxBackend, SandboxSection
 
 _FOLDER = "sandbox"
-_BUBBLEWRAP = "bwrap"
+_BUBBLEWRAP, _BUBBLEWRAP_NAME = "bwrap", SandboxBackend.BUBBLEWRAP.value
 _MIB = 1024 * 1024
 
 
@@ -41,6 +42,7 @@ def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
         str(settings.home),
         network=settings.sandbox.network,
         missing=tuple(missing),
+        protect=settings.sandbox.protect,
     )
 
 
@@ -63,6 +65,19 @@ async def prove_sandbox(settings: Settings) -> tuple[str, str]:
         await runner.stop()
 
 
+def unprotected(settings: Settings, backend: str) -> str:
+    """Return why a backend cannot make ``sandbox.protect`` read-only, ``""`` if it can."""
+    found = _found(settings, _BUBBLEWRAP)
+    if backend != _BUBBLEWRAP_NAME or not settings.sandbox.protect or found is None:
+        return ""
+    if binds_descriptors(found):
+        return ""
+    return (
+        "this bubblewrap has no --ro-bind-fd, so what sandbox.protect names can be written inside "
+        "and is only looked at afterwards. Install the system's security updates of bubblewrap"
+    )
+
+
 def _places(settings: Settings) -> Places:
     section = settings.sandbox
     try:
@@ -72,6 +87,7 @@ def _places(settings: Settings) -> Places:
             section.hide,
             section.show,
             section.workspace,
+            section.protect,
         )
     except ValueError as fault:
         raise ConfigError(str(fault)) from fault

@@ -73,6 +73,7 @@ def finished(result: Finished) -> dict[str, object]:
     drift = {"denial": DenialReason.PLAN_DRIFT, "why": redact(result.drift).text}
     return {
         **(drift if result.drift else {}),
+        **({"findings": [redact(one).text for one in result.findings]} if result.findings else {}),
         "run": result.run_id,
         "exit_code": result.exit_code,
         "signal": result.signal,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.settings.base import AbsolutePath, Section, Word, Words
+from core.settings.base import AbsolutePath, RelativePath, Section, Word, Words
 
 _MEMORY_MB = 512
 _PIDS = 256
@@ -47,6 +47,11 @@ class SandboxSection(Section):
     )
     hide: Paths = Field(
         default=(), description="files and folders that sandboxed commands must not see, either"
+    )
+    protect: Annotated[tuple[RelativePath, ...], Field(strict=False)] = Field(
+        default=(".git/hooks", ".git/config", ".envrc", ".vscode", ".idea", ".husky"),
+        description="what sandboxed commands cannot change at the top of the workspace and of each "
+        "repository in it, because other programs obey it later; relative paths",
     )
     show: Paths = Field(
         default=(),

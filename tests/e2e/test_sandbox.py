@@ -1,5 +1,6 @@
 """The sandbox from end to end: a gateway as it is without any configuration."""
 
+import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -108,3 +109,17 @@ def test_a_workspace_over_the_gateways_home_stops_the_start(tmp_path: Path) -> N
 
     assert done.returncode == 2
     assert "sandbox.workspace names" in done.stderr
+
+
+def test_what_is_undone_is_said(fresh: GatewayProcess, tmp_path: Path) -> None:
+    """In the result, on the terminal and in the journal; a run that leaves nothing says nothing."""
+    line = ("run", "--cwd", str(tmp_path), "-c", "touch .envrc")
+    done, again, calm = fresh.json(*line), fresh.cli(*line), fresh.json(*line[:-1], "touch f")
+    records = [json.loads(one) for one in (fresh.home / "audit.jsonl").read_text().splitlines()]
+    written = [one["findings"] for one in records if "findings" in one]
+
+    (said,) = done["findings"]
+    assert said.startswith(".envrc in the workspace appeared although it is protected")
+    assert ".envrc in the workspace appeared" in again.stderr
+    assert written[0] == [said]
+    assert ("findings" in calm, len(written)) == (False, 2)

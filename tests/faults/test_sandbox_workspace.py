@@ -178,6 +178,7 @@ async def test_no_descriptor_leads_out(
 ) -> None:
     """The descriptor that the workspace is compared with is closed before the command starts."""
     async with sandbox(tmp_path) as house:
+        (house.workspace / ".git" / "hooks").mkdir(parents=True)  # held by descriptors of their own
         backend = kind(bwrap(), places_for(house.home), network=False)
         house.host._choice._proven = backend
         done = await house.run(vector(attacks.HAS_FOREIGN_DESCRIPTORS))

@@ -11,11 +11,13 @@ from core.errors import HostUnavailable, SpawnError
 from core.hosts.sandbox import landlock as ruling
 from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.places import Places
+from core.hosts.sandbox.protect import Hold
 from core.hosts.sandbox.scratch import MOST_BYTES
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.seccomp import filter_for
 from core.hosts.sandbox.view import Kind, View
 from core.hosts.sandbox.workspace import binds_descriptors, opened
+from core.hosts.sandbox.workspace_check import Check
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -23,6 +25,8 @@ from core.runner.enclosure import Enclosure
 from core.runner.stages import FIRST_INHERITED
 
 _SECCOMP, _OPTIONS, _WORKSPACE = (str(FIRST_INHERITED + place) for place in range(3))
+_OWN = 2
+"""Descriptors before the workspace's: the filter's and the options'."""
 
 _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -127,9 +131,17 @@ class Bubblewrap:
         for command in plan.commands:
             _check_seen(view, command, (command.cwd or plan.cwd).path)
 
+    def workspace(self, plan: ExecPlan) -> str | None:
+        """Return the folder that a plan may change, ``None`` where there is none."""
+        return self._places.workspace_for(plan.cwd.path)
+
     @contextmanager
-    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+    def enclose(
+        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path, check: Check | None = None
+    ) -> Iterator[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
+
+        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
 
         Raises:
             HostUnavailable: there is no filter for this machine.
@@ -145,11 +157,17 @@ class Bubblewrap:
                 guard = (_SHELL, "-c", _GUARD, view.workspace, "seen" if seen else "hidden")
             if self._landlock:
                 guard += ruling.words(view, bound=bool(inherit))
-            words = (*self.fixed_options(), *_mounts(view, bind if inherit else "", self._size))
+            held = self._held(check, view, folder)
+            first = FIRST_INHERITED + _OWN + len(inherit)
+            words = (
+                *self.fixed_options(),
+                *_mounts(view, bind if inherit else "", self._size),
+                *_binds(held, view, first),
+            )
             variables = _environment(run_id, plan)
             options = sealed("sayso-sandbox", "\0".join((*words, *variables, "")).encode())
             try:
-                fds = (self._seccomp(), options, *inherit)
+                fds = (self._seccomp(), options, *inherit, *(one.fd for one in held))
                 yield Enclosed(self._binary, fds, view, str(scratch), guard)
             finally:
                 os.close(options)
@@ -160,6 +178,14 @@ class Bubblewrap:
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """Do nothing: with bubblewrap all that it started ends, and its mounts are gone."""
+
+    def _held(self, check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
+        """Begin a check, and return what is to be bound to itself; what is hidden is not."""
+        if check is None or folder < 0 or view.workspace is None:
+            return ()
+        base = view.workspace
+        held = check.begin(folder, base, binds=self._binds_descriptors)
+        return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
 
     def _seccomp(self) -> int:
         if self._filter < 0:
@@ -214,6 +240,13 @@ def _mount(path: str, kind: Kind, bind: str, size: str) -> tuple[str, ...]:
 
 def _tmpfs(path: str, size: str) -> tuple[str, ...]:
     return ("--size", size, "--tmpfs", path)
+
+
+def _binds(held: tuple[Hold, ...], view: View, first: int) -> Iterator[str]:
+    """Yield the options that bind what is held to itself; ``first`` is the first descriptor."""
+    for place, one in enumerate(held, first):
+        bind = "--bind-fd" if one.writable else "--ro-bind-fd"
+        yield from (bind, str(place), f"{view.workspace}/{one.path}")
 
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:

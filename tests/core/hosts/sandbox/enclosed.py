@@ -19,12 +19,14 @@ from core.model.result import Finished
 from core.runner.limits import Limits
 from core.runner.plan import Planner
 from core.runner.process import Runner
+from core.settings import SandboxSection
 from tests.core.runner.runs import Watcher, new_run, request, running
 
 SANDBOX = ExecPolicy(host=ExecHost.SANDBOX)
 PYTHON = os.path.realpath(sys.executable)
 SECRET = "the gateway's own words"
 PATIENCE_MS = 20_000
+PROTECTED = SandboxSection().protect
 
 
 def bwrap() -> str:
@@ -78,9 +80,9 @@ def sandboxed(wish: ExecRequest) -> ExecPlan:
     return plan
 
 
-def places_for(home: Path) -> Places:
+def places_for(home: Path, protect: tuple[str, ...] = ()) -> Places:
     """Return this machine's places with the running Python in sight, wherever it is installed."""
-    return places_of([home], str(Path.home()), shown=(sys.base_prefix,))
+    return places_of([home], str(Path.home()), shown=(sys.base_prefix,), protected=protect)
 
 
 @asynccontextmanager
@@ -91,6 +93,7 @@ async def sandbox(
     unix_sockets: bool = False,
     private_bytes: int = MOST_BYTES,
     grace_ms: int = 300,
+    protect: tuple[str, ...] = PROTECTED,
 ) -> AsyncIterator[House]:
     """Yield a house in a folder, enclosed by bubblewrap."""
     home, workspace = folder / "home", folder / "work"
@@ -99,14 +102,16 @@ async def sandbox(
     (home / "state.db").write_text(SECRET)
     backend = Bubblewrap(
         bwrap(),
-        places_for(home),
+        places_for(home, protect),
         network=network,
         unix_sockets=unix_sockets,
         private_bytes=private_bytes,
     )
     async with (
         running(Limits(grace_ms=grace_ms)) as runner,
-        over(runner, backend, home, network=network, private_bytes=private_bytes) as host,
+        over(
+            runner, backend, home, network=network, private_bytes=private_bytes, protect=protect
+        ) as host,
     ):
         yield House(runner, host, home, workspace)
 
@@ -119,10 +124,11 @@ async def over(
     *,
     network: bool = False,
     private_bytes: int = MOST_BYTES,
+    protect: tuple[str, ...] = PROTECTED,
 ) -> AsyncIterator[SandboxHost]:
     """Yield a started sandbox host over one backend."""
     scratch = Scratch(home / "sandbox", private_bytes)
-    host = SandboxHost(runner, (backend,), scratch, str(home), network=network)
+    host = SandboxHost(runner, (backend,), scratch, str(home), network=network, protect=protect)
     await host.start()
     try:
         yield host
