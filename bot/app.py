@@ -96,12 +96,8 @@ async def gateway(
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
-        inbox = inbox_of(
-            gate,
-            approvers(settings),
-            sender.joined(senders(settings)),
-            elevated=settings.tools.elevated.enabled,
-        )
+        may_send, elevated = sender.joined(senders(settings)), settings.tools.elevated.enabled
+        inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
         prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)

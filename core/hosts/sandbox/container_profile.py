@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.hosts.sandbox.seccomp import (
+    _AT_ONCE,
     _FAMILIES,
     _FLAGS_OF,
     _GRANTING,
@@ -66,7 +67,7 @@ def _rules() -> Iterator[_Rule]:
     yield _allow("unshare", _has_none(0, _NEW_NAMESPACES | _NEW_TIME))
     yield from (_allow("socket", _is(0, family)) for family in {*_FAMILIES, _AF_UNIX})
     yield _refuse(errno.ENOSYS, *_UNREADABLE)
-    yield _refuse(errno.ENOTSUP, *_GRANTING)
+    yield _refuse(errno.ENOTSUP, *_GRANTING, *_AT_ONCE)
     yield _refuse(errno.EPERM, *_REFUSED)
 
 
