@@ -40,6 +40,31 @@ def shared_folder_above(paths: Iterable[str]) -> str:
     return ""
 
 
+def is_replaceable(path: str) -> bool:
+    """Tell whether anybody but root could put another file, or other content, at a path.
+
+    To root itself every path is one.
+    """
+    if os.geteuid() == 0:
+        return True
+    try:
+        while not _is_open(os.lstat(path)):
+            if path == "/":
+                return False
+            path = os.path.dirname(path)
+    except OSError:
+        return True
+    return True
+
+
+def _is_open(status: os.stat_result) -> bool:
+    """Tell whether anybody but root may write; in a sticky folder only to what is their own."""
+    if stat.S_ISLNK(status.st_mode):
+        return status.st_uid != 0
+    sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+    return status.st_uid != 0 or bool(status.st_mode & 0o022 and not sticky)
+
+
 def _is_shared(folder: str) -> bool:
     try:
         status = os.stat(folder)

@@ -1,0 +1,146 @@
+"""Swap a script between its approval and its opening, again and again, at every moment between.
+
+Run as root: ``python -m tests.faults.swaps FOLDER KIND COUNT GATEWAY_UID RACER_UID [off]`` prints a
+JSON object: how often the approved content ran, other content ran, nothing ran. The racer is a
+process of its own that does what an agent would: it writes the script, asks, and renames another
+file over it. ``off`` switches the delivery off: the control.
+"""
+
+import asyncio
+import concurrent.futures.thread  # before there is another user, who may not read it
+import itertools
+import json
+import os
+import shutil
+import socket
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import PlanDrift, SpawnError
+from core.runner import pool
+from core.runner.process import Runner
+from tests.core.runner.runs import Watcher, new_run, planned, request
+
+UNPROTECTED = (
+    "import sys; sys.path.append(sys.argv[1]); from core.runner import notifier; "
+    "notifier.fault = lambda: 'switched off'; from core.runner.launcher import main; main()"
+)
+"""The launcher's program without the delivery."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A line, the script that it reads, what other content does, and when it is swapped (ms)."""
+
+    line: str
+    name: str
+    good: str
+    evil: tuple[str, ...]
+    latest_ms: float
+
+
+_SHELL = ("#!/bin/sh\necho evil\n", "#!/bin/echo evil\n")
+_PRINTS = ('print("good")\n', ('print("evil")\n',))
+_SAYS = ("echo good\n", ("echo evil\n",))
+KINDS = {
+    "python": Kind("python3 x.py", "x.py", *_PRINTS, 40),
+    "sh": Kind("sh x.sh", "x.sh", *_SAYS, 8),
+    "hashbang": Kind("./x.sh", "x.sh", "#!/bin/sh\necho good\n", _SHELL, 8),
+    "node": Kind("node x.js", "x.js", 'console.log("good")\n', ('console.log("evil")\n',), 60),
+    "perl": Kind("perl x.pl", "x.pl", 'print "good\\n";\n', ('print "evil\\n";\n',), 10),
+    "elf": Kind("./tool good", "tool", "", _SHELL, 8),
+    "dot": Kind("sh -c '. ./x.sh'", "x.sh", *_SAYS, 8),
+    "wrapped": Kind("timeout 9 python3 x.py", "x.py", *_PRINTS, 40),
+    "late": Kind("sleep 0.02; python3 x.py", "x.py", *_PRINTS, 60),
+    "unread": Kind("sleep 0.02; python3 x.py $(true)", "x.py", *_PRINTS, 60),
+}
+
+
+def race(sock: socket.socket, folder: Path, kind: Kind) -> None:
+    """Write the script when asked to; rename another over it so many microseconds after a word."""
+    script, other = folder / kind.name, folder / "other"
+    evils = itertools.cycle(kind.evil)
+    while word := sock.recv(16):
+        if word == b"write":
+            fresh = folder / "fresh"
+            if kind.good:
+                fresh.write_text(kind.good)
+            else:
+                shutil.copy("/bin/echo", fresh)
+            other.write_text(next(evils))
+            for path in (fresh, other):
+                path.chmod(0o755)
+            fresh.rename(script)
+        else:
+            until = time.perf_counter() + int(word) / 1e6
+            while time.perf_counter() < until:
+                pass
+            other.rename(script)
+        sock.send(b"done")
+
+
+async def one(runner: Runner, sock: socket.socket, folder: Path, kind: Kind, at_us: int) -> str:
+    """Have a script written, approved and swapped; return what ran."""
+    sock.send(b"write")
+    sock.recv(16)
+    plan = planned(request(kind.line, cwd=folder))
+    try:
+        watcher = Watcher(before_claim=lambda: sock.send(b"%d" % at_us) and None)
+        text = (await runner.run(new_run(), plan, watcher)).output.text
+    except (PlanDrift, SpawnError):
+        text = "nothing"
+    sock.recv(16)
+    return next((word for word in ("evil", "good") if word in text), "nothing")
+
+
+async def swaps(sock: socket.socket, folder: Path, kind: Kind, count: int) -> Counter[str]:
+    """Swap a script so often, the moments spread evenly."""
+    runner = Runner()
+    await runner.start()
+    seen: Counter[str] = Counter()
+    try:
+        for number in range(count):
+            at_us = int(kind.latest_ms * 1000 * (number * 0.618034 % 1))
+            seen[await one(runner, sock, folder, kind, at_us)] += 1
+    finally:
+        await runner.stop()
+    return seen
+
+
+def become(uid: int, folder: Path) -> None:
+    """Go on as another user, who may not see the folders that Python and this package are in."""
+    planned(request("true"))  # imports all that is needed from there
+    if uid == os.getuid():
+        return
+    root = folder / "package"
+    shutil.copytree(Path(pool._ROOT) / "core", root / "core", dirs_exist_ok=True)  # noqa: SLF001 - the launcher's own
+    pool._ROOT = str(root)  # noqa: SLF001 - as above
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+    if not os.access(sys.executable, os.X_OK):
+        sys.executable = "/usr/bin/python3"
+
+
+def main(place: str, name: str, count: str, gateway: str, racer: str, *off: str) -> None:
+    """Be the gateway, and start the racer."""
+    assert concurrent.futures.thread.ThreadPoolExecutor
+    folder, kind = Path(place), KINDS[name]
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:  # noqa: TID251 - a racer of its own
+        ours.close()
+        os.setuid(int(racer))
+        race(theirs, folder, kind)
+        os._exit(0)
+    theirs.close()
+    become(int(gateway), folder)
+    if off:
+        pool.BOOTSTRAP = UNPROTECTED  # type: ignore[misc]
+    print(json.dumps(asyncio.run(swaps(ours, folder, kind, int(count)))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
