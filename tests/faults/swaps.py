@@ -116,8 +116,8 @@ def become(uid: int, folder: Path) -> None:
     if uid == os.getuid():
         return
     root = folder / "package"
-    shutil.copytree(Path(pool._ROOT) / "core", root / "core", dirs_exist_ok=True)  # noqa: SLF001 - the launcher's own
-    pool._ROOT = str(root)  # noqa: SLF001 - as above
+    shutil.copytree(Path(pool._ROOT) / "core", root / "core", dirs_exist_ok=True)
+    pool._ROOT = str(root)
     os.setgroups([])
     os.setgid(uid)
     os.setuid(uid)
@@ -130,7 +130,7 @@ def main(place: str, name: str, count: str, gateway: str, racer: str, *off: str)
     assert concurrent.futures.thread.ThreadPoolExecutor
     folder, kind = Path(place), KINDS[name]
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if os.fork() == 0:  # noqa: TID251 - a racer of its own
+    if os.fork() == 0:
         ours.close()
         os.setuid(int(racer))
         race(theirs, folder, kind)
