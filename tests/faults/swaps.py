@@ -1,7 +1,7 @@
 """Swap a script between its approval and its opening, again and again, at every moment between.
 
-Run as root: ``python -m tests.faults.swaps FOLDER KIND COUNT GATEWAY_UID RACER_UID [off]`` prints a
-JSON object: how often the approved content ran, other content ran, nothing ran. The racer is a
+Run as root: ``python -m tests.faults.swaps FOLDER KINDS COUNT GATEWAY_UID RACER_UID [off]`` prints,
+by kind, how often the approved content ran, other content ran, nothing ran (JSON). The racer is a
 process of its own that does what an agent would: it writes the script, asks, and renames another
 file over it. ``off`` switches the delivery off: the control.
 """
@@ -59,18 +59,19 @@ KINDS = {
 }
 
 
-def race(sock: socket.socket, folder: Path, kind: Kind) -> None:
-    """Write the script when asked to; rename another over it so many microseconds after a word."""
-    script, other = folder / kind.name, folder / "other"
-    evils = itertools.cycle(kind.evil)
-    while word := sock.recv(16):
-        if word == b"write":
-            fresh = folder / "fresh"
+def race(sock: socket.socket, folder: Path) -> None:
+    """Write a script when asked to; rename another over it so many microseconds after a word."""
+    other, fresh = folder / "other", folder / "fresh"
+    evils = {name: itertools.cycle(kind.evil) for name, kind in KINDS.items()}
+    while word := sock.recv(16).decode():
+        if word in KINDS:
+            kind = KINDS[word]
+            script = folder / kind.name
             if kind.good:
                 fresh.write_text(kind.good)
             else:
                 shutil.copy("/bin/echo", fresh)
-            other.write_text(next(evils))
+            other.write_text(next(evils[word]))
             for path in (fresh, other):
                 path.chmod(0o755)
             fresh.rename(script)
@@ -82,9 +83,10 @@ def race(sock: socket.socket, folder: Path, kind: Kind) -> None:
         sock.send(b"done")
 
 
-async def one(runner: Runner, sock: socket.socket, folder: Path, kind: Kind, at_us: int) -> str:
+async def one(runner: Runner, sock: socket.socket, folder: Path, name: str, at_us: int) -> str:
     """Have a script written, approved and swapped; return what ran."""
-    sock.send(b"write")
+    kind = KINDS[name]
+    sock.send(name.encode())
     sock.recv(16)
     plan = planned(request(kind.line, cwd=folder))
     try:
@@ -96,15 +98,17 @@ async def one(runner: Runner, sock: socket.socket, folder: Path, kind: Kind, at_
     return next((word for word in ("evil", "good") if word in text), "nothing")
 
 
-async def swaps(sock: socket.socket, folder: Path, kind: Kind, count: int) -> Counter[str]:
-    """Swap a script so often, the moments spread evenly."""
+async def swaps(
+    sock: socket.socket, folder: Path, names: list[str], count: int
+) -> dict[str, Counter[str]]:
+    """Swap a script of each kind so often, the moments spread evenly."""
     runner = Runner()
     await runner.start()
-    seen: Counter[str] = Counter()
+    seen: dict[str, Counter[str]] = {name: Counter() for name in names}
     try:
-        for number in range(count):
-            at_us = int(kind.latest_ms * 1000 * (number * 0.618034 % 1))
-            seen[await one(runner, sock, folder, kind, at_us)] += 1
+        for name, number in itertools.product(names, range(count)):
+            at_us = int(KINDS[name].latest_ms * 1000 * (number * 0.618034 % 1))
+            seen[name][await one(runner, sock, folder, name, at_us)] += 1
     finally:
         await runner.stop()
     return seen
@@ -125,21 +129,21 @@ def become(uid: int, folder: Path) -> None:
         sys.executable = "/usr/bin/python3"
 
 
-def main(place: str, name: str, count: str, gateway: str, racer: str, *off: str) -> None:
+def main(place: str, names: str, count: str, gateway: str, racer: str, *off: str) -> None:
     """Be the gateway, and start the racer."""
     assert concurrent.futures.thread.ThreadPoolExecutor
-    folder, kind = Path(place), KINDS[name]
+    folder = Path(place)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         ours.close()
         os.setuid(int(racer))
-        race(theirs, folder, kind)
+        race(theirs, folder)
         os._exit(0)
     theirs.close()
     become(int(gateway), folder)
     if off:
         pool.BOOTSTRAP = UNPROTECTED  # type: ignore[misc]
-    print(json.dumps(asyncio.run(swaps(ours, folder, kind, int(count)))))
+    print(json.dumps(asyncio.run(swaps(ours, folder, names.split(","), int(count)))))
 
 
 if __name__ == "__main__":
