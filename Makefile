@@ -1,8 +1,9 @@
 # Sayso needs Python 3.11 or newer and make; everything else comes from the locks.
 #
-#   make demo    see the whole product work: one command allowed, one denied, one for you to decide
-#   make test    system packages, lint, types, import contracts, benchmarks, tests
-#   make fuzz    the nightly setting: 200,000 accepted lines against bash, dash and zsh, and the wrappers
+#   make demo       see the whole product work: one command allowed, one denied, one for you to decide
+#   make test       system packages, lint, types, import contracts, benchmarks, tests
+#   make test-deep  what takes hours: the fuzz, properties drawn anew, whole oracles, 200 kills, a flood
+#   make fuzz       200,000 accepted lines against bash, dash and zsh, and the wrappers
 #
 # Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
 #            FUZZ_LINES=20000
@@ -31,10 +32,10 @@ COMPILE := $(UV) pip compile pyproject.toml - --universal --python-version 3.11 
 # What builds the editable install; pinned with the rest, so that building needs no network either.
 BUILD := 'hatchling>=1.27\neditables>=0.5\n'
 
-.PHONY: help install demo test fuzz system lint types imports format docs lock clean
+.PHONY: help install demo test test-deep fuzz system lint types imports format docs lock clean
 
 help:
-	@sed -n '3,9s/^# \{0,3\}//p' Makefile
+	@sed -n '3,10s/^# \{0,3\}//p' Makefile
 
 install: $(RUNTIME)
 
@@ -55,6 +56,14 @@ fuzz: $(DEV)
 	@echo '== fuzz, $(FUZZ_LINES) lines'
 	@SAYSO_FUZZ_LINES=$(FUZZ_LINES) $(BIN)/python -m pytest --quiet --capture=no $(PYTEST_ARGS) \
 		tests/faults/test_shell_fuzz.py tests/faults/test_wrapper_fuzz.py
+
+test-deep: system fuzz
+	@echo '== properties, drawn anew'
+	@SAYSO_PROPERTY_EXAMPLES=5000 $(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --quiet $(PYTEST_ARGS) \
+		$$(grep -rl 'from hypothesis' tests --include='test_*.py')
+	@echo '== faults, oracles and floods at full size'
+	@SAYSO_FULL_FAULTS=1 SAYSO_FULL_ORACLE=1 SAYSO_API_REQUESTS=100000 $(BIN)/python -m pytest -m 'not benchmark' \
+		--quiet --capture=no $(PYTEST_ARGS) tests/faults
 
 system:
 	@echo '== system packages that the tests use'

@@ -10,9 +10,8 @@ from core.approvals.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.crowding import DEFAULT_LIMITS, Crowded, PendingLimits
-from core.model.decision import Decision, Evaluation, Tier
+from core.model.decision import Evaluation, Tier
 from core.model.identity import API_CHANNEL, NETWORK, Target
-from core.model.policy import AskFallback, ExecPolicy
 from core.store import Store, approvals, origins
 from core.store.approvals import TooMany
 from core.store.clock import wall_ms
@@ -40,6 +39,17 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """What happens where nobody can be reached (S1 "Ask fallback"), and why, as a clause."""
+
+    state: ApprovalState
+    note: str
+
+
+NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
+
+
+@dataclass(frozen=True, slots=True)
 class Asking:
     """Turn a request that policy asks about into a persisted question.
 
@@ -59,7 +69,7 @@ class Asking:
     now: Callable[[], int] = wall_ms
 
     async def open(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
     ) -> Approval | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
 
@@ -78,7 +88,7 @@ class Asking:
                 if ladder.routes or local:
                     made = await self.store.write(approvals.create, draft, self.limits)
                     return made.approval
-                state, note = _fallback(policy, evaluation)
+                state, note = fallback.state, fallback.note
                 words = f"{note}: {ladder.quiet}" if ladder.quiet else note
                 return await self.store.write(
                     approvals.settle_unrouted, draft, state, _fallback_reply(state), words
@@ -144,16 +154,6 @@ class Asking:
             step_up=terms.step_up,
             local=local,
         )
-
-
-def _fallback(policy: ExecPolicy, evaluation: Evaluation) -> tuple[ApprovalState, str]:
-    """Decide at creation what happens when nobody can be reached (S1 "Ask fallback")."""
-    if policy.ask_fallback is AskFallback.FULL:
-        return ApprovalState.ALLOWED, "askFallback=full: nobody could be asked"
-    listed = all(segment.decision is Decision.ALLOW for segment in evaluation.segments)
-    if policy.ask_fallback is AskFallback.ALLOWLIST and evaluation.segments and listed:
-        return ApprovalState.ALLOWED, "askFallback=allowlist: nobody could be asked, all is listed"
-    return ApprovalState.DENIED, "nobody could be asked"
 
 
 def _fallback_reply(state: ApprovalState) -> ApprovalReply:

@@ -12,13 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from core.approvals.answering import Answer, Answered, Answering
-from core.approvals.asking import Asking
+from core.approvals.asking import Asking, Fallback
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
 from core.model.crowding import Crowded
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
-from core.model.policy import ExecPolicy
 from core.store import Store, approvals, outbox
 
 _LOOK_AGAIN_S = 5.0
@@ -33,7 +32,7 @@ class Broker:
     answering: Answering
 
     async def open(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
     ) -> Approval | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
 
@@ -42,7 +41,7 @@ class Broker:
         Raises:
             StoreError: nothing was persisted, so nothing will run.
         """
-        return await self.asking.open(request, plan, evaluation, policy)
+        return await self.asking.open(request, plan, evaluation, fallback)
 
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it."""

@@ -29,7 +29,7 @@ from core.gate.remembering import Remembering
 from core.gate.rulebook import Rulebook
 from core.gate.sessions import SessionLayers
 from core.gate.waiters import Waiters
-from core.model.approval import ApprovalState
+from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.crowding import Crowded
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -140,7 +140,7 @@ class Gate:
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
     ) -> Submission:
         missing = await self.execution.missing(plan)
-        approval = missing or await self.broker.open(request, plan, evaluation, policy)
+        approval = missing or await self._open(request, plan, evaluation, policy)
         if isinstance(approval, Refusal | Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)
         await self.journal.append(
@@ -153,6 +153,12 @@ class Gate:
             return Running(approval.id)
         why = f"a person must allow this, and {approval.resolution.note}"
         return Denied(approval.id, DenialReason.NO_ROUTE, why)
+
+    async def _open(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
+    ) -> Approval | Crowded:
+        fallback = self.rulebook.fallback(plan, policy)
+        return await self.broker.open(request, plan, evaluation, fallback)
 
     async def _deny(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> Denied:
         claim = self._claim(request, plan, evaluation)

@@ -5,14 +5,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.asking import NO_FALLBACK, Fallback
 from core.approvals.idle import Idle, Sorted
 from core.approvals.rendering import redact
 from core.approvals.usage import LastUse, UsageFile
-from core.model.approval import AllowlistEntry
+from core.model.approval import AllowlistEntry, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import Evaluation, Promise
+from core.model.decision import Decision, Evaluation, Promise
 from core.model.identity import AgentId
-from core.model.policy import ExecPolicy, ExecSecurity, PolicyLayer
+from core.model.policy import (
+    AskFallback,
+    ExecAsk,
+    ExecHost,
+    ExecPolicy,
+    ExecSecurity,
+    PolicyLayer,
+)
 from core.policy.allowlist import Allowlist
 from core.policy.evaluate import evaluate
 from core.policy.provisions import NO_COMPILED, Compiled, Provisions
@@ -100,6 +108,26 @@ class Rulebook:
         """
         own = self.allowlist(plan.agent) if allowlist is None else allowlist
         return evaluate(plan, policy, own, provisions=self.provisions(plan.agent))
+
+    def fallback(self, plan: ExecPlan, policy: ExecPolicy) -> Fallback:
+        """Return what happens to a plan that needs a person where none can be reached (S1).
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        match policy.ask_fallback:
+            case AskFallback.FULL:
+                return Fallback(ApprovalState.ALLOWED, "askFallback=full: nobody could be asked")
+            case AskFallback.ALLOWLIST if self._is_listed(plan, policy):
+                note = "askFallback=allowlist: nobody could be asked, all is listed"
+                return Fallback(ApprovalState.ALLOWED, note)
+        return NO_FALLBACK
+
+    def _is_listed(self, plan: ExecPlan, policy: ExecPolicy) -> bool:
+        """Tell whether the lists alone allow a plan, apart from full security and the sandbox."""
+        listing = replace(policy, security=ExecSecurity.ALLOWLIST, ask=ExecAsk.ON_MISS)
+        outside = replace(plan, host=ExecHost.GATEWAY)
+        return self.judge(outside, listing).decision is Decision.ALLOW
 
     def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:
         """Note which entries let a plan run (S1 "last used"); in memory, written by and by."""

@@ -26,6 +26,11 @@ HOOKS_PATH: Final = "core.hookspath"
 INCLUDES: Final = frozenset(("include.path", "includeif.*.path"))
 """Followed as if each condition held."""
 
+REMOTE_URL: Final = "remote.*.url"
+"""Harmless only where it names a host that may be reached."""
+
+_LEADING: Final = INCLUDES | {HOOKS_PATH, WORKTREE, REMOTE_URL}
+
 ALL: Final = frozenset(("*",))
 """The powers of a subcommand that no table lists."""
 
@@ -85,6 +90,12 @@ class Obedience:
         return any(fnmatchcase(lowered, pattern) for pattern in self.covered)
 
 
+@lru_cache(maxsize=256)
+def hooks_of(obeys: Obedience) -> tuple[str, ...]:
+    """Return the hooks that an invocation runs and that nothing switches off, sorted."""
+    return tuple(sorted(name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")))
+
+
 def obedience_of(command: PlannedCommand) -> Obedience | None:
     """Return what a command obeys, ``None`` if it reads no repository."""
     file = command.executable
@@ -125,6 +136,12 @@ def subcommand_of(argv: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     known = _pairs()
     name = pair if pair in known else rest[0]
     return name, tuple(word for word in rest[name.count(" ") + 1 :] if not word.startswith("-"))
+
+
+@lru_cache(maxsize=512)
+def notable(settings: tuple[Setting, ...], obeys: Obedience) -> tuple[Setting, ...]:
+    """Return the settings that steer an invocation, and those that lead to what may."""
+    return tuple(one for one in settings if one.form in _LEADING or steers(one, obeys))
 
 
 def steers(setting: Setting, obeys: Obedience) -> bool:

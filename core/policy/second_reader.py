@@ -33,9 +33,11 @@ _NAME_OF_VALUE = (
     # The last status has no name that could go on (XCU 2.5.2).
     r"|\{[a-z][a-z0-9_]*\}|\(pwd\)|\{\?\}|\?)"
 )
+# zsh expands `=name` and `~` also behind what turns out empty: `""=ls`, `$x~`.
+_MAYBE_EMPTY = rf"(?:''|\"(?:\\\n|{_NAME_OF_VALUE})*\"|{_NAME_OF_VALUE})"
 _WORD_ENDS = r"(?=[ \t\n;|]|&&|\Z)"
 _WORD = (
-    rf"(?!=)(?:[{_NAMED}./:@%+,=^-]++"
+    rf"(?!{_MAYBE_EMPTY}*=)(?!{_MAYBE_EMPTY}+~)(?:[{_NAMED}./:@%+,=^-]++"
     r"|'[^']*+'"
     # Inside double quotes a backslash is itself before most characters, and joins two lines.
     # Only an interactive shell gives "!" a meaning there; none runs a command line that way.
@@ -62,6 +64,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WHOLE_WORD = re.compile(_WORD)
+_EMPTIED = re.compile(rf"{_MAYBE_EMPTY}+[=~]")
 _LEADING_TILDE = re.compile(r"~(?<![^ \t\n;|&]~)")
 _LONE_TILDE = re.compile(_LEADING_TILDE.pattern + _WORD_ENDS)
 # Alone between blanks it is a word, as in `find . ! -name x`; in front of a command it negates.
@@ -83,6 +86,7 @@ _LONE_WORDS = frozenset(f"{ascii_letters}{digits}_./:@%+,^-*?")
 _EMPTY = Unreadable("R2", "an empty line")
 _NO_LOOP = Unreadable("R4", "a loop that is not read")
 _BRACES = Unreadable("R5", "a brace")
+_BEHIND_NOTHING = Unreadable("R5", "= or a tilde behind what may be empty, which zsh expands")
 _NOTHING_TO_JOIN = Unreadable("R2", "a connector with nothing to join")
 
 
@@ -358,6 +362,8 @@ def _refusal(text: str) -> Unreadable:
         known = len(mark) != 1 or _is_word(mark) or mark in _CONNECTORS or mark == "\n"
         if known or _LONE_TILDE.match(text, at) or _LONE_BANG.match(text, at):
             continue
+        if _EMPTIED.match(text, at):
+            return _BEHIND_NOTHING
         if mark == '"':
             return inside_refusal(text, at + 1)
         return outside_refusal(mark)

@@ -74,7 +74,7 @@ def read(text: str) -> Reading | Unreadable:
     second = second_reader.read(text)
     if isinstance(second, Unreadable):
         return second
-    odd = _odd_name(second) or ("?" in text and "$" in text and _odd_status(second))
+    odd = _odd_name(second) or ("?" in text and "$" in text and _odd_status(second, text))
     if odd:
         return odd
     first = syntax.read(text)
@@ -140,17 +140,25 @@ def _odd_name(reading: Reading) -> Unreadable | None:
     return _odd_steps(reading) if stepped else None
 
 
-def _odd_status(reading: Reading) -> Unreadable | None:
-    """Refuse ``$?`` in anything but what a program prints, in loops and beside globs (R4)."""
+def _odd_status(reading: Reading, text: str) -> Unreadable | None:
+    """Refuse ``$?`` in anything but what a program prints, in loops and beside globs (R4).
+
+    Beside a substitution as well: bash and zsh set it to that one's status, dash does not.
+    """
     looped = {place for loop in reading.loops for place in range(loop.start, loop.end)}
     words = [word for loop in reading.loops for word in loop.words]
     for place, argv in enumerate(reading.argvs):
         first = len(argv) if place in looped else _first_printed(argv)
         words += argv[:first]
         words += (word for word in argv[first:] if _holds(word, PartKind.GLOB))
-    if not any(_holds(word, PartKind.STATUS) for word in words):
-        return None
-    return Unreadable("R4", "$? in anything but a word that echo or printf prints")
+    if any(_holds(word, PartKind.STATUS) for word in words):
+        return Unreadable("R4", "$? in anything but a word that echo or printf prints")
+    substitutes = "$(" in text.replace("\\\n", "")
+    if substitutes and any(
+        _holds(word, PartKind.STATUS) for argv in reading.argvs for word in argv
+    ):
+        return Unreadable("R4", "$? beside a substitution, which changes it in some shells")
+    return None
 
 
 def _first_printed(argv: tuple[Word, ...]) -> int:

@@ -16,8 +16,11 @@ _QUOTED_BODY = rf"(?:[^\"$`\\]|{_ESCAPED_IN_QUOTES}|{_LONE_DOLLAR}|{_VARIABLE})*
 _SET = r"\[(?:[A-Za-z0-9_](?:-[A-Za-z0-9_])?)+\]"
 # Only inside a word: at its beginning the grammar takes the pair for a gap between words.
 _ESCAPED_BLANK = r"(?<=[A-Za-z0-9_./:@%+,^-])\\\x20(?=[A-Za-z0-9_./:@%+,^-])"
+# What may leave nothing behind: before `=` or `~` zsh would then expand those.
+_NOTHING = rf"(?:''|\"(?:\\\n|{_VARIABLE})*\"|{_VARIABLE})"
 _LITERAL = re.compile(
-    r"(?!=)(?:[A-Za-z0-9_./:@%+,=^-]++"
+    rf"(?!{_NOTHING}*=)"
+    r"(?:[A-Za-z0-9_./:@%+,=^-]++"
     r"|(?<=[A-Za-z0-9_^~}])~"
     r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"
     r"|\{\}|(?<=[@^])\{(?!\.)(?:[A-Za-z0-9_-]|\.(?![.}]))*\}"
@@ -28,7 +31,7 @@ _LITERAL = re.compile(
 )
 # Alternatives that begin differently and repeat singly: no text makes this backtrack.
 _OPEN = re.compile(
-    r"(?!=)(?:~(?=/|\Z))?"
+    rf"(?!{_NOTHING}*=)(?!{_NOTHING}+~)(?:~(?=/|\Z))?"
     r"(?:[A-Za-z0-9_./:@%+,=^-]"
     r"|(?<=[A-Za-z0-9_^~}])~"
     r"|(?<=[A-Za-z0-9_./:@%+,=^~}-])\#"

@@ -8,35 +8,35 @@ Which folder git takes for a repository is not imitated but covered: every one t
 looked at, and whatever is not written as git itself writes it is a finding.
 """
 
-# ruff: noqa: PTH112, PTH114, PTH118, PTH120, PTH208
+# ruff: noqa: PTH112, PTH118, PTH120
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from core.model.command import PlannedCommand
-from core.policy.elements import below as lies_below
 from core.policy.git_obedience import (
     HOOKS_PATH,
     INCLUDES,
+    REMOTE_URL,
     WORKTREE,
     Obedience,
+    hooks_of,
     is_plain_host,
+    notable,
     obedience_of,
     public_hosts,
     steers,
 )
 from core.policy.git_settings import Illegible, Setting, read_settings
-from core.runner.fileid import FileIdentity, identity
 from core.runner.gitlinks import submodules
-from core.runner.leads import is_link_elsewhere, leads_elsewhere, real_path
+from core.runner.leads import is_link_elsewhere, leads_elsewhere
+from core.runner.listing import Listing, links_away, listing_of
 from core.runner.pins import Unpinned
 
 _LARGEST: Final = 256 * 1024
@@ -53,29 +53,31 @@ _LONGEST_VALUE: Final = 200
 
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
 _REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
-_MOST_ENTRIES: Final = 50_000
-"""Entries of a repository's own folder that are looked at for links."""
-_SETTLED_NS: Final = 100_000_000
-"""Age of a folder's last change from which another one has another time (file systems' ticks)."""
-
+_CONFIGS: Final = ("config", "config.worktree")
 _LEGACY_REMOTES: Final = ("remotes", "branches")
 _USERS_HOST: Final = "sayso.host"
-_WRITTEN: Final = frozenset(
-    ("logs", "refs", "objects", "rebase-merge", "rebase-apply", "sequencer")
-)
-"""Folders in a repository's own in which git writes; in the others it makes new files only."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
     """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
 
-    The files of an ``absorbed`` one lie where they are not looked for.
+    The files of an ``absorbed`` one lie where they are not looked for. ``listing`` is what its own
+    folder lists, ``None`` where that is not known.
     """
 
     folder: str
     tree: str
     absorbed: bool = False
+    listing: Listing | None = None
+
+    def may_hold(self, name: str) -> bool:
+        """Tell whether something of that name may lie in it, without looking it up."""
+        return self.listing is None or self.listing.may_hold(name)
+
+    def may_link(self) -> bool:
+        """Tell whether a link may lie in it, without looking."""
+        return self.listing is None or bool(self.listing.links)
 
 
 class _Odd(Exception):
@@ -163,7 +165,7 @@ def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
             found = _at(within)
             if found is not None:
                 yield found
-    if obeys.may("reach"):  # `git fetch` needs none of their files
+    if obeys.may("reach") and repository.may_hold("modules"):  # `git fetch` needs no files of them
         yield from _absorbed(repository.folder + "/modules")
 
 
@@ -197,12 +199,13 @@ def _around(cwd: str) -> Iterator[_Repository]:
 def _at(tree: str) -> _Repository | None:
     """Return the repository whose files lie in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
-    if not os.path.lexists(dot):
+    mode = _mode(dot)
+    if mode is None:
         return None
-    if os.path.islink(dot):
+    if stat.S_ISLNK(mode):
         _check_same_for_all(dot)
-    if os.path.isdir(dot):
-        return _Repository(dot, tree)
+    if stat.S_ISDIR(mode) or os.path.isdir(dot):
+        return _Repository(dot, tree, listing=listing_of(dot))
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)
     _check_same_for_all(folder)
@@ -229,7 +232,7 @@ def _link(path: str, head: bytes) -> str:
 def _places(repository: _Repository) -> list[str]:
     """Return the folders that hold a repository's configuration and hooks."""
     leads = repository.folder + "/commondir"  # a linked work tree has another's
-    if not os.path.lexists(leads):
+    if not repository.may_hold("commondir") or not os.path.lexists(leads):
         return [repository.folder]
     common = os.path.join(repository.folder, _link(leads, b""))
     _check_same_for_all(common)
@@ -253,11 +256,13 @@ def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator
     yield from _by_settings(places, repository, obeys, cwd, remotes)
     for place in places:
         folder = place + "/hooks"
-        yield from _hooks(folder, obeys, elsewhere=is_link_elsewhere(folder))
+        own = place == repository.folder
+        linked = not own or repository.may_link()
+        yield from _hooks(folder, obeys, elsewhere=linked and is_link_elsewhere(folder))
         if obeys.writes:
-            yield from _links_away(place)
+            yield from links_away(place)
     if obeys.may("reach"):
-        yield from _legacy(places)
+        yield from _legacy(places, repository)
         yield from _unknown_remote(obeys, remotes, repository.folder)
 
 
@@ -266,8 +271,10 @@ def _by_settings(
 ) -> Iterator[str]:
     """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
     roots = (repository.tree or repository.folder, repository.folder, cwd)
-    for path in (place + name for place in places for name in ("/config", "/config.worktree")):
-        for file, one in _settings(path):
+    for path in (f"{place}/{name}" for place, name in product(places, _CONFIGS)):
+        if len(places) == 1 and not repository.may_hold(path.rpartition("/")[2]):
+            continue
+        for file, one in _settings(path, obeys):
             if isinstance(one, str):
                 yield one
                 continue
@@ -279,24 +286,31 @@ def _by_settings(
                 yield from _hooks_at(file, one, obeys, roots)
 
 
-def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, Setting | str]]:
-    """Yield each setting with its file, those of included files too, or a clause instead."""
-    if leads_elsewhere(path) if depth else is_link_elsewhere(path):
+def _settings(
+    path: str, obeys: Obedience | None = None, depth: int = 0
+) -> Iterator[tuple[str, Setting | str]]:
+    """Yield each setting with its file, those of included files too, or a clause instead.
+
+    Where an invocation is given, only the settings that are notable for it.
+    """
+    mode = _mode(path)
+    if (depth or (mode is not None and stat.S_ISLNK(mode))) and leads_elsewhere(path):
         yield path, f"`{path}` leads each process to a file of its own"
         return
-    if not os.path.lexists(path):
+    if mode is None:
         return
     read = _read(path)
     if isinstance(read, str) or depth > _DEEPEST:
         yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
         return
-    for one in read:
+    for one in read if obeys is None else notable(read, obeys):
         yield path, one
         if one.section.startswith("include") and one.form in INCLUDES:
             if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
                 yield path, _worded(path, one)
             else:
-                yield from _settings(os.path.join(os.path.dirname(path), one.value), depth + 1)
+                below = os.path.join(os.path.dirname(path), one.value)
+                yield from _settings(below, obeys, depth + 1)
 
 
 def _read(path: str) -> tuple[Setting, ...] | str:
@@ -319,7 +333,7 @@ def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> boo
     if form == WORKTREE:
         counts = bool(obeys.powers) and not repository.absorbed
         return counts and _leads_away(setting.value, repository)
-    if form == "remote.*.url" and obeys.may("reach"):
+    if form == REMOTE_URL and obeys.may("reach"):
         at = setting.value
         return not (is_plain_host(at, public_hosts()) or is_plain_host(at, _users_hosts()))
     return steers(setting, obeys)
@@ -357,80 +371,28 @@ def _hooks_at(
 
 def _hooks(folder: str, obeys: Obedience, *, elsewhere: bool) -> Iterator[str]:
     """Yield the hooks of a folder that a command would run; ``elsewhere``: each its own folder."""
-    wanted = [name for name in obeys.hooks if not obeys.covers(f"hooks.{name}")]
+    wanted = hooks_of(obeys)
     if not wanted:
         return
     if elsewhere:
         yield f"the hooks in `{folder}` are other ones for each process"
         return
-    try:
-        there = set(os.listdir(folder))
-    except FileNotFoundError:
-        return
-    except OSError:
-        there = {name for name in wanted if os.path.lexists(f"{folder}/{name}")}
-    for name in sorted(there.intersection(wanted)):
-        yield f"it runs the hook `{folder}/{name}`"
+    listing = listing_of(folder)
+    for name in wanted:
+        # Without a listing the folder can be entered and not read, or it is not there.
+        if (listing is None or listing.may_hold(name)) and os.path.lexists(f"{folder}/{name}"):
+            yield f"it runs the hook `{folder}/{name}`"
 
 
-def _links_away(place: str) -> Iterator[str]:
-    """Yield a link of a repository's own folder through which git would write somewhere else."""
-    waiting = [(place, True)]
-    left = _MOST_ENTRIES
-    while waiting:
-        folder, top = waiting.pop()
-        links, folders, count = _listing(folder)
-        left -= count
-        if left < 0:
-            yield f"`{place}` holds more files than are looked at"
-            return
-        away = next((one for one in links if not _stays(one, place)), None)
-        if away is not None:
-            yield f"`{away}` is a link out of the repository, and git writes through it"
-            return
-        if top or not folder.endswith("/objects"):  # git makes new files only in those below
-            waiting += [
-                (one, False) for one in folders if not top or one.rpartition("/")[2] in _WRITTEN
-            ]
-
-
-def _listing(folder: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Return the links and the folders in a folder, and how many entries it has in all."""
-    try:
-        status = os.stat(folder)  # noqa: PTH116 - as above
-    except OSError:
-        return (), (), 0
-    if time.time_ns() - status.st_mtime_ns < _SETTLED_NS:
-        return _listing_of(folder)
-    return _kept_listing(folder, identity(status))
-
-
-@lru_cache(maxsize=4096)  # each entry that comes or goes changes a folder's own times
-def _kept_listing(
-    folder: str, as_it_is: FileIdentity
-) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    del as_it_is  # part of the key
-    return _listing_of(folder)
-
-
-def _listing_of(folder: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return (), (), 0
-    links = tuple(one.path for one in entries if one.is_symlink())
-    folders = tuple(one.path for one in entries if one.is_dir(follow_symlinks=False))
-    return links, folders, len(entries)
-
-
-def _stays(path: str, place: str) -> bool:
-    return lies_below(os.path.realpath(place), real_path(path, "/"))
-
-
-def _legacy(places: list[str]) -> Iterator[str]:
+def _legacy(places: list[str], repository: _Repository) -> Iterator[str]:
     """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
-    for folder in (f"{place}/{name}" for place in places for name in _LEGACY_REMOTES):
-        if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+    alone = len(places) == 1
+    for place, name in product(places, _LEGACY_REMOTES):
+        folder = f"{place}/{name}"
+        if (alone and not repository.may_hold(name)) or not os.path.lexists(folder):
+            continue
+        listing = listing_of(folder)
+        if listing is None or listing.names:
             yield f"`{folder}` holds addresses of other repositories"
 
 
@@ -445,6 +407,14 @@ def _leads_away(worktree: str, repository: _Repository) -> bool:
     """Tell whether files are looked at elsewhere than where the repository was found."""
     named = os.path.join(repository.folder, worktree)
     return leads_elsewhere(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
+
+
+def _mode(path: str) -> int | None:
+    """Return the mode of a file, of a link itself, ``None`` if there is none."""
+    try:
+        return os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return None
 
 
 def _bytes(path: str) -> bytes | None:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.approvals.approvers import Approvers
-from core.approvals.asking import Asking, Timing
+from core.approvals.asking import NO_FALLBACK, Asking, Fallback, Timing
 from core.approvals.forwarding import Forwarding, Step
 from core.approvals.quiet import QuietHours
 from core.approvals.tiers import TierTerms, tiers_of
@@ -17,7 +17,6 @@ from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason, Tier
 from core.model.identity import AgentId, Target
-from core.model.policy import AskFallback, ExecPolicy
 from core.settings import ForwardMode
 from core.settings.approvals import TiersSection
 from core.store import Store, open_store, origins, outbox
@@ -57,11 +56,10 @@ def _asking(
 
 
 async def _open(
-    asking: Asking, *, fallback: AskFallback = AskFallback.DENY, origin: Target | None = None
+    asking: Asking, *, fallback: Fallback = NO_FALLBACK, origin: Target | None = None
 ) -> Approval:
     request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x", origin=origin)
-    policy = ExecPolicy(ask_fallback=fallback)
-    asked = await asking.open(request, plan(), evaluation(), policy)
+    asked = await asking.open(request, plan(), evaluation(), fallback)
     assert isinstance(asked, Approval)
     return asked
 
@@ -94,13 +92,11 @@ async def test_a_ladder_becomes_prompts_with_their_times(store: Store) -> None:
     assert await store.read(outbox.next_due) is not None
 
 
-@pytest.mark.parametrize(
-    ("fallback", "state"),
-    [(AskFallback.DENY, ApprovalState.DENIED), (AskFallback.FULL, ApprovalState.ALLOWED)],
-)
-async def test_nobody_is_woken(store: Store, fallback: AskFallback, state: ApprovalState) -> None:
+@pytest.mark.parametrize("state", [ApprovalState.DENIED, ApprovalState.ALLOWED])
+async def test_nobody_is_woken(store: Store, state: ApprovalState) -> None:
     """Without a waking step the fallback decides at once, and says until when that will be so."""
     rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,), quiet=NIGHT)
+    fallback = Fallback(state, "nobody could be asked")
     ended = (await _open(_asking(store, rules, now=MIDNIGHT), fallback=fallback)).resolution
     assert ended is not None
     assert ended.state is state
@@ -151,7 +147,7 @@ async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> Non
     ):
         routine = evaluation()
         heavy = replace(routine, segments=(replace(routine.segments[0], tier=tier),))
-        asked = await asking.open(request, plan(), heavy, ExecPolicy())
+        asked = await asking.open(request, plan(), heavy, NO_FALLBACK)
         assert (asked.quorum, asked.deadline_ms - asked.created_ms) == (quorum, answer_ms), tier
         assert asked.step_up is step_up, tier
 

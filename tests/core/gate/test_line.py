@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from core.approvals.answering import AnswerOutcome
 from core.gate import Gate
 from core.model.approval import ApprovalReply
-from core.model.command import ExecOverrides, PinnedFile
+from core.model.command import ExecOverrides, ExecRequest, PinnedFile
 from core.model.decision import DenialReason
 from core.model.identity import SessionKey
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity
@@ -222,6 +223,32 @@ async def test_fallback(
                 assert isinstance(await gate.wait(result.run_id), Finished)
             else:
                 assert isinstance(result, Denied)
+
+
+LISTLESS = [
+    request("rm -rf gone"),
+    request("sh -c 'touch made'"),
+    request("python3 -c 1"),
+    request("echo a > made"),
+    request("echo a; touch made"),
+    request(argv=("env", "FOO=1", "touch", "made")),
+    replace(request("echo a"), env=(("PAGER", "less"),)),
+]
+
+
+@pytest.mark.parametrize("wish", LISTLESS, ids=lambda wish: wish.line or wish.argv[0])
+async def test_fallback_to_the_allowlist_is_not_full_security(
+    tmp_path: Path, wish: ExecRequest
+) -> None:
+    """`askFallback: allowlist` allows what the list matches, never what full security lets pass."""
+    list_patterns(tmp_path, "/usr/bin/echo")
+    policy = layer(security=ExecSecurity.FULL, ask=ExecAsk.ALWAYS, fallback=AskFallback.ALLOWLIST)
+    async with gate_at(tmp_path, policy, reachable=False) as gate:
+        result = await gate.submit(replace(wish, cwd=str(tmp_path)))
+        assert await gate.queued() == ()
+        listed = await gate.submit(request("echo a", cwd=tmp_path))
+        assert [run_id for run_id, _ in await gate.queued()] == [listed.run_id]
+    assert isinstance(result, Denied)
 
 
 async def test_same_request_key_is_the_same_request(tmp_path: Path) -> None:
