@@ -75,6 +75,16 @@ async def test_a_script_is_what_was_approved_however_late(place: Path, line: str
     assert said == "good\n"
 
 
+async def test_root_reads_another_users_script_as_approved(place: Path) -> None:
+    """The file itself, under a lease; for others than root it would be a copy (swaps.py)."""
+    os.chown(place / "x.sh", 65534, -1)
+    script(place / "x.sh", GOOD)
+    async with running() as runner:
+        said = await printed(runner, "./wait $(true); sh x.sh", place, lambda: replaced(place))
+
+    assert said.startswith("good\n")
+
+
 async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> None:
     """The name leads to another folder, in which there is another script."""
     async with running() as runner:
