@@ -338,10 +338,17 @@ def close(bound: list[Bound]) -> None:
 
 
 def _raises_rights(pins: list[Pin]) -> bool:
-    """Tell whether one of the programs gives other rights, which nobody gets under a filter."""
-    if os.geteuid() == 0:
+    """Tell whether a program is one that gives root's rights, which nobody gets under a filter.
+
+    Only the command's own program counts: a file that its words name might be made for this.
+    """
+    if os.geteuid() == 0 or not pins:
         return False
-    return any(os.stat(pin["path"]).st_mode & _SET_ID for pin in pins)  # noqa: PTH116 - pathlib is outside the import budget
+    try:
+        status = os.stat(pins[0]["path"])  # noqa: PTH116 - pathlib is outside the import budget
+    except OSError:
+        return False
+    return status.st_uid == 0 and bool(status.st_mode & _SET_ID)
 
 
 def _bind(pin: Pin) -> Bound:
