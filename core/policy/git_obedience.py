@@ -40,7 +40,11 @@ _VALUED: Final = frozenset(
 )
 _LFS: Final = "filter.lfs."
 _PLACEHOLDER = re.compile(r"%[-+ ]?G|signature")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|\.")
+# Tracking branches are the remote's own; what it says never replaces local branches or tags.
+_PLAIN: Final = {
+    "remote.*.fetch": re.compile(r"\^?\+?[^:]*|\+?[^:]+:refs/remotes/[^:]*"),
+    "branch.*.remote": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*|\."),
+}
 _USER = r"(?:[A-Za-z0-9._%+-]+(?::[A-Za-z0-9._%+-]*)?@)?"
 _PATH = r"[A-Za-z0-9._~/+-]*"
 _URLS = (
@@ -185,8 +189,8 @@ def _counts(setting: Setting, obeys: Obedience) -> bool:
         return value.lower() not in _SWITCHES
     if form in _listed("unless_shell"):
         return value.lstrip().startswith("!")
-    if form == "branch.*.remote":
-        return _NAME.fullmatch(value) is None
+    if form in _PLAIN:
+        return _PLAIN[form].fullmatch(value) is None
     if form in {"format.pretty", "pretty.*"}:
         return _PLACEHOLDER.search(value) is not None
     named = setting.name

@@ -14,7 +14,10 @@ from core.runner.pins import Unpinned
 
 _GITLINK: Final = 0o160000
 _MODE: Final = _GITLINK.to_bytes(4)
+_FOLDED: Final = 0o040000.to_bytes(4)
+"""The mode of an entry that stands for a whole folder (a sparse index)."""
 _LINK: Final = b"link"
+_SPARSE: Final = b"sdir"
 _HEADER: Final = 12
 _MODE_AT: Final = 24
 _FIXED: Final = 40  # of an entry, before the object's name
@@ -75,7 +78,8 @@ def _of(path: str, as_it_is: FileIdentity) -> tuple[tuple[str, ...] | None, bool
 
 
 def _listed(content: bytes) -> tuple[str, ...] | None:
-    if _MODE not in content:  # each entry holds its mode in these very bytes: there is none
+    # Each entry holds its mode in these very bytes: where they are not, there is no such entry.
+    if not any(mark in content for mark in (_MODE, _FOLDED, _SPARSE)):
         return ()
     version, count = int.from_bytes(content[4:8]), int.from_bytes(content[8:_HEADER])
     if content[:4] != b"DIRC" or version not in _READABLE:
@@ -90,7 +94,8 @@ def _entries(content: bytes, count: int) -> list[str]:
     """Walk the entries; each is padded with 1 to 8 NULs to a multiple of 8 bytes.
 
     Raises:
-        ValueError: it is cut off, or its objects have names of another length.
+        ValueError: it is cut off, its objects have names of another length, or an entry stands for
+            a folder, below which git may find submodules when it reads the folder's tree.
     """
     found, at = [], _HEADER
     for _ in range(count):
@@ -100,7 +105,23 @@ def _entries(content: bytes, count: int) -> list[str]:
         end = content.index(b"\0", start)
         if (flags & _NAME_LENGTH) not in {end - start, _NAME_LENGTH}:
             raise ValueError(at)
-        if content[at + _MODE_AT : at + _MODE_AT + 4] == _MODE:
+        mode = content[at + _MODE_AT : at + _MODE_AT + 4]
+        if mode == _FOLDED:
+            raise ValueError(at)
+        if mode == _MODE:
             found.append(os.fsdecode(content[start:end]))
         at += (end - at) // 8 * 8 + 8
+    _check_extensions(content, at)
     return found
+
+
+def _check_extensions(content: bytes, at: int) -> None:
+    """Walk the extensions behind the entries, up to the checksum.
+
+    Raises:
+        ValueError: the index is a sparse one.
+    """
+    while at + 8 <= len(content) - _SHA1:
+        if content[at : at + 4] == _SPARSE:
+            raise ValueError(at)
+        at += 8 + int.from_bytes(content[at + 4 : at + 8])

@@ -4,6 +4,7 @@ What a folder lists changes its times, so a listing is kept for as long as they 
 """
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ _MOST_ENTRIES: Final = 50_000
 _SETTLED_NS: Final = 100_000_000
 """Age of a folder's last change from which another one has another time (file systems' ticks)."""
 
-_WRITTEN: Final = frozenset(
-    ("logs", "refs", "objects", "rebase-merge", "rebase-apply", "sequencer")
-)
-"""Folders in a repository's own in which git writes; in the others it makes new files only."""
+_NOT_GITS: Final = frozenset(("annex", "lfs", "modules"))
+"""Folders in a repository's own in which git itself does not write; submodules' are apart."""
+
+_OBJECTS = re.compile(r".*/objects/[0-9a-f]{2}")
+"""Folders of loose objects: git makes new files in them and opens none for writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def listing_of(folder: str) -> Listing | None:
     return _kept(folder, identity(status))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _kept(folder: str, as_it_is: FileIdentity) -> Listing | None:
     del as_it_is  # part of the key
     return _read(folder)
@@ -95,12 +97,12 @@ def links_away(place: str) -> Iterator[str]:
         if away is not None:
             yield f"`{away}` is a link out of the repository, and git writes through it"
             return
-        if top or not folder.endswith("/objects"):  # git makes new files only in those below
-            waiting += [
-                (one, False)
-                for one in listing.folders
-                if not top or one.rpartition("/")[2] in _WRITTEN
-            ]
+        waiting += [(one, False) for one in listing.folders if _is_written(one, top=top)]
+
+
+def _is_written(folder: str, *, top: bool) -> bool:
+    apart = top and folder.rpartition("/")[2] in _NOT_GITS
+    return not apart and _OBJECTS.fullmatch(folder) is None
 
 
 def _stays(path: str, place: str) -> bool:

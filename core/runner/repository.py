@@ -45,6 +45,9 @@ _LARGEST: Final = 256 * 1024
 _MOST: Final = 64
 """Repositories that one command may look into: its own, those around it, the submodules."""
 
+_MOST_BELOW_MODULES: Final = 20_000
+"""Folders below ``modules`` that are looked at: a submodule's objects lie in up to 258."""
+
 _DEEPEST: Final = 10
 """Files that include one another (git's own limit)."""
 
@@ -165,20 +168,28 @@ def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
             found = _at(within)
             if found is not None:
                 yield found
-    if obeys.may("reach") and repository.may_hold("modules"):  # `git fetch` needs no files of them
+    # `git fetch` needs no files of them; `git switch` may bring one that the index does not list.
+    brings = obeys.may("reach") or (obeys.writes and obeys.may("smudge"))
+    if brings and repository.may_hold("modules"):
         yield from _absorbed(repository.folder + "/modules")
 
 
 def _absorbed(modules: str) -> Iterator[_Repository]:
-    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``)."""
-    if not os.path.isdir(modules):
-        return
-    for number, (folder, within, files) in enumerate(os.walk(modules)):
-        if number > _MOST * _DEEPEST:
+    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``).
+
+    A submodule's name may have slashes, also in what looks like another one's repository.
+    """
+    _check_same_for_all(modules)
+    waiting = [modules] if os.path.isdir(modules) else []
+    for number, folder in enumerate(waiting):
+        listing = listing_of(folder)
+        if listing is None or number > _MOST_BELOW_MODULES:
             raise _Odd(f"`{modules}` holds more than is looked at")
-        if "HEAD" in files:
-            within[:] = [name for name in within if name == "modules"]
-            yield _Repository(folder, "", absorbed=True)
+        if listing.links:
+            raise _Odd(f"`{listing.links[0]}` is a link, and git may find a repository behind it")
+        if listing.may_hold("head"):
+            yield _Repository(folder, "", absorbed=True, listing=listing)
+        waiting += listing.folders
 
 
 def _around(cwd: str) -> Iterator[_Repository]:

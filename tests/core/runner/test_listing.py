@@ -1,6 +1,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from core.runner.listing import links_away, listing_of
 
 
@@ -46,15 +48,36 @@ def test_a_change_is_seen_whose_time_was_set_back(tmp_path: Path) -> None:
         assert after.names - before.names == {f"b{number}"}
 
 
-def test_a_link_out_of_a_repository_is_found(tmp_path: Path) -> None:
-    """A link that stays within is none; one in a folder that git only reads is none either."""
+@pytest.mark.parametrize(
+    "path",
+    [
+        "config",
+        "info/exclude",
+        "refs/heads/main",
+        "logs/refs/heads/main",
+        "rr-cache/0a/thisimage",
+        "objects/info/commit-graph",
+        "objects/pack/pack-1.pack",
+        "objects/17",
+        "worktrees/one/HEAD",
+        "NOTES_MERGE_WORKTREE/a",
+    ],
+)
+def test_a_link_out_of_a_repository_is_found(tmp_path: Path, path: str) -> None:
+    """Wherever git may write; a link that stays within is none."""
     place = tmp_path / ".git"
-    (place / "refs/heads").mkdir(parents=True)
-    (place / "info").mkdir()
-    (place / "info/away").symlink_to("/etc")
-    (place / "refs/heads/main").symlink_to("../main")
+    (place / path).parent.mkdir(parents=True, exist_ok=True)
+    (place / path).symlink_to(place / "inside")
     assert list(links_away(str(place))) == []
-    (place / "refs/heads/away").symlink_to("/etc/passwd")
-    assert [clause.split("`")[1] for clause in links_away(str(place))] == [
-        str(place / "refs/heads/away")
-    ]
+    (place / path).unlink()
+    (place / path).symlink_to("/etc/passwd")
+    assert [clause.split("`")[1] for clause in links_away(str(place))] == [str(place / path)]
+
+
+@pytest.mark.parametrize("path", ["objects/17/0a", "lfs/objects/a", "annex/a", "modules/a/config"])
+def test_a_link_where_git_itself_writes_nothing_is_none(tmp_path: Path, path: str) -> None:
+    """Loose objects are new files; submodules' repositories are looked at where git enters them."""
+    place = tmp_path / ".git"
+    (place / path).parent.mkdir(parents=True)
+    (place / path).symlink_to("/etc/passwd")
+    assert list(links_away(str(place))) == []

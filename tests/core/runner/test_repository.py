@@ -447,3 +447,83 @@ def test_an_included_file_is_read(tmp_path: Path) -> None:
 
     assert before == ""
     assert "include.path" in planned(request("git status", cwd=place)).commands[0].steered
+
+
+def with_absorbed(place: Path) -> Path:
+    """Make a repository from github.com whose submodule ``a/b`` lies in its own folder."""
+    main = repository(place / "main")
+    git(main, "remote", "add", "origin", "https://github.com/a/b.git")
+    git(repository(place / "b"), "config", "core.sshCommand", "/tmp/evil")
+    (main / ".git/modules/a").mkdir(parents=True)
+    (place / "b/.git").rename(main / ".git/modules/a/b")
+    return main
+
+
+def head_above(main: Path) -> None:
+    """Have the folder above look like a repository too."""
+    (main / ".git/modules/a/HEAD").write_text("x\n")
+
+
+def link_to_it(main: Path) -> None:
+    """Have a link lead to it."""
+    (main / ".git/modules/a/b").rename(main / "away")
+    (main / ".git/modules/a/b").symlink_to("../../../away")
+
+
+def head_is_a_link(main: Path) -> None:
+    """Have its HEAD be a link to a folder."""
+    (main / ".git/modules/a/b/HEAD").unlink()
+    (main / ".git/modules/a/b/HEAD").symlink_to("refs")
+
+
+@pytest.mark.parametrize("hide", [lambda _: None, head_above, link_to_it, head_is_a_link])
+@pytest.mark.parametrize("line", ["git fetch", "git fetch origin", "git switch other"])
+def test_each_repository_below_modules_is_seen(
+    line: str, hide: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """A submodule's name may have slashes; git takes no heed of what lies above, or of links."""
+    main = with_absorbed(tmp_path)
+    hide(main)
+    if "switch" in line:  # a branch may bring a submodule that the index does not list
+        for config in (main / ".git/modules").rglob("config"):
+            git(config.parent, "config", "filter.evil.smudge", "/tmp/evil")
+    assert planned(request(line, cwd=main)).commands[0].steered != ""
+
+
+@pytest.mark.parametrize("line", ["git status", "git diff", "git add ."])
+def test_a_sparse_index_hides_no_submodule(line: str, tmp_path: Path) -> None:
+    """An entry that stands for a folder may hold submodules, which git enters."""
+    place = repository(tmp_path / "place")
+    for name in ("d", "e"):
+        (place / name).mkdir()
+        (place / name / "f").write_text("one\n")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "second")
+    assert planned(request(line, cwd=place)).commands[0].steered == ""
+    git(place, "sparse-checkout", "set", "--cone", "--sparse-index", "e")
+    assert "lists submodules" in planned(request(line, cwd=place)).commands[0].steered
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("git fetch", "remote.origin.fetch", "+refs/heads/*:refs/heads/*"),
+        ("git fetch", "remote.origin.fetch", "+refs/tags/*:refs/tags/*"),
+        ("git fetch", "fetch.pruneTags", "true"),
+        ("git fetch", "remote.origin.pruneTags", "yes"),
+        ("git commit -am x", "gc.pruneExpire", "now"),
+        ("git commit -am x", "gc.reflogExpire", "1.second.ago"),
+        ("git commit -am x", "gc.reflogExpireUnreachable", "all"),
+    ],
+)
+def test_a_setting_that_throws_work_away_asks(
+    line: str, key: str, value: str, tmp_path: Path
+) -> None:
+    """What replaces local branches and tags, or prunes commits that are still wanted."""
+    place = repository(tmp_path / "place")
+    git(place, "remote", "add", "origin", "https://github.com/a/b.git")
+    assert planned(request(line, cwd=place)).commands[0].steered == ""
+    git(place, "config", key, value)
+    assert (
+        f"{key.lower()} = {value}" in planned(request(line, cwd=place)).commands[0].steered.lower()
+    )
