@@ -26,6 +26,7 @@ from core.model.identity import PersonId
 from core.model.policy import AskFallback, ExecSecurity
 from core.policy.examples import broken_examples
 from core.policy.rule_lint import lint
+from core.runner import notifier
 from core.settings import ForwardMode
 from core.store import people
 from core.store.aside import read_aside
@@ -47,6 +48,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _names,
         _policy,
         _sandbox,
+        _scripts,
         _people,
         _directory,
         _approvals,
@@ -127,6 +129,16 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
             yield Finding(Verdict.WARN, "sandbox", why)
         return
     yield Finding(Verdict.WARN, "sandbox", why)
+
+
+def _scripts(_settings: Settings) -> Iterator[Finding]:
+    """Find out whether approved scripts can be handed over (docs/explanation/running.md)."""
+    why = notifier.fault()
+    if not why:
+        yield Finding(Verdict.OK, "scripts", "are read as they were approved, whatever is there")
+        return
+    can = "can be replaced by a rename in the moment in which they are opened"
+    yield Finding(Verdict.WARN, "scripts", f"{can}: {why}")
 
 
 def _people(settings: Settings) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-from core.runner import confine, procfs, reaper, supervisor
+from core.runner import confine, notifier, procfs, reaper, supervisor
 
 ORDER = struct.Struct("!cI")
 FORK, KILL = b"f", b"k"
@@ -145,6 +145,7 @@ def main() -> None:
     os.dup2(null, 1)
     _close_inherited({control.fileno(), null})
     confine.settle()
+    notifier.fault()  # looked up here, so that each fork knows
     wake = confine.wake_on_child()
     # A collection in a forked child would touch, and so copy, every page that is shared.
     gc.disable()

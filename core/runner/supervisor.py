@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 
 from core.runner import confine, frames, pipeline, procfs, reaper, report, stages
+from core.runner.delivery import Delivery
 from core.runner.disk_use import DiskUse
 from core.runner.drain import Drain
 from core.runner.leases import Leases
@@ -43,6 +44,7 @@ class Supervisor:
         self._poll = select.poll()
         self._drain = Drain(self._poll)
         self._leases = Leases()
+        self._delivery = Delivery(self._poll, self._leases, self._note)
         self._swarm = Swarm()
         self._disk_use = DiskUse()
         self._statuses: dict[int, int] = {}
@@ -70,7 +72,7 @@ class Supervisor:
         job: frames.Job = json.loads(frames.encode(frames.VOID)[frames.HEADER.size :])
         confine.restrict(job["limits"])
         streams = self._streams(job)
-        started = stages.start_pipeline(job["stages"], [], job["env"], streams, self._leases)
+        started = stages.start_pipeline(job["stages"], [], job["env"], streams, self._delivery)
         self._turn(time.monotonic())
         self._reap()
         frames.encode(self._ended(started[-1]))
@@ -121,6 +123,7 @@ class Supervisor:
         confine.restrict(job["limits"])
         os.fchdir(self._fds[0])
         self._drain.pace(job["limits"]["cpu"][1])
+        self._delivery.pace(job["limits"]["cpu"][1])
         lent = [self._fds[one] for one in job["shelves"]]
         self._drain.keep([Shelf(*pair) for pair in zip(lent[::2], lent[1::2], strict=True)])
         if job["terminal"]:
@@ -134,6 +137,9 @@ class Supervisor:
     def _source(self, job: frames.Job) -> int:
         return self._fds[job["stdin"]] if job["stdin"] else self._null
 
+    def _note(self, text: str) -> None:
+        self._drain.note(text)
+
     def _is_fit(self) -> bool:
         """Tell whether nothing of this job could touch the next one."""
         # An answer that is still on its way would be read as the start of the next job.
@@ -146,6 +152,7 @@ class Supervisor:
         self._fds = []
         self._drift = None
         self._statuses.clear()
+        self._delivery.end()
         self._drain.renew()
         self._swarm.settle()
         os.chdir("/")
@@ -174,7 +181,7 @@ class Supervisor:
             if last is not None and not self._may_go_on(group):
                 return last if self._drift is None else stages.Refused(_HALTED, drift=True)
             members = [pipeline.with_status(job["stages"][index], status) for index in group]
-            started = stages.start_pipeline(members, self._fds, job["env"], streams, self._leases)
+            started = stages.start_pipeline(members, self._fds, job["env"], streams, self._delivery)
             if not self._announce(started, first=last is None):
                 return None
             last = started[-1]
@@ -270,6 +277,7 @@ class Supervisor:
             os.read(self._wake, 4096)
             self._reap()
         self._drain.take_ready(ready)
+        self._delivery.serve(ready)
         if self._post.fd in ready:
             self._hear()
 

@@ -66,6 +66,7 @@ def _rules() -> Iterator[_Rule]:
     yield _allow("clone", _has_none(0, _NEW_NAMESPACES))
     yield _allow("unshare", _has_none(0, _NEW_NAMESPACES | _NEW_TIME))
     yield from (_allow("socket", _is(0, family)) for family in {*_FAMILIES, _AF_UNIX})
+    yield _allow("socketpair", _is(0, _AF_UNIX))
     yield _refuse(errno.ENOSYS, *_UNREADABLE)
     yield _refuse(errno.ENOTSUP, *_GRANTING, *_AT_ONCE)
     yield _refuse(errno.EPERM, *_REFUSED)

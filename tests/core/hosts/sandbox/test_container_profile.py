@@ -13,7 +13,7 @@ from core.hosts.sandbox.seccomp import MACHINES
 
 CONDITIONAL = {
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "mkdir", "mkdirat", "mknod", "mknodat", "creat"),
-    *("open", "openat", "clone", "unshare", "socket", "personality"),
+    *("open", "openat", "clone", "unshare", "socket", "socketpair", "personality"),
 }
 
 
