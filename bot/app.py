@@ -11,7 +11,7 @@ The ways in open last, so that nobody is answered by half a gateway; everything 
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from bot.dispatch import Dispatch
 from bot.gate import gate_of
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
+from bot.gate_proof.tool import ProvingAgent
 from bot.gate_proof.wiring import by_the_clock, prover_of
 from bot.ground import Ground, open_ground
 from bot.health import Health, Kept
@@ -31,11 +32,13 @@ from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
 from bot.inbox import GateInbox, inbox_of
 from bot.intake.methods import Table
 from bot.intake.remote import RemoteMethods
-from bot.intake.socket import admitted, handlers
+from bot.intake.socket import URGENT, admitted, handlers
 from bot.intake.table import method_table
 from bot.machines import Machines, start_machines
 from bot.network import Network
 from bot.outbox import Outbox
+from bot.recovery import Heart
+from bot.reload import Reloading
 from bot.remote import remote_exec
 from bot.settings import Settings
 from bot.surfaces import Console, approvers, make_channels, senders
@@ -43,11 +46,15 @@ from bot.timed import TimedWork
 from bot.weekly import every_week
 from channels.base import Channel
 from core.gate import Gate
-from core.ipc.unix import listen
+from core.ipc.unix import Server, listen
 from core.settings import ThreadMode
 from core.store import Store
 
 _log = logging.getLogger(__name__)
+_GRACE_S = 5.0
+"""Seconds that running commands go on once the gateway is asked to stop."""
+_ANSWERS_S = 0.5
+"""Seconds for answers that are under way when nothing runs any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class Gateway:
     gate: Gate
     store: Store
     channels: Mapping[str, Channel]
+    reloading: Reloading
     api_url: str | None = None
 
 
@@ -67,11 +75,12 @@ async def gateway(
     *,
     console: Console | None = None,
     extra: Mapping[str, Channel] | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Gateway]:
     """Run a gateway for as long as the block lasts.
 
     ``console`` is the terminal that a person sits at, ``extra`` are channels that the caller made
-    (the demo's, a test's).
+    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start.
 
     Raises:
         SaysoError: the gateway cannot start; the message names the cause and the way out.
@@ -83,14 +92,12 @@ async def gateway(
         machines = await start_machines(stack, settings)
         gate = gate_of(settings, ground, machines, channels)
         stack.callback(gate.rulebook.usage.flush)
-        prover, sender = prover_of(settings, gate, channels), ProvingSender()
+        await gate.rulebook.prepare()
+        sender, agent = ProvingSender(), ProvingAgent()
+        prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
-        inbox = inbox_of(
-            gate,
-            approvers(settings),
-            sender.joined(senders(settings)),
-            elevated=settings.tools.elevated.enabled,
-        )
+        may_send, elevated = sender.joined(senders(settings)), settings.tools.elevated.enabled
+        inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
         prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
@@ -98,12 +105,16 @@ async def gateway(
             remote_exec(settings, machines.runner, gate.planner, prover)
         )
         table = method_table(gate, health.report, (RemoteMethods(remote, gate),), prover=prover)
-        await _start_sockets(stack, settings, table)
+        sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
         every_week(clock, prover.alarm.tell, settings)
+        stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
-        yield Gateway(settings, gate, ground.store, channels, url)
+        reloading = Reloading(
+            gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
+        )
+        yield Gateway(settings, gate, ground.store, channels, reloading, url)
 
 
 def _health(
@@ -120,12 +131,28 @@ def _health(
     return health
 
 
+async def _close(gate: Gate, sockets: Sequence[Server]) -> None:
+    """Take nothing new, send away who waits, and let what runs come to its end."""
+    for socket in sockets:
+        socket.stop_taking()
+    gate.close()
+    await gate.settle(_GRACE_S)
+
+
 async def _start_channels(
     stack: AsyncExitStack, channels: Mapping[str, Channel], inbox: GateInbox
 ) -> None:
+    stack.push_async_callback(_stop_all, tuple(channels.values()))
     for channel in channels.values():
         await channel.start(inbox)
-        stack.push_async_callback(channel.stop)
+
+
+async def _stop_all(channels: Sequence[Channel]) -> None:
+    """Stop the channels side by side; one that fails keeps no other from it."""
+    ended = await asyncio.gather(*(one.stop() for one in channels), return_exceptions=True)
+    for channel, failure in zip(channels, ended, strict=True):
+        if failure is not None:
+            _log.error("the channel %s did not stop in order", channel.name, exc_info=failure)
 
 
 async def _start_work(
@@ -142,7 +169,8 @@ async def _start_work(
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
+    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))
@@ -162,12 +190,17 @@ def _must_live(task: asyncio.Task[None]) -> None:
     os.kill(os.getpid(), 15)
 
 
-async def _start_sockets(stack: AsyncExitStack, settings: Settings, methods: Table) -> None:
-    server = await listen(settings.home / "gateway.sock", handlers(methods))
-    stack.push_async_callback(server.close)
+async def _start_sockets(
+    stack: AsyncExitStack, settings: Settings, methods: Table
+) -> Sequence[Server]:
+    server = await listen(
+        settings.home / "gateway.sock", handlers(methods), urgent=URGENT, own=True
+    )
+    stack.push_async_callback(server.close, _ANSWERS_S)
     users = admitted(settings.intake.unix)
     if not users:
-        return
+        return (server,)
     serving = handlers(methods, lambda peer, notify: users[peer.uid].caller(peer, notify))
     shared = await listen(Path(settings.intake.socket), serving, uids=frozenset(users), shared=True)
-    stack.push_async_callback(shared.close)
+    stack.push_async_callback(shared.close, _ANSWERS_S)
+    return server, shared

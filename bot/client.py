@@ -184,8 +184,7 @@ class Client:
         if self._socket is None:
             connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
             self._socket = connection
-            _arm(connection, deadline)
-            connection.connect(self._path)
+            _connect(connection, self._path, deadline)
             self._check_owner(connection)
         return self._socket
 
@@ -218,6 +217,19 @@ class Client:
         line = bytes(buffer[:end])
         del buffer[: end + 1]
         return line
+
+
+def _connect(connection: "_socket.socket", path: str, deadline: "float | None") -> None:
+    """Connect, and wait in line where very many do: a socket that does not block is turned away."""
+    if deadline is not None:
+        left = max(0.001, deadline - monotonic())
+        seconds, rest = int(left), int(left % 1 * 1_000_000)
+        patience = b"".join(one.to_bytes(8, sys.byteorder) for one in (seconds, rest))
+        connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
+    try:
+        connection.connect(path)
+    except BlockingIOError:
+        raise TimeoutError from None
 
 
 def _arm(connection: "_socket.socket", deadline: "float | None") -> None:

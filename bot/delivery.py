@@ -6,7 +6,6 @@ settles all of its rows.
 """
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -18,6 +17,7 @@ from core.errors import ChannelError
 from core.model.approval import Approval
 from core.model.identity import Target
 from core.store import Store, approvals, outbox
+from core.store.clock import now_ms
 from core.store.shown import Shown, shown_by
 from core.store.threads import keep_thread, thread_of
 
@@ -106,7 +106,9 @@ class Delivery:
         if approval is None:
             return
         channel = self.channels[item.target.channel]
-        message = await channel.notify(item.target, _reminder(approval))
+        message = await channel.notify(
+            item.target, _reminder(approval, await self.store.read(now_ms))
+        )
         await self.store.write(outbox.sent, item.id, message)
 
     async def _prompt(self, item: outbox.OutboxItem) -> None:
@@ -203,7 +205,7 @@ def _are_prompts_alike(first: outbox.OutboxItem, item: outbox.OutboxItem) -> boo
     return prompts and item.uncertain == first.uncertain
 
 
-def _reminder(approval: Approval) -> NoticeCard:
-    left = max(0, approval.deadline_ms - round(time.time() * 1000)) // 1000
+def _reminder(approval: Approval, now: int) -> NoticeCard:
+    left = max(0, approval.deadline_ms - now) // 1000
     words = f"Still waiting for an answer: {approval.code}, {left} s left; silence is denial."
     return NoticeCard(redact(words))

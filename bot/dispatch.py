@@ -18,7 +18,10 @@ _LOOK_AGAIN_S = 1.0
 
 @dataclass(slots=True)
 class Dispatch:
-    """Watch the queue of allowed runs. What fails before its claim stays queued and is tried on."""
+    """Watch the queue of allowed runs. What fails before its claim stays queued and is tried again.
+
+    What fails while it is claimed never starts: its claim is given up (``core.gate.deferred``).
+    """
 
     gate: Gate
     store: Store
@@ -63,4 +66,4 @@ class Dispatch:
         try:
             await self.gate.run_approved(run_id, plan)
         except SaysoError as failure:
-            _log.error("run %s did not start and stays queued: %s", run_id, failure)
+            _log.error("run %s could not be started now: %s", run_id, failure)

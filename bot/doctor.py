@@ -11,7 +11,7 @@ from bot.doctor_doors import api, other_users, remote_exec
 from bot.finding import Finding, Verdict
 from bot.policy_tools.judging import idle_of
 from bot.provisions import provisions_of
-from bot.sandbox import prove_sandbox
+from bot.sandbox import prove_sandbox, unprotected
 from bot.settings import Settings, load
 from bot.surfaces import approvers
 from core.approvals.allowlist_file import ApprovalsFile
@@ -20,11 +20,13 @@ from core.approvals.rendering import redact
 from core.approvals.tiers import TierTerms, tiers_of
 from core.errors import GatewayUnreachable, SaysoError, StoreError
 from core.gate.lockdown import NAME, Lockdown
+from core.hosts.sandbox.bubblewrap import Bubblewrap
 from core.model.decision import Tier
 from core.model.identity import PersonId
 from core.model.policy import AskFallback, ExecSecurity
 from core.policy.examples import broken_examples
 from core.policy.rule_lint import lint
+from core.runner import notifier
 from core.settings import ForwardMode
 from core.store import people
 from core.store.aside import read_aside
@@ -46,6 +48,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _names,
         _policy,
         _sandbox,
+        _scripts,
         _people,
         _directory,
         _approvals,
@@ -113,11 +116,29 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
     if name:
         what = "which change only " + (settings.sandbox.workspace or "the project they run in")
         yield Finding(Verdict.OK, "sandbox", f"{name} encloses commands, {what}")
+        if settings.sandbox.unix_sockets or name != Bubblewrap.name:
+            why = (
+                "lets commands connect to Unix sockets of this machine in the workspace, and to "
+                "those that come into sight later; bubblewrap without sandbox.unixSockets does not"
+            )
+            yield Finding(Verdict.WARN, "sandbox", why)
+        if lacking := unprotected(settings, name):
+            yield Finding(Verdict.WARN, "sandbox", lacking)
         if os.geteuid() == 0:
             why = "shows root's private files below /etc and /opt; run the gateway as another user"
             yield Finding(Verdict.WARN, "sandbox", why)
         return
     yield Finding(Verdict.WARN, "sandbox", why)
+
+
+def _scripts(_settings: Settings) -> Iterator[Finding]:
+    """Find out whether approved scripts can be handed over (docs/explanation/running.md)."""
+    why = notifier.fault()
+    if not why:
+        yield Finding(Verdict.OK, "scripts", "are read as they were approved, whatever is there")
+        return
+    can = "can be replaced by a rename in the moment in which they are opened"
+    yield Finding(Verdict.WARN, "scripts", f"{can}: {why}")
 
 
 def _people(settings: Settings) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from core.model.identity import LOCAL_CHANNEL
 from core.policy.examples import broken_examples
 from core.policy.rule_lint import lint
 from core.runner.plan import Planner
+from core.store import Store
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,6 +32,16 @@ def gate_of(
     """Return the gate between people's wing and machines' wing."""
     store, journal = ground.store, ground.journal
     rulebook = _rulebook(settings)
+    broker = broker_of(settings, store, channels)
+    notice_ms = settings.tools.exec.notice_after_ms
+    hosts, guard = machines.hosts, machines.guard
+    execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
+    planner = Planner(settings.tools.exec.search_path)
+    return Gate(rulebook, planner, broker, execution, store, journal)
+
+
+def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel]) -> Broker:
+    """Return what asks people and takes their answers, by these settings."""
     people = approvers(settings)
     asking = Asking(
         store,
@@ -42,12 +53,7 @@ def gate_of(
         tiers=tiers_of(settings.approvals.exec.tiers),
         limits=settings.approvals.exec.pending.limits,
     )
-    broker = Broker(store, asking, Answering(store, people))
-    notice_ms = settings.tools.exec.notice_after_ms
-    hosts, guard = machines.hosts, machines.guard
-    execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
-    planner = Planner(settings.tools.exec.search_path)
-    return Gate(rulebook, planner, broker, execution, store, journal)
+    return Broker(store, asking, Answering(store, people))
 
 
 def check_tables() -> None:

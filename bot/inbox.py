@@ -16,6 +16,7 @@ from core.approvals.approvers import Approvers
 from core.approvals.listing import Listing
 from core.approvals.rendering import redact
 from core.approvals.senders import Senders
+from core.errors import Stopping
 from core.gate import Gate
 from core.gate.sessions import SessionRules
 
@@ -31,14 +32,22 @@ class Part(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GateInbox:
-    """The inbox that every channel hands its people's words to."""
+    """The inbox that every channel hands its people's words to; a reload replaces its parts."""
 
+    gate: Gate
     parts: tuple[Part, ...]
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Act on one typed command and return what the person is told."""
+        """Act on one typed command and return what the person is told.
+
+        Raises:
+            Stopping: the gateway stops; nothing was decided, and the channel says so or keeps it.
+            SaysoError: nothing was decided.
+        """
+        if self.gate.closed:
+            raise Stopping
         for part in self.parts:
             reply = await part.take(inbound)
             if reply is not None:
@@ -57,11 +66,12 @@ def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bo
     acting = Senders(store, senders)
     circle = Circle(store, approvers, acting)
     return GateInbox(
+        gate,
         (
             Answers(gate, store),
             Lists(store, circle),
             ChatRuns(gate, store, circle, Path.home()),
             Knobs(SessionRules(store, gate.journal, acting, elevated), circle),
             Pairing(store),
-        )
+        ),
     )

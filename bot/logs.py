@@ -6,6 +6,7 @@ import sys
 import time
 
 from core.approvals.rendering import redact
+from core.errors import StoreAway
 
 
 class _JsonLines(logging.Formatter):
@@ -30,10 +31,26 @@ class _Plain(logging.Formatter):
         return line
 
 
+class _SaidOnce(logging.Filter):
+    """Leave out what only repeats that the database is away.
+
+    ``core.store.outage`` says that once, says when it is back, and counts what failed in between.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record tells something else."""
+        failure = record.exc_info[1] if record.exc_info else None
+        while failure is not None and not isinstance(failure, StoreAway):
+            failure = failure.__cause__
+        carried = record.args.values() if isinstance(record.args, dict) else record.args or ()
+        return failure is None and not any(isinstance(one, StoreAway) for one in carried)
+
+
 def configure(*, json_lines: bool) -> None:
     """Send warnings and worse of everybody, and our own information, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines() if json_lines else _Plain())
+    handler.addFilter(_SaidOnce())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in ("bot", "channels", "core"):
         logging.getLogger(name).setLevel(logging.INFO)

@@ -52,7 +52,7 @@ class Outbox:
         """Send for as long as the task lives; a failing platform only delays its own rows."""
         unsubscribe = self.store.subscribe(self._hear)
         try:
-            await self.store.write(outbox.reconcile)
+            await self._reconcile()
             while True:
                 self._wake.clear()
                 if await self._claim() < _BATCH:
@@ -66,6 +66,15 @@ class Outbox:
             for lane in self._lanes.values():
                 lane.cancel()
             await asyncio.gather(*self._lanes.values(), return_exceptions=True)
+
+    async def _reconcile(self) -> None:
+        """Settle what an earlier sender left, as soon as the store can be written."""
+        while True:
+            try:
+                return await self.store.write(outbox.reconcile)
+            except StoreError as failure:
+                _log.error("the outbox cannot be read: %s", failure)
+            await asyncio.sleep(_IDLE_S)
 
     def _hear(self, note: str) -> None:
         if note in {"outbox", "resync"}:
@@ -115,18 +124,22 @@ class Outbox:
         batch: Sequence[outbox.OutboxItem] = waiting[:1]
         try:
             batch = await self.delivery.batch(waiting)
-            await self.delivery.send(batch)
-        except ChannelError as failure:
-            for item in batch:
-                await self._failed(item, failure)
+            try:
+                await self.delivery.send(batch)
+            except ChannelError as failure:
+                for item in batch:
+                    await self._failed(item, failure)
         except StoreError as failure:
-            _log.error("outbox rows %s are left to their claim: %s", [i.id for i in batch], failure)
+            _left(batch, failure)
         return batch
 
     async def _give_back(self, items: Sequence[outbox.OutboxItem]) -> None:
         """Let rows be claimed anew that were not sent within their claim."""
-        for item in items:
-            await self.store.write(outbox.retry, item.id, 0, uncertain=False)
+        try:
+            for item in items:
+                await self.store.write(outbox.retry, item.id, 0, uncertain=False)
+        except StoreError as failure:
+            _left(items, failure)
 
     async def _failed(self, item: outbox.OutboxItem, failure: ChannelError) -> None:
         _log.warning("%s %s for %s: %s", item.target.channel, item.kind, item.approval_id, failure)
@@ -138,3 +151,7 @@ class Outbox:
         # A platform that says when to come back has taken nothing.
         uncertain = failure.retry_after_ms is None
         await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)
+
+
+def _left(items: Sequence[outbox.OutboxItem], failure: StoreError) -> None:
+    _log.error("outbox rows %s are left to their claim: %s", [one.id for one in items], failure)

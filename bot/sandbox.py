@@ -13,11 +13,13 @@ from core.hosts.sandbox.docker import Container, Docker
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.places import Places, places_of
 from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.workspace import binds_descriptors
 from core.runner.process import Runner
 from core.settings import SandboxBackend, SandboxSection
 
 _FOLDER = "sandbox"
-_BUBBLEWRAP = "bwrap"
+_BUBBLEWRAP, _BUBBLEWRAP_NAME = "bwrap", SandboxBackend.BUBBLEWRAP.value
+_MIB = 1024 * 1024
 
 
 def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
@@ -32,10 +34,15 @@ def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
     return SandboxHost(
         runner,
         backends,
-        Scratch(settings.home / _FOLDER),
+        Scratch(
+            settings.home / _FOLDER,
+            settings.sandbox.private_mb * _MIB,
+            (path.parent for path in _written(settings)),
+        ),
         str(settings.home),
         network=settings.sandbox.network,
         missing=tuple(missing),
+        protect=settings.sandbox.protect,
     )
 
 
@@ -58,22 +65,40 @@ async def prove_sandbox(settings: Settings) -> tuple[str, str]:
         await runner.stop()
 
 
+def unprotected(settings: Settings, backend: str) -> str:
+    """Return why a backend cannot make ``sandbox.protect`` read-only, ``""`` if it can."""
+    found = _found(settings, _BUBBLEWRAP)
+    if backend != _BUBBLEWRAP_NAME or not settings.sandbox.protect or found is None:
+        return ""
+    if binds_descriptors(found):
+        return ""
+    return (
+        "this bubblewrap has no --ro-bind-fd, so what sandbox.protect names can be written inside "
+        "and is only looked at afterwards. Install the system's security updates of bubblewrap"
+    )
+
+
 def _places(settings: Settings) -> Places:
     section = settings.sandbox
-    own = [settings.home, settings.audit_path]
-    database = settings.store_url.partition("sqlite:///")[2]
-    if database:
-        own.append(Path(database))
     try:
         return places_of(
-            own,
+            (settings.home, *_written(settings)),
             os.path.expanduser("~"),  # noqa: PTH111 - text
             section.hide,
             section.show,
             section.workspace,
+            section.protect,
         )
     except ValueError as fault:
         raise ConfigError(str(fault)) from fault
+
+
+def _written(settings: Settings) -> Iterator[Path]:
+    """Yield the files that the gateway writes to, which may lie outside of its home."""
+    yield settings.audit_path
+    database = settings.store_url.partition("sqlite:///")[2]
+    if database:
+        yield Path(database)
 
 
 def _backends(
@@ -94,7 +119,14 @@ def _backends(
         if found is None:
             missing.append(f"bubblewrap: `{_BUBBLEWRAP}` is not installed")
         else:
-            yield Bubblewrap(found, places, network=section.network, landlock=section.landlock)
+            yield Bubblewrap(
+                found,
+                places,
+                network=section.network,
+                landlock=section.landlock,
+                unix_sockets=section.unix_sockets,
+                private_bytes=section.private_mb * _MIB,
+            )
 
 
 def _docker(
@@ -121,5 +153,6 @@ def _container(section: SandboxSection) -> Container:
         options=section.docker_options,
         memory_mb=section.memory_mb,
         pids=section.pids,
+        private_mb=section.private_mb,
         network=section.network,
     )

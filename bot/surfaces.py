@@ -158,6 +158,16 @@ def _knowing(settings: Settings, name: str, section: S) -> S:
     return section.model_copy(update={"senders": senders_})
 
 
+def references(settings: Settings) -> frozenset[str]:
+    """Return the groups and roles that lists of people name, each with its channel."""
+    named = {
+        f"{name}:{entry}"
+        for name, part in _people(settings)
+        for entry in (*part.approvers, *part.senders)
+    } | {entry for listing in _listings(settings) for entry in listing}
+    return frozenset(one for one in named if one.split(":")[1:2] in (["group"], ["role"]))
+
+
 def _listings(settings: Settings) -> Iterator[tuple[str, ...]]:
     yield settings.approvals.exec.approvers
     yield from (entry.approvers or () for entry in settings.agents.entries)

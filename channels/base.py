@@ -39,6 +39,13 @@ class Reply:
     choices: tuple[Choice, ...] = ()
 
 
+STOPPING = Reply(
+    Redacted("Sayso is stopping, so this changed nothing. Answer again when it is back."),
+    Tone.REFUSED,
+)
+"""What a person is told in answer to ``Stopping``, where the platform does not send it again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inbound:
     """What a person did: who, where, what.
@@ -69,6 +76,8 @@ class Inbox(Protocol):
         """Authorise, decide and commit; return what that person is told.
 
         Raises:
+            Stopping: nothing was decided and the gateway stops; the channel leaves the event with
+                a platform that sends it again, and else tells the person ``STOPPING``.
             SaysoError: nothing was decided; the channel keeps the event and offers it again.
         """
 

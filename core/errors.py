@@ -13,9 +13,11 @@
     │   ├── AnotherGateway     the store is held by a running gateway
     │   └── ApprovalsFileError exec-approvals.json is corrupt or unsafe
     ├── StoreError             the database cannot be reached, read or written        exit 1
+    │   ├── StoreAway          it cannot be reached or used at present
     │   └── StoreFull          no space left: nothing runs until there is
     ├── JournalError           the audit journal cannot be written: nothing runs      exit 1
     ├── GatewayUnreachable     no gateway answers on the socket                       exit 1
+    ├── Stopping               the gateway stops and takes nothing new                exit 1
     ├── PlanDrift              what was approved is not what is there now: denied     exit 3
     ├── LockedDown             nothing may run until a person lifts the lockdown      exit 3
     ├── HostUnavailable        the host of a plan does not work here: denied          exit 3
@@ -85,6 +87,10 @@ class StoreError(SaysoError):
     """The database cannot be used, so nothing runs. Check store.url and the disk."""
 
 
+class StoreAway(StoreError):
+    """The database cannot be used at present, so nothing runs. Check store.url and the disk."""
+
+
 class StoreFull(StoreError):
     """The disk is full, so nothing runs. Free some space; pending approvals are kept."""
 
@@ -95,6 +101,10 @@ class JournalError(SaysoError):
 
 class GatewayUnreachable(SaysoError):
     """No gateway answers on the socket. Start one with `sayso serve`."""
+
+
+class Stopping(SaysoError):
+    """The gateway is stopping, so nothing was changed. Connect again when it is back."""
 
 
 class PlanDrift(SaysoError):

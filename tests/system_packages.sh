@@ -31,6 +31,7 @@ need strace strace
 need bubblewrap bwrap
 need podman podman
 need crun crun
+need faketime faketime
 [ -x /usr/sbin/sshd ] || packages="$packages openssh-server openssh-client"
 # Any Chromium does; this package is the smallest (96 MB to fetch, 26 s in all).
 command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 ||

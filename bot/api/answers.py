@@ -63,6 +63,7 @@ class FinishedAnswer(Answer):
     tail: str | None = None
     stdout: StreamAnswer | None = None
     stderr: StreamAnswer | None = None
+    findings: list[str] | None = None
 
 
 class DeniedAnswer(Answer):

@@ -30,6 +30,8 @@ from core.gate import Gate
 from core.settings.http import HttpSection
 
 _log = logging.getLogger(__name__)
+_ANSWERS_S = 0.5
+"""Seconds for answers on WebSockets that are under way when the gateway stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
         StateError: the address cannot be listened on, or the certificate cannot be used.
     """
     wakes = Wakes(parts.gate.store)
-    guard = _guard(parts, wakes)
+    guard, sockets = _guard(parts, wakes)
     async with serving(guard, parts.section, parts.home) as listening:
         if not parts.section.is_loopback and parts.section.tls is None:
             _log.warning("the API is public without TLS: tokens can be read on the way")
@@ -64,9 +66,10 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
             yield listening
         finally:
             wakes.stop()
+            await sockets.settle(_ANSWERS_S)
 
 
-def _guard(parts: Parts, wakes: Wakes) -> Guard:
+def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
     section, store = parts.section, parts.gate.store
     limits = section.limits
     working, waiting = Places(limits.concurrent), Places(limits.waiting)
@@ -80,13 +83,14 @@ def _guard(parts: Parts, wakes: Wakes) -> Guard:
         Route(PATH, sockets),
         WebSocketRoute(PATH, sockets),
     ]
-    return Guard(
+    guard = Guard(
         Router(routes, redirect_slashes=False, default=_nowhere),
         section,
         Door(parts.proving.joined(Bearers(store).caller), limits.failures),
         Access(parts.meters, section.access_log, routes),
         tokens,
     )
+    return guard, sockets
 
 
 def _resources(rest: Rest) -> list[Route]:

@@ -11,6 +11,7 @@ from core.errors import (
     Forbidden,
     NotFound,
     SaysoError,
+    Stopping,
     Unauthenticated,
 )
 
@@ -31,6 +32,7 @@ class FaultCode(StrEnum):
     INTERNAL = "internal"
     UNAVAILABLE = "unavailable"
     GOES_ON = "goes_on"
+    STOPPING = "stopping"
 
 
 STATUS: dict[FaultCode, int] = {
@@ -47,6 +49,7 @@ STATUS: dict[FaultCode, int] = {
     FaultCode.INTERNAL: 500,
     FaultCode.UNAVAILABLE: 503,
     FaultCode.GOES_ON: 503,
+    FaultCode.STOPPING: 503,
 }
 
 _HINTS: dict[FaultCode, str] = {
@@ -63,6 +66,7 @@ _HINTS: dict[FaultCode, str] = {
     FaultCode.INTERNAL: "The gateway's log tells more. Nothing that was not told has run.",
     FaultCode.UNAVAILABLE: "Try again; if it lasts, `sayso doctor` names the cause.",
     FaultCode.GOES_ON: "It was taken and goes on: do not ask anew. GET /v1/history lists it.",
+    FaultCode.STOPPING: "Connect again after Retry-After; what was asked before is kept.",
 }
 
 
@@ -109,4 +113,6 @@ def of_error(error: SaysoError) -> Fault:
     for kind, code in _OURS:
         if isinstance(error, kind):
             return Fault(code, str(error))
+    if isinstance(error, Stopping):
+        return Fault(FaultCode.STOPPING, str(error), {"Retry-After": "2"})
     return Fault(FaultCode.UNAVAILABLE, str(error), {"Retry-After": "5"})

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 LARGEST_HEAD = 16 * 1024
 """Bytes of a request's line and headers."""
 _BACKLOG = 128
-_GRACE_S = 3
+_GRACE_S = 1
 _PING_S = 20.0
 
 
@@ -79,7 +79,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterator[Listening]:
-    """Serve ``app`` for as long as the block lasts; requests under way then have 3 s to end.
+    """Serve ``app`` for as long as the block lasts; requests under way then have 1 s to end.
 
     Raises:
         StateError: the address cannot be listened on, or the certificate cannot be used.

@@ -42,6 +42,7 @@ class WebSockets:
     meters: Meters
     places: Places
     tokens: Buckets
+    _open: set["Conversation"] = field(default_factory=set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one WebSocket until it ends.
@@ -67,17 +68,28 @@ class WebSockets:
         chosen = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
         await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
         login: Login = scope["state"]["login"]
-        line = Line(send)
-        await Conversation(self, login, line).hold(receive)
+        conversation = Conversation(self, login, Line(send))
+        self._open.add(conversation)
+        try:
+            await conversation.hold(receive)
+        finally:
+            self._open.discard(conversation)
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until every answer that is under way was written, so long at most."""
+        answers = [answer for one in self._open for answer in one.answers]
+        if answers:
+            await asyncio.wait(answers, timeout=seconds)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Conversation:
     """One WebSocket: requests side by side, answers as they come, events if asked for."""
 
     home: WebSockets
     login: Login
     line: Line
+    answers: set[asyncio.Task[None]] = field(default_factory=set)
     _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
     _pump: asyncio.Task[None] | None = None
     _subscriptions: Subscriptions = field(init=False)
@@ -143,6 +155,8 @@ class Conversation:
             raise FrameError(Code.METHOD_NOT_FOUND, f"there is no method {call.method!a}", call.id)
         task = asyncio.ensure_future(self._answer(call.id, method, call.params, caller))
         self._calls[call.id] = task
+        self.answers.add(task)
+        task.add_done_callback(self.answers.discard)
 
     def _cancel(self, call: Call) -> None:
         target = call.params.get("id")

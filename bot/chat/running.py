@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bot.chat.circle import Circle, stranger
@@ -100,7 +101,10 @@ class ChatRuns:
             if end is not None:
                 said = _said(end) if isinstance(end, Finished) else ""
                 payload = json.dumps({"text": _words(end), "output": said})
-                await self.store.write(outbox.enqueue_notice, None, place, payload, f"run:{key}")
+                notice = partial(outbox.enqueue_notice, idem_key=f"run:{key}")
+                await self.gate.execution.deferred.write(
+                    lambda: self.store.write(notice, None, place, payload)
+                )
         except SaysoError as failure:
             _log.error("the end of a run from %s could not be told: %s", place.channel, failure)
 

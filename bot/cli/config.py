@@ -20,7 +20,7 @@ examples:
   sayso config show --json | jq .       the same for programs
   SAYSO_TOOLS__EXEC__ASK=always sayso config show    what an override changes
 """
-_CHECK_EXAMPLE = "example: sayso config check && systemctl --user restart sayso"
+_CHECK_EXAMPLE = "example: sayso config check && systemctl --user reload sayso"
 _SHOW_EXAMPLE = "example: sayso config show | grep -v default"
 
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _REFUSED = 3
 _PATIENCE_S = 5.0
+_UNTOLD = (
+    "A gateway that runs refuses everything from now on, and the next one starts locked down; "
+    "none could be asked to tell people:"
+)
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -47,18 +51,46 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
 
 def engage(args: argparse.Namespace) -> int:
-    """Lock by the file, so that nothing has to answer; then have the gateway tell people."""
+    """Lock by the file, so that nothing has to answer; then have the gateway tell people.
+
+    A gateway that cannot be asked sees the file before it runs anything, so what it answers decides
+    only where the file could not be written: then it locks in its memory.
+    """
+    import logging  # noqa: PLC0415 - lazily, as everything heavy here
+
+    logging.disable()  # what follows says the same in words for whoever typed this
     lockdown = _lockdown()
     locked = lockdown.engage(args.why.strip() or "somebody wanted it so.", by=f"uid:{os.getuid()}")
-    if not lockdown.keep():
-        sys.stderr.write(f"sayso: {home()}/lockdown could not be written; nothing was locked\n")
+    trouble = _trouble({"why": args.why[:500]})
+    unwritten = "" if lockdown.keep() else f"{home()}/lockdown could not be written"
+    if unwritten and trouble:
+        sys.stderr.write(f"sayso: nothing was locked: {unwritten}, and no gateway did: {trouble}\n")
         return 1
-    told = _asked("lockdown.engage", {"why": args.why[:500]}) is not None
+    if unwritten:
+        sys.stderr.write(f"sayso: {unwritten}, so it holds until the gateway stops\n")
     if args.json:
-        return _print_json({"locked": True, "sinceMs": locked.at_ms, "announced": told})
-    after = "" if told else " No gateway answers here; the next one starts locked down."
+        return _print_json({"locked": True, "sinceMs": locked.at_ms, "announced": not trouble})
+    after = f" {_UNTOLD} {trouble}" if trouble else ""
     sys.stdout.write(f"{_safe(locked.sentence)}{after}\n")
     return 0
+
+
+def _trouble(params: dict[str, object]) -> str:
+    """Have the gateway lock and tell people; return why it did not, empty if it did.
+
+    Raises:
+        Forbidden: the gateway is another user's, so our file locks nothing there.
+    """
+    from core.errors import Forbidden, SaysoError  # noqa: PLC0415 - lazily, as everything heavy here
+
+    try:
+        with Client(socket_path()) as client:
+            client.call("lockdown.engage", params, _PATIENCE_S)
+    except Forbidden:
+        raise
+    except SaysoError as failure:
+        return str(failure)
+    return ""
 
 
 def lift(args: argparse.Namespace) -> int:
@@ -73,8 +105,19 @@ def lift(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Say how it stands, by the gateway or else by the file; exit 3 while it is locked."""
-    found = _asked("lockdown.get", {}) or _by_file()
+    """Say how it stands, by the gateway or else by the file; exit 3 while it is locked.
+
+    Raises:
+        SaysoError: the gateway cannot say, and the file alone does not lock.
+    """
+    from core.errors import SaysoError  # noqa: PLC0415 - lazily, as everything heavy here
+
+    try:
+        found = _asked("lockdown.get", {}) or _by_file()
+    except SaysoError:
+        found = _by_file()
+        if not found["locked"]:
+            raise
     if args.json:
         _print_json(found)
     elif found["locked"]:

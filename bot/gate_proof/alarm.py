@@ -44,6 +44,8 @@ class Alarm:
         """Announce what is locked and was not announced; what fails is tried again next time."""
         self.lockdown.keep()
         locked = self.lockdown.state()
+        if locked is None:
+            await self._passed()
         if locked is None or locked == self._announced:
             return
         _log.critical("%s", redact(locked.sentence).text)
@@ -55,6 +57,14 @@ class Alarm:
         }
         await self.note(record, locked.sentence, f"lockdown:{locked.at_ms}")
         self._announced = locked
+
+    async def _passed(self) -> None:
+        """Announce that what locked for a while is over by itself."""
+        if self._announced is None or not self._announced.passes:
+            return
+        self._announced = None
+        words = "Sayso is open again: its home is private as before."
+        await self.note({"state": "off", "by": "home check"}, words, f"passed:{time.time_ns()}")
 
     async def lifted(self, by: str) -> None:
         """Announce that requests are let in again."""

@@ -1,6 +1,8 @@
 """Go down gateway.sock as any local client does: connect, one frame, one answer."""
 
 import asyncio
+import os
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,7 +33,9 @@ async def asked(path: Path, frame: bytes) -> object:
         SaysoError: it was answered with an error, or with no frame.
         OSError: nobody can be reached there.
     """
-    reader, writer = await asyncio.open_unix_connection(path, limit=_LARGEST_ANSWER)
+    # In a thread: where many connect, a socket that does not block is turned away, not queued.
+    ours = await asyncio.to_thread(_connected, path)
+    reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_LARGEST_ANSWER)
     try:
         writer.write(frame + b"\n")
         await writer.drain()
@@ -40,3 +44,14 @@ async def asked(path: Path, frame: bytes) -> object:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
+
+
+def _connected(path: Path) -> socket.socket:
+    ours = socket.socket(socket.AF_UNIX)
+    try:
+        ours.connect(os.fspath(path))
+    except BaseException:
+        ours.close()
+        raise
+    ours.setblocking(False)
+    return ours

@@ -13,7 +13,10 @@ from bot.surfaces import forwarding
 from channels.base import Channel
 from core.gate import Gate
 from core.gate.guard import Guard
+from core.gate.home_check import HomeCheck
 from core.gate.lockdown import NAME, Lockdown
+from core.model.identity import Target
+from core.policy.provisions import Compiled
 
 _LOOK_S = 10.0
 """Seconds after which a lockdown is announced that came about by the file alone."""
@@ -21,34 +24,50 @@ _LOOK_S = 10.0
 
 def guard_of(settings: Settings) -> Guard:
     """Return what stands before each spawn of this home."""
-    return Guard(Lockdown(settings.home / NAME))
+    return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home)))
 
 
-def prover_of(settings: Settings, gate: Gate, channels: Mapping[str, Channel]) -> Prover:
-    """Return the prover of a gate, with the ways in by its socket."""
+def alarm_places(settings: Settings, channels: Mapping[str, Channel]) -> tuple[Target, ...]:
+    """Return where alarms are sent."""
+    return places_of(forwarding(settings), channels.keys())
+
+
+def prover_of(
+    settings: Settings, gate: Gate, channels: Mapping[str, Channel], agent: ProvingAgent
+) -> Prover:
+    """Return the prover of a gate, with the ways in by its socket; ``agent`` calls the tools."""
     guard = gate.execution.guard
-    places = places_of(forwarding(settings), channels.keys())
     prover = Prover(
         guard=guard,
         journal=gate.journal,
-        alarm=Alarm(guard.lockdown, gate.store, gate.journal, places),
+        alarm=Alarm(guard.lockdown, gate.store, gate.journal, alarm_places(settings, channels)),
         home=settings.home,
         search_path=settings.tools.exec.search_path,
         patience_s=settings.proof.patience,
     )
-    add_socket_ways(prover, gate, settings.home)
+    add_socket_ways(prover, gate, settings.home, agent)
     return prover
 
 
-def add_socket_ways(prover: Prover, gate: Gate, home: Path) -> None:
+def add_socket_ways(
+    prover: Prover, gate: Gate, home: Path, agent: ProvingAgent | None = None
+) -> None:
     """Prove gateway.sock, and the tool Exec over it where an owner granted that to any agent."""
-    socket = home / "gateway.sock"
-    prover.add(SocketWay(socket))
-    rulebook = gate.rulebook
-    if is_offered(rulebook.compiled):
-        agent = ProvingAgent()
-        rulebook.compiled = agent.joined(rulebook.compiled, home)
-        prover.add(ToolWay(socket, agent))
+    agent = agent or ProvingAgent()
+    prover.add(SocketWay(home / "gateway.sock"))
+    add_tool_way(prover, gate.rulebook.compiled, home, agent)
+    gate.rulebook.compiled = with_proving_agent(gate.rulebook.compiled, home, agent)
+
+
+def add_tool_way(prover: Prover, compiled: Compiled, home: Path, agent: ProvingAgent) -> None:
+    """Prove the tool Exec from the next round on where it is offered, once."""
+    if is_offered(compiled) and not any(isinstance(way, ToolWay) for way in prover.ways):
+        prover.add(ToolWay(home / "gateway.sock", agent))
+
+
+def with_proving_agent(compiled: Compiled, home: Path, agent: ProvingAgent) -> Compiled:
+    """Return the provisions with those of the proving agent where the tool is offered."""
+    return agent.joined(compiled, home) if is_offered(compiled) else compiled
 
 
 def by_the_clock(clock: Clock, prover: Prover, settings: Settings) -> None:

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part: whether it is as it must be, and in words how it is and what to do."""
+    """One part: whether it is as it must be, and in words how it is and what to do.
+
+    ``logged``: whoever found that out has written it to the log.
+    """
 
     ok: bool
     detail: str
+    logged: bool = False
 
     def as_json(self) -> dict[str, object]:
         """Return it as reports show it."""

@@ -67,7 +67,7 @@ class Health:
     async def watch(self) -> None:
         """Log what is wrong, again only when something else is; runs by the clock."""
         parts = await self._parts()
-        wrong = {name: part.detail for name, part in parts.items() if not part.ok}
+        wrong = {name: part.detail for name, part in parts.items() if not (part.ok or part.logged)}
         if wrong and frozenset(wrong) != self._wrong:
             _log.warning("health: %s", wrong)
         self._wrong = frozenset(wrong)

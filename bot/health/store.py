@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.health.parts import Part
-from core.errors import SaysoError
+from core.errors import SaysoError, StoreAway
 from core.store import Store, replicas
 from core.store.ballast import BALLAST_BYTES
 from core.store.probe import Probed, probe
@@ -35,7 +35,7 @@ class StoreLook:
         except TimeoutError:
             return {"store": Part(False, f"took no write within {_PATIENCE_S:.0f} s")}
         except SaysoError as failure:
-            return {"store": Part(False, str(failure))}
+            return {"store": Part(False, str(failure), logged=isinstance(failure, StoreAway))}
         took_ms = (time.monotonic() - began) * 1000
         middle_ms = (asked_ms + _wall_ms()) // 2
         return {"store": _store(seen, took_ms), "clock store": _clock(seen.now_ms - middle_ms)}
@@ -52,7 +52,11 @@ def _clock(apart_ms: int) -> Part:
     words = f"is {abs(apart_ms)} ms {side} this machine's clock"
     if abs(apart_ms) < _APART_MS:
         return Part(True, words)
-    return Part(False, f"{words}; deadlines follow the store's. Set both clocks right (NTP)")
+    return Part(
+        False,
+        f"{words}; deadlines follow the store's, which no step moves. See that NTP keeps both; "
+        "a start at which no prompt is open takes up a machine's clock that is ahead",
+    )
 
 
 def disk(home: Path) -> Part:

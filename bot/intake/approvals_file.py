@@ -71,7 +71,8 @@ class ApprovalsFileMethods:
             agents = found.get("agents")
             own = agents.get(wish.agent) if isinstance(agents, dict) else None
             shown = {**found, "agents": {} if own is None else {wish.agent: own}}
-        warnings = [] if caller.agents is not None else [results.safe(one) for one in file.lint()]
+        lint = () if caller.agents is not None else await asyncio.to_thread(file.lint)
+        warnings = [results.safe(one) for one in lint]
         return {"file": shown, "hash": _hash(found), "warnings": warnings}
 
     async def put(self, wish: FileParams, caller: Caller) -> object:

@@ -4,6 +4,7 @@ Everybody may engage it: it can only make Sayso stricter. Only a person at a ter
 machine may lift it (docs/decisions/0009), and only if a proof of every way in holds then.
 """
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,10 +17,12 @@ from bot.intake.frames import NoParams, Params
 from bot.intake.methods import AnyMethod, Method
 from bot.intake.people import CHANGE, PERSON, RULES
 from bot.intake.terminal import Askers
+from core.errors import SaysoError
 from core.gate import Gate
 from core.gate.lockdown import Lockdown, Locked
 from core.model.access import PEOPLES_SCOPES, Scope
 
+_log = logging.getLogger(__name__)
 _LONGEST_WHY = 500
 _LOOKS = frozenset({Scope.READ, *PEOPLES_SCOPES})
 
@@ -79,18 +82,24 @@ class LockdownMethods:
         return shown(self._lockdown.state())
 
     async def engage(self, wish: EngageParams, caller: Caller) -> object:
-        """Lock, then tell everybody; it is locked even where that fails."""
+        """Lock, then tell everybody; it is locked even where that fails, and is tried again."""
         known = self._lockdown.state()
         why = wish.why.strip() or "somebody wanted it so."
         locked = self._lockdown.engage(why, by=caller.ref)
         if self.prover is not None:
-            await self.prover.alarm.sound()
+            try:
+                await self.prover.alarm.sound()
+            except SaysoError as failure:
+                _log.error("the lockdown could not be announced yet: %s", failure)
         return results.change(locked.sentence, done=known is None)
 
     async def lift(self, _wish: NoParams, caller: Caller) -> object:
         """Lift it for a person at a terminal if every way in holds."""
-        if self._lockdown.state() is None:
+        locked = self._lockdown.state()
+        if locked is None:
             return results.change("Nothing is locked down.")
+        if locked.passes:
+            return results.change(locked.sentence, done=False)
         refusal = await self.askers.refusal(caller)
         if refusal is not None:
             return results.change(refusal, done=False)

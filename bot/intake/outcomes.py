@@ -114,6 +114,7 @@ def _end(result: Finished, caller: Caller) -> Json:
     drift = {"reason": DenialReason.PLAN_DRIFT.value, "why": redact(result.drift).text}
     return {
         **(drift if result.drift else {}),
+        **({"findings": [redact(one).text for one in result.findings]} if result.findings else {}),
         "status": "finished",
         "id": result.run_id,
         "how": ran(result),

@@ -11,6 +11,21 @@ from core.ipc.unix import Peer
 from core.model.identity import AgentId
 from core.settings import UnixUserSection
 
+URGENT = frozenset(
+    {
+        "exec.approval.get",
+        "exec.approval.list",
+        "exec.approval.resolve",
+        "exec.cancel",
+        "grants.revoke",
+        "health.get",
+        "lockdown.engage",
+        "lockdown.get",
+        "token.revoke",
+    }
+)
+"""What the owner can do even when programs hold every place: see, answer and stop. None waits."""
+
 CallerOf = Callable[[Peer, Notify | None], Caller]
 
 

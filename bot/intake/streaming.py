@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from bot.intake import outcomes
 from bot.intake.caller import Caller
 from bot.intake.standing import standing
-from core.errors import BadRequest
+from core.errors import BadRequest, StoreError
 from core.gate import Gate
 from core.ipc.jsonrpc import Notify
 from core.model.command import ExecRequest
@@ -106,7 +106,10 @@ class Streaming:
                     async with asyncio.timeout(_LOOK_AGAIN_S):
                         await changed.wait()
                 changed.clear()
-                now = await self.gate.wait(run_id, 0)
+                try:
+                    now = await self.gate.wait(run_id, 0)
+                except StoreError:
+                    continue  # it is looked at again; the answer itself waits as well
                 if isinstance(now, Pending | Running) and now != told:
                     told = now
                     stands = await standing(self.gate, now, self.caller)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import StateError
+from core.runner.exposure import changeable_on_the_way
 
 CONFIG_NAME = "config.json5"
 _MODE = 0o700
@@ -74,10 +75,27 @@ def read_config(path: Path, limit: int) -> bytes | None:
         return None
     except OSError as error:
         raise StateError(f"{path} cannot be read: {error.strerror}.") from error
-    # Under umask 002 editors leave files group-writable; nobody else reaches them in a 0700 home.
-    if path.parent.stat().st_mode & _OTHERS_ENTER:
-        _refuse_others(path, status)
+    check_reachable(path, status)
     return content
+
+
+def check_reachable(path: Path, status: os.stat_result) -> None:
+    """Refuse a file that somebody else could rewrite or replace, also where a link leads to it.
+
+    Under umask 002 editors leave files group-writable; nobody else reaches them in a 0700 folder.
+
+    Raises:
+        StateError: others can get to it, and it is theirs, or they may write to it or its folders.
+    """
+    if not path.resolve().parent.stat().st_mode & _OTHERS_ENTER:
+        return
+    _refuse_others(path, status)
+    changeable = changeable_on_the_way(str(path.absolute()))
+    if changeable:
+        raise StateError(
+            f"{path} can be replaced by others, who may write to {changeable} or own it, and could "
+            f"then decide what runs. Run: chmod go-w '{changeable}'"
+        )
 
 
 def read_file(path: Path, limit: int) -> tuple[bytes, os.stat_result]:

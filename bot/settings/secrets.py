@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.settings.home import expand, read_file
-from core.errors import ConfigError
+from bot.settings.home import check_reachable, expand, read_file
+from core.errors import ConfigError, StateError
 
 MAX_BYTES = 65_536
 """A secret file beyond this is not a secret."""
@@ -37,8 +37,11 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> str:
 
 def _from_file(path: Path) -> str:
     try:
-        content, _ = read_file(path, MAX_BYTES)
+        content, status = read_file(path, MAX_BYTES)
+        check_reachable(path, status)
         value = content.decode().removesuffix("\n").removesuffix("\r")
+    except StateError as error:
+        raise SecretMissing(str(error)) from error
     except UnicodeDecodeError as error:
         raise SecretMissing(f"{path} is not UTF-8 text") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

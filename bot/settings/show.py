@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.settings.model import SHAPE
+from bot.settings.model import SHAPE, Settings
 from bot.settings.problems import KeyPath, dotted
 from bot.settings.reading import Reading
 from bot.settings.shape import Kind, Shape
@@ -25,12 +25,19 @@ def shown(reading: Reading) -> Iterator[Shown]:
         yield Shown(dotted(path), _tidy(value), reading.origins.of(path))
 
 
+def leaves(settings: Settings) -> Iterator[tuple[KeyPath, object]]:
+    """Yield each setting's path and value; secrets are not masked but ``SecretStr``."""
+    yield from _leaves(settings.model_dump(by_alias=True), SHAPE, ())
+
+
 def _leaves(value: object, shape: Shape, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     item = shape.item
     if shape.kind is Kind.SECTION and isinstance(value, dict):
         for key, child in shape.fields.items():
             yield from _leaves(value[key], child, (*path, key))
-    elif item is not None and item.kind is Kind.SECTION and isinstance(value, list) and value:
+    elif (
+        item is not None and item.kind is Kind.SECTION and isinstance(value, list | tuple) and value
+    ):
         for index, each in enumerate(value):
             given = (leaf for leaf in _leaves(each, item, (*path, index)) if leaf[1] is not None)
             yield from given

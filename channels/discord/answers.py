@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 import discord
 
-from channels.base import Inbound, Inbox, Reply, Tone
+from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
 from channels.discord.errors import FAILURES, translate
 from channels.discord.sending import send
 from channels.discord.telling import acknowledge, tell
 from channels.discord.views import nonce, render_reply
 from core.approvals.rendering import Redacted
-from core.errors import SaysoError
+from core.errors import SaysoError, Stopping
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.0
@@ -95,6 +95,8 @@ class Answers:
         for wait in _waits():
             try:
                 return await self.inbox.receive(inbound)
+            except Stopping:
+                return STOPPING  # nobody is here to try on
             except SaysoError as error:
                 _log.warning("An answer waits for the store: %s", error)
             except Exception:  # noqa: BLE001 - a fault of ours must be told, not swallowed

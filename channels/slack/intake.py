@@ -5,12 +5,12 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from channels.base import Inbox, Reply, Tone
+from channels.base import STOPPING, Inbox, Reply, Tone
 from channels.slack.events import Heard
 from channels.slack.membership import Membership
 from channels.slack.notes import Notes
 from core.approvals.rendering import Redacted
-from core.errors import SaysoError
+from core.errors import SaysoError, Stopping
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.5
@@ -76,6 +76,8 @@ class Intake:
         while faults < _MOST_FAULTS:
             try:
                 return await self.inbox.receive(await self.membership.confirmed(heard.inbound))
+            except Stopping:
+                return STOPPING  # Slack sends no press again, and nobody is here to try on
             except SaysoError as error:
                 _log.warning("An answer waits: %s", error)
                 if not told:

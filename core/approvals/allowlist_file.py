@@ -6,7 +6,9 @@ and replace the file at once, so that neither a second gateway nor a person's ed
 
 import contextlib
 import hashlib
+import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +34,10 @@ from core.model.decision import Content
 from core.model.identity import AgentId
 from core.model.policy import PolicyLayer
 
+_LOG = logging.getLogger(__name__)
+_LARGE = 8 << 20
+"""Bytes from which on it is logged that the file is read, and how long that took."""
+_MANY = "%s has %d entries and took %.1f s to read; globs and templates may say the same in fewer"
 _EMPTY = ApprovalsDocument()
 _WRITE_TRIES = 20
 _NO_IDENTITY: Identity = (0, 0, 0, 0, 0)
@@ -59,11 +65,22 @@ class ApprovalsFile:
     def __init__(self, path: Path) -> None:
         self._path = str(path)
         self._copy: _Copy | None = None
+        self._unusable: tuple[Identity, ApprovalsFileError] | None = None
 
     @property
     def last_good(self) -> Path:
         """Return where the last content that could be read is kept."""
         return Path(self._path + ".last-good")
+
+    def is_read(self) -> bool:
+        """Tell whether ``read`` would answer from memory; one look at the file."""
+        try:
+            found = identity(os.lstat(self._path))
+        except OSError:
+            return True
+        if self._unusable is not None and self._unusable[0] == found:
+            return True
+        return self._copy is not None and self._copy.settled and self._copy.identity == found
 
     def read(self) -> ApprovalsDocument:
         """Return what the file says now; without a file, nothing is set and nothing is listed.
@@ -77,9 +94,11 @@ class ApprovalsFile:
             return self._missing()
         except OSError as error:
             raise ApprovalsFileError(f"{self._path}: {error.strerror}.") from error
-        copy = self._copy
+        copy, unusable = self._copy, self._unusable
         if copy is not None and copy.settled and copy.identity == identity(status):
             return copy.document
+        if unusable is not None and unusable[0] == identity(status):
+            raise ApprovalsFileError(str(unusable[1]))
         return self._load()
 
     def layer(self, agent: AgentId) -> PolicyLayer:
@@ -204,8 +223,19 @@ class ApprovalsFile:
         if copy is not None and copy.digest == hashlib.sha256(data).digest():
             self._copy = replace(copy, identity=identity(status), settled=is_settled(status))
             return copy.document
-        document = parse(data, self._path)[1]
+        began = time.monotonic()
+        if len(data) > _LARGE:
+            _LOG.info("reading %s: %.0f MB", self._path, len(data) / 1e6)
+        try:
+            document = parse(data, self._path)[1]
+        except ApprovalsFileError as error:
+            self._unusable = (identity(status), error) if is_settled(status) else None
+            raise
         self._accept(data, document, status)
+        if len(data) > _LARGE:
+            count = sum(len(part.allowlist) for part in document.agents.values())
+            took_s = time.monotonic() - began
+            _LOG.warning(_MANY, self._path, count, took_s)
         return document
 
     def _accept(

@@ -112,8 +112,10 @@ def ignored_because(pattern: str, argv: Sequence[str] | None = None) -> str:
 
 
 def _ill_written(argv: Sequence[str] | None) -> str:
+    if not argv:
+        return ""
     try:
-        ArgvTemplate.of_rule(argv or ())
+        ArgvTemplate.of_rule(argv)
     except ConfigError as error:
         return str(error).rstrip(".")
     return ""

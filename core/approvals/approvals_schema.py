@@ -5,9 +5,10 @@ key, an entry with a condition that we do not know. Other unknown keys are kept 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -40,6 +41,9 @@ _MISSPELT = 0.8
 _KNOBS = ("security", "ask", "askFallback", "autoAllowSkills")
 
 Raw = dict[str, object]
+_Written = tuple[AllowlistEntry, str | None]
+"""An entry, and the first of its keys that is unknown."""
+_PLAIN_KEYS = frozenset(("pattern", "id", "argv"))
 _File = Annotated[str, Field(pattern=r"^/[^\x00]*\z", max_length=LONGEST_PATTERN)]
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
@@ -94,8 +98,11 @@ def parse(data: bytes, name: str) -> tuple[Raw, ApprovalsDocument]:
         ApprovalsFileError: names the file, the place and what to do; nothing is allowed from it.
     """
     raw = _load(data, name)
-    model = _validated(data, name)
     agents = raw.get("agents")
+    quick = _quickly(raw)
+    if quick is not None:
+        return raw, quick
+    model = _validated(data, name)
     warnings: list[str] = []
     if isinstance(agents, dict) and LEGACY_AGENT in agents:
         _migrate(agents)
@@ -105,6 +112,59 @@ def parse(data: bytes, name: str) -> tuple[Raw, ApprovalsDocument]:
         raise _unusable(name, f"agents.{EVERY_AGENT}", "no entry holds for all; use defaults")
     warnings.extend(_strays(model, name))
     return raw, _meaning(model, warnings)
+
+
+def _quickly(raw: Raw) -> ApprovalsDocument | None:
+    """Return what a file means whose entries are nearly all plain; ``None``: read it slowly.
+
+    Building a model for each of very many entries takes five times as long, and holds up every
+    other thread meanwhile. A file that is wrong anywhere is read slowly, so that the words for it
+    are the same for all.
+    """
+    agents = raw.get("agents")
+    if not isinstance(agents, dict) or {LEGACY_AGENT, EVERY_AGENT} & agents.keys():
+        return None
+    plain = {agent: [_plain(one) for one in _listed(part)] for agent, part in agents.items()}
+    rest = {agent: _without(part, plain[agent]) for agent, part in agents.items()}
+    try:
+        model = _Document.model_validate_json(json.dumps({**raw, "agents": rest}))
+        return _meaning(model, list(_strays(model, "")), plain)
+    except (ValidationError, ApprovalsFileError):
+        return None
+
+
+def _listed(part: object) -> list[object]:
+    found = part.get("allowlist") if isinstance(part, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _without(part: object, plain: list[AllowlistEntry | None]) -> object:
+    """Return an agent's part with only those entries in its list that are not plain."""
+    if not isinstance(part, dict) or not plain:
+        return part
+    rest = [one for one, known in zip(_listed(part), plain, strict=True) if known is None]
+    return {**part, "allowlist": rest}
+
+
+def _plain(entry: object) -> AllowlistEntry | None:
+    """Return an entry of a pattern, an id and perhaps an argv; ``None``: its model reads it.
+
+    ASCII only: other text may hold half a character, which the model refuses.
+    """
+    if not isinstance(entry, dict) or not entry.keys() <= _PLAIN_KEYS:
+        return None
+    pattern, own, argv = entry.get("pattern"), entry.get("id"), entry.get("argv")
+    if not _is_word(pattern) or not pattern or not (own is None or _is_word(own)):
+        return None
+    if argv is None:
+        return AllowlistEntry(pattern, own)
+    if not isinstance(argv, list) or not all(map(_is_word, argv)):
+        return None
+    return AllowlistEntry(pattern, own, tuple(argv))
+
+
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.isascii() and len(value) <= LONGEST_PATTERN
 
 
 def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
@@ -207,11 +267,19 @@ def _strays(model: _Document, name: str) -> Iterator[str]:
             yield f"{path}: unknown key, kept and ignored."
 
 
-def _meaning(model: _Document, warnings: list[str]) -> ApprovalsDocument:
-    agents = {
-        AgentId(agent): AgentApprovals(_knobs(part), tuple(_entries(agent, part, warnings)))
-        for agent, part in model.agents.items()
-    }
+def _meaning(
+    model: _Document,
+    warnings: list[str],
+    plain: Mapping[str, list[AllowlistEntry | None]] = MappingProxyType({}),
+) -> ApprovalsDocument:
+    """Return what a file says; of ``plain`` lists the model has only what is ``None`` there."""
+    agents = {}
+    for agent, part in model.agents.items():
+        modelled = map(_modelled, part.allowlist)
+        entries = _in_order(plain[agent], modelled) if agent in plain else modelled
+        agents[AgentId(agent)] = AgentApprovals(
+            _knobs(part), tuple(_usable(agent, entries, warnings))
+        )
     return ApprovalsDocument(
         defaults=_knobs(model.defaults),
         agents=agents,
@@ -233,15 +301,29 @@ def _lax(model: _Document) -> Iterator[str]:
             yield f"{place}.askFallback is full: what nobody can be asked about runs."
 
 
-def _entries(agent: str, part: _Agent, warnings: list[str]) -> Iterator[AllowlistEntry]:
-    for number, entry in enumerate(part.allowlist):
-        found = AllowlistEntry(entry.pattern, entry.id, entry.argv, tuple(entry.content.items()))
-        why = ignored_because(entry.pattern, entry.argv) or ill_bound(found)
-        if entry.model_extra:
+def _in_order(
+    plain: list[AllowlistEntry | None], modelled: Iterator[_Written]
+) -> Iterator[_Written]:
+    """Yield every entry of a list in its order; those that are not plain were modelled."""
+    for one in plain:
+        yield next(modelled) if one is None else (one, None)
+
+
+def _modelled(entry: _Entry) -> _Written:
+    found = AllowlistEntry(entry.pattern, entry.id, entry.argv, tuple(entry.content.items()))
+    return found, next(iter(entry.model_extra or ()), None)
+
+
+def _usable(
+    agent: str, entries: Iterator[_Written], warnings: list[str]
+) -> Iterator[AllowlistEntry]:
+    for number, (found, unknown) in enumerate(entries):
+        why = ignored_because(found.pattern, found.argv) or ill_bound(found)
+        if unknown is not None:
             # An unknown key may narrow the entry (an argument pattern, an expiry): without
             # understanding it, honouring the rest would allow more than its author meant.
-            why = f"its key {next(iter(entry.model_extra))!r} is unknown and may limit it"
+            why = f"its key {unknown!r} is unknown and may limit it"
         if why:
-            warnings.append(f"agents.{agent}.allowlist.{number} {entry.pattern!r}: ignored, {why}.")
+            warnings.append(f"agents.{agent}.allowlist.{number} {found.pattern!r}: ignored, {why}.")
         else:
             yield found

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from core.audit.chain import Head, fields, head_text, sealed
-from core.audit.opening import open_journal
+from core.audit.opening import holds, open_journal
 from core.errors import JournalError
 
 _LOG = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class AuditJournal:
 
     def _write(self, batch: list[_Entry]) -> None:
         if self._broken:
-            raise JournalError(self._broken)
+            self._heal()
         head, lines = self._head, []
         for entry in batch:
             line, head = sealed(entry.encoded, entry.kind, head)
@@ -151,9 +151,9 @@ class AuditJournal:
         try:
             os.fdatasync(self._file)
         except OSError as error:
-            # After a failed sync the kernel may drop the pages and call the next sync a success,
-            # so this descriptor's word is worth nothing any more.
-            self._broken = f"{self._path} failed to reach the disk. Check it, then restart Sayso."
+            # After a failed sync the kernel may drop the pages and call the next sync a success, so
+            # what follows is worth nothing until these pages are cut off.
+            self._broken = f"{self._path} failed to reach the disk. Nothing runs until it does."
             self._undo()
             raise self._failure(error) from error
         self._head = head
@@ -163,7 +163,25 @@ class AuditJournal:
         try:
             os.ftruncate(self._file, self._head.end)
         except OSError:
-            self._broken = f"{self._path} holds half a line. Check the disk, then restart Sayso."
+            self._broken = f"{self._path} holds half a line. Nothing runs until the disk works."
+
+    def _heal(self) -> None:
+        """Go on after a failure once the file is on the disk as it was acknowledged, no more.
+
+        The page that the last line ends in is written once more with the line that follows.
+
+        Raises:
+            JournalError: the disk still fails, or does not hold the last line.
+        """
+        try:
+            os.ftruncate(self._file, self._head.end)
+            os.fsync(self._file)
+            if not holds(self._file, self._head):
+                raise JournalError(f"{self._path} lost line {self._head.seq}. Keep it as evidence.")
+        except OSError as error:
+            raise JournalError(self._broken) from error
+        self._broken = ""
+        _LOG.warning("%s can be written again", self._path)
 
     def _failure(self, error: OSError) -> JournalError:
         return JournalError(

@@ -109,13 +109,20 @@ def _noted(file: int, note: int, path: Path) -> Head:
     head = read_head(os.pread(note, HEAD_LENGTH, 0))
     if head is None or head.seq == 0:
         return Head()
-    tail = os.pread(file, len(head.hash) + len('"}\n'), max(0, head.end - len(head.hash) - 3))
-    if tail != f'{head.hash}"}}\n'.encode():
+    if not holds(file, head):
         raise JournalError(
             f"{path} no longer holds line {head.seq}, which was acknowledged: it was cut off or "
             f"changed. Keep it as evidence: move it and {path.name}.head away together."
         )
     return head
+
+
+def holds(file: int, head: Head) -> bool:
+    """Say whether a journal has the line that ``head`` names where it was acknowledged."""
+    if head.seq == 0:
+        return True
+    tail = os.pread(file, len(head.hash) + len('"}\n'), max(0, head.end - len(head.hash) - 3))
+    return tail == f'{head.hash}"}}\n'.encode()
 
 
 def _end_of(file: int, path: Path, head: Head) -> tuple[Head, dict[str, object] | None]:

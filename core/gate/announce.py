@@ -1,5 +1,7 @@
 """Word the journal's records; every text in them is redacted."""
 
+from collections.abc import Mapping
+
 from core.approvals.answering import Answer
 from core.approvals.rendering import redact
 from core.approvals.sentences import limits
@@ -7,8 +9,10 @@ from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Requester
-from core.model.result import Finished
+from core.model.result import Finished, Output
 from core.policy.evaluate import denial_reason
+
+_LOST = "sayso: the output was lost when the gateway died; the journal has how the command ended\n"
 
 
 def decided(
@@ -69,6 +73,7 @@ def finished(result: Finished) -> dict[str, object]:
     drift = {"denial": DenialReason.PLAN_DRIFT, "why": redact(result.drift).text}
     return {
         **(drift if result.drift else {}),
+        **({"findings": [redact(one).text for one in result.findings]} if result.findings else {}),
         "run": result.run_id,
         "exit_code": result.exit_code,
         "signal": result.signal,
@@ -77,6 +82,26 @@ def finished(result: Finished) -> dict[str, object]:
         "duration_ms": result.duration_ms,
         "output_bytes": result.output.total_bytes,
     }
+
+
+def result_of(record: Mapping[str, object]) -> Finished:
+    """Return how a run ended by the record that ``finished`` made; what it printed is lost."""
+    printed = _number(record.get("output_bytes")) or 0
+    output = Output(_LOST, _LOST, printed, truncated=True) if printed else Output()
+    return Finished(
+        run_id=ApprovalId(str(record["run"])),
+        exit_code=_number(record.get("exit_code")),
+        signal=_number(record.get("signal")),
+        output=output,
+        duration_ms=_number(record.get("duration_ms")) or 0,
+        timed_out=record.get("timed_out") is True,
+        cancelled=record.get("cancelled") is True,
+        drift=str(record.get("why", "")),
+    )
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def refused(

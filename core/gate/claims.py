@@ -13,7 +13,12 @@ from core.store import Store, runs
 
 
 class Claim(Protocol):
-    """The one right to start a run."""
+    """The one right to start a run.
+
+    ``asked``: the store was asked for it; an error after that leaves it in doubt.
+    """
+
+    asked: bool
 
     async def take(self) -> bool:
         """Take it; ``False`` if it is gone already. Raises ``StoreError`` or ``JournalError``."""
@@ -31,21 +36,30 @@ class NewRun:
     draft: runs.RunDraft
     evaluation: Evaluation
     taken: bool = False
+    asked: bool = False
 
     async def take(self) -> bool:
         """Write the decision to the journal and the run to the store, both before any spawn."""
+        self.asked = True
         decided = announce.decided(
             self.draft.id, self.draft.requester, self.draft.plan, self.evaluation
         )
-        _, self.taken = await asyncio.gather(
-            self.journal.append("decision", decided), self.store.write(runs.begin, self.draft)
+        # Both have ended when either fails, so that nothing is claimed after it was given up.
+        written, taken = await asyncio.gather(
+            self.journal.append("decision", decided),
+            self.store.write(runs.begin, self.draft),
+            return_exceptions=True,
         )
+        for failure in (written, taken):
+            if isinstance(failure, BaseException):
+                raise failure
+        self.taken = taken is True
         return self.taken
 
     async def give_up(self, reason: DenialReason, why: str) -> None:
         """Record that nothing ran."""
         if self.taken:
-            await self.store.write(runs.refuse, self.draft.id, reason, why)
+            await self.store.write(runs.refuse, self.draft.id, reason, why, self.draft.owner)
         else:
             await self.store.write(runs.record_denied, self.draft, reason, why)
 
@@ -59,12 +73,14 @@ class QueuedRun:
     id: ApprovalId
     plan: ExecPlan
     owner: str
+    asked: bool = False
 
     async def take(self) -> bool:
         """Write the start to the journal, then turn the row."""
         await self.journal.append("start", {"run": self.id, "digest": self.plan.digest})
+        self.asked = True
         return await self.store.write(runs.start, self.id, self.owner)
 
     async def give_up(self, reason: DenialReason, why: str) -> None:
         """Record that nothing ran."""
-        await self.store.write(runs.refuse, self.id, reason, why)
+        await self.store.write(runs.refuse, self.id, reason, why, self.owner)

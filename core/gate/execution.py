@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import (
     HostUnavailable,
+    JournalError,
     LockedDown,
     PlanDrift,
     SaysoError,
@@ -41,7 +43,9 @@ _REASONS: dict[type[SaysoError], DenialReason] = {
 _IDENTIFY_AFTER_S = 0.05
 _NOTE_AGAIN_S = 0.5
 
-_IN_DOUBT = "The database failed while the run was being started, so nothing ran. Ask again."
+_IN_DOUBT = (
+    "The database or the journal failed while the run was being started, so nothing ran. Ask again."
+)
 
 
 @dataclass(slots=True)
@@ -91,22 +95,34 @@ class Execution:
             if watcher.lost:
                 return None
             return await self._refuse(run_id, claim, DenialReason.SPAWN_FAILED, str(failure))
-        except StoreError:
-            self.deferred.abandon(run_id, self.owner, _IN_DOUBT)
+        except (StoreError, JournalError) as failure:
+            if claim.asked:
+                await self._abandon(run_id, failure)
             raise
         finally:
             watcher.close()
         await asyncio.gather(
             self.deferred.append("finish", announce.finished(finished)),
-            self.deferred.finish(run_id, finished, self.owner),
+            self.deferred.finish(run_id, finished, self.owner, plan.agent),
         )
         return finished
+
+    async def _abandon(self, run_id: ApprovalId, failure: SaysoError) -> None:
+        """Give up a claim that may have been written all the same."""
+        self.deferred.abandon(run_id, self.owner, _IN_DOUBT)
+        if isinstance(failure, StoreError):  # else the journal has no decision to take back
+            reason = DenialReason.SPAWN_FAILED
+            # Now or never: a later start of a run that is still queued must be the last record.
+            with suppress(JournalError):
+                await self.journal.append(
+                    "refuse", {"run": run_id, "reason": reason, "why": _IN_DOUBT}
+                )
 
     async def _refuse(
         self, run_id: ApprovalId, claim: Claim, reason: DenialReason, why: str
     ) -> Denied:
-        await self.journal.append("refuse", {"run": run_id, "reason": reason, "why": why})
-        await claim.give_up(reason, why)
+        await self.deferred.append("refuse", {"run": run_id, "reason": reason, "why": why})
+        await self.deferred.end(run_id, lambda: claim.give_up(reason, why))
         return Denied(run_id, reason, why)
 
     async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:
@@ -174,13 +190,11 @@ class _Watcher:
 
     async def _noted(self, note: _Note) -> object:
         """Write a note; again and again while the run lasts and the store is away."""
-        while True:
-            try:
+        while not self.closed:
+            with suppress(StoreError):
                 return await note()
-            except StoreError:
-                if self.closed:
-                    raise
             await asyncio.sleep(_NOTE_AGAIN_S)
+        return None
 
     def _done(self, task: asyncio.Future[object]) -> None:
         self._notes.discard(task)

@@ -21,6 +21,7 @@ from core.approvals.ids import new_id
 from core.errors import BadRequest
 from core.gate import announce, endings
 from core.gate.claims import Claim, NewRun, QueuedRun
+from core.gate.closing import Closing
 from core.gate.execution import Chunks, Execution
 from core.gate.granted import Granted
 from core.gate.marks import Mark
@@ -29,7 +30,7 @@ from core.gate.remembering import Remembering
 from core.gate.rulebook import Rulebook
 from core.gate.sessions import SessionLayers
 from core.gate.waiters import Waiters
-from core.model.approval import Approval, ApprovalState
+from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.crowding import Crowded
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -60,9 +61,11 @@ class Gate:
     _sessions: SessionLayers = field(init=False)
     _remembering: Remembering = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
+    _closing: Closing = field(init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
+        self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store)
@@ -75,8 +78,13 @@ class Gate:
 
         Raises:
             Conflict: something else was asked before under its key; nothing ran.
+            Stopping: the gate is closed; nothing ran.
             SaysoError: Sayso failed; nothing ran.
         """
+        with self._closing.inside():
+            return await self._submitted(request, begun)
+
+    async def _submitted(self, request: ExecRequest, begun: Begun | None) -> Submission:
         known = await self._known(request)
         if known is not None:
             return known
@@ -93,7 +101,9 @@ class Gate:
         self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None
     ) -> Submission:
         """Judge a request and act on it; ``mark`` makes it a gate proof, held without a trace."""
-        policy = self.rulebook.policy(request, await self._sessions.layer(request.session))
+        await self.rulebook.ready(request.agent)
+        layer = await self._sessions.layer(request.session)
+        policy = self.rulebook.policy(request, layer)
         plan = self.planner.plan(request, policy)
         if isinstance(plan, Refusal):
             if mark is not None:
@@ -112,10 +122,12 @@ class Gate:
 
     async def _judged(self, plan: ExecPlan, policy: ExecPolicy) -> Evaluation:
         """Judge a plan, and once more by what people granted for a while where it would ask."""
-        evaluation = self.rulebook.judge(plan, policy)
+        version, evaluation = self.rulebook.version, self.rulebook.judge(plan, policy)
         if evaluation.decision is not Decision.ASK:
             return evaluation
-        return await self._granted.lift(plan, policy, evaluation) or evaluation
+        lifted = await self._granted.lift(plan, policy, evaluation)
+        # A configuration that came meanwhile: nothing is allowed by half of each.
+        return lifted if lifted and version == self.rulebook.version else evaluation
 
     async def _known(self, request: ExecRequest) -> Submission | None:
         """Return where a request stands that was made before under the same key."""
@@ -139,8 +151,9 @@ class Gate:
     async def _ask(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
     ) -> Submission:
+        fallback = self.rulebook.fallback(plan, policy)
         missing = await self.execution.missing(plan)
-        approval = missing or await self._open(request, plan, evaluation, policy)
+        approval = missing or await self.broker.open(request, plan, evaluation, fallback)
         if isinstance(approval, Refusal | Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)
         await self.journal.append(
@@ -153,12 +166,6 @@ class Gate:
             return Running(approval.id)
         why = f"a person must allow this, and {approval.resolution.note}"
         return Denied(approval.id, DenialReason.NO_ROUTE, why)
-
-    async def _open(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
-    ) -> Approval | Crowded:
-        fallback = self.rulebook.fallback(plan, policy)
-        return await self.broker.open(request, plan, evaluation, fallback)
 
     async def _deny(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> Denied:
         claim = self._claim(request, plan, evaluation)
@@ -186,12 +193,23 @@ class Gate:
             del self._running[run_id]
         if result is not None:
             self._waiters.settle(run_id, result)
+        if self.closed:
+            self._waiters.close()
         return result
 
     async def queued(self) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
-        """Return what people allowed and no gateway has started yet."""
-        waiting = await self.store.read(runs.queued, _QUEUE_BATCH)
-        return tuple((run_id, plan) for run_id, plan in waiting if run_id not in self._running)
+        """Return what people allowed and no gateway has started yet; nothing once closed."""
+        if self.closed:
+            return ()
+        waiting, deferred = (
+            await self.store.read(runs.queued, _QUEUE_BATCH),
+            self.execution.deferred,
+        )
+        return tuple(
+            (run_id, plan)
+            for run_id, plan in waiting
+            if run_id not in self._running and not deferred.is_in_doubt(run_id)
+        )
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
         """Run what people allowed, once; ``None`` if it was started elsewhere."""
@@ -200,7 +218,15 @@ class Gate:
         return await self._run(run_id, plan, claim)
 
     async def answer(self, answer: Answer) -> Answered:
-        """Take a person's answer and write it to the journal when it decided or counted."""
+        """Take a person's answer and write it to the journal when it decided or counted.
+
+        Raises:
+            Stopping: the gate is closed; nothing was decided.
+        """
+        with self._closing.inside():
+            return await self._answered(answer)
+
+    async def _answered(self, answer: Answer) -> Answered:
         answered = await self.broker.answer(answer)
         if answered.approval is None:
             return answered
@@ -209,6 +235,20 @@ class Gate:
         elif answered.outcome is AnswerOutcome.COUNTED:
             await self.journal.append("vote", announce.voted(answered.approval, answer))
         return answered
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the gateway stops and nothing new is taken."""
+        return self._closing.closed
+
+    def close(self) -> None:
+        """Take no request and no answer any more; send away who waits for what does not run."""
+        self._closing.closed = True
+        self._waiters.close()
+
+    async def settle(self, grace_s: float) -> None:
+        """Let what runs here go on for ``grace_s`` seconds, then end it; returns when it ended."""
+        await self._closing.settle(grace_s)
 
     async def expire(self) -> int:
         """End all that nobody answered in time; return how many."""

@@ -4,6 +4,7 @@
 
     a gate proof that ran, `sayso lockdown on`, /lockdown ─▶ engage ─▶ the file
     every submit, every spawn ─▶ state ─▶ Locked: nothing runs
+    others can get into the home ─▶ state, for as long as they can
 
 The file alone locks: whoever can write it can stop Sayso, also while no gateway runs. What cannot
 be read counts as locked, and what was seen once holds until it is lifted, whatever becomes of the
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from core.approvals.private_file import read_private, replace_private, writing
 from core.errors import StateError
+from core.gate.home_check import HomeCheck
 
 _log = logging.getLogger(__name__)
 NAME = "lockdown"
@@ -29,32 +31,58 @@ LIFT = "`sayso lockdown off`, typed at a terminal, proves the gate and lifts it.
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """Since when (epoch ms), why in one sentence, by whom, and which way in failed its proof."""
+    """Since when (epoch ms), why in one sentence, by whom, and which way in failed its proof.
+
+    ``passes``: it ends by itself with its cause, and nobody can lift it before.
+    """
 
     at_ms: int
     why: str
     by: str
     way: str = ""
+    passes: bool = False
 
     @property
     def sentence(self) -> str:
         """Return what whoever is refused is told."""
         since = datetime.fromtimestamp(self.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         why = self.why.rstrip(".")
-        return f"Sayso is locked down since {since}, so nothing runs: {why}. {LIFT}"
+        after = "" if self.passes else f" {LIFT}"
+        return f"Sayso is locked down since {since}, so nothing runs: {why}.{after}"
 
 
 class Lockdown:
-    """The lock of one home; without a path it holds for this process only."""
+    """The lock of one home; without a path it holds for this process only.
 
-    def __init__(self, path: Path | None = None) -> None:
+    With ``home`` everything is locked, too, while others can get into the home.
+    """
+
+    def __init__(self, path: Path | None = None, home: HomeCheck | None = None) -> None:
         self._path = path
+        self._home = home
         self._locked: Locked | None = None
+        self._open: Locked | None = None
         self.alarms = 0
         """How often somebody wanted to lock since the start, locked already or not."""
 
     def state(self) -> Locked | None:
-        """Return why everything is refused, ``None`` where nothing is locked; one look a call."""
+        """Return why everything is refused, ``None`` where nothing is locked; two looks a call."""
+        return self._held() or self._while_open()
+
+    def _while_open(self) -> Locked | None:
+        """Return a lock that lasts as long as others can get into the home."""
+        fault = "" if self._home is None else self._home.fault()
+        if not fault:
+            if self._open is not None:
+                _log.warning("the home is private again; requests are let in")
+            self._open = None
+        elif self._open is None or self._open.why != fault:
+            _log.critical("locked down: %s.", fault)
+            self._open = Locked(_now_ms(), fault, "home check", passes=True)
+        return self._open
+
+    def _held(self) -> Locked | None:
+        """Return the lock that holds until it is lifted."""
         if self._locked is None and self._path is not None:
             try:
                 os.lstat(self._path)
@@ -69,7 +97,7 @@ class Lockdown:
     def engage(self, why: str, *, by: str, way: str = "") -> Locked:
         """Lock, first in memory and then on disk; what is locked already keeps its first reason."""
         self.alarms += 1
-        known = self.state()
+        known = self._held()
         if known is not None:
             return known
         self._locked = Locked(_now_ms(), why, by, way)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from core.approvals.allowlist_file import ApprovalsFile
@@ -9,6 +10,7 @@ from core.approvals.asking import NO_FALLBACK, Fallback
 from core.approvals.idle import Idle, Sorted
 from core.approvals.rendering import redact
 from core.approvals.usage import LastUse, UsageFile
+from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, Evaluation, Promise
@@ -57,7 +59,50 @@ class Rulebook:
     elevated: bool = False
     compiled: Compiled = NO_COMPILED
     idle: Idle | None = None
+    version: int = 0
     _indexed: dict[AgentId, _Index] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def ready(self, *agents: AgentId) -> None:
+        """Read the file if it changed and index these agents' lists, apart from the event loop.
+
+        Many entries take seconds; meanwhile everything else goes on. What goes wrong is left to
+        whoever asks for the policy.
+        """
+        if all(map(self._is_ready, agents)):
+            return
+        async with self._turn:
+            for agent in agents:
+                if not self._is_ready(agent):
+                    with suppress(ApprovalsFileError):
+                        await asyncio.to_thread(self.allowlist, agent)
+
+    def _is_ready(self, agent: AgentId) -> bool:
+        known = self._indexed.get(agent)
+        if known is None or not self.file.is_read():
+            return False
+        try:
+            return known.entries is self.file.entries(agent) and not self._over(known)
+        except ApprovalsFileError:
+            return True
+
+    async def prepare(self) -> None:
+        """Make every list of the file ready, before the first request needs one."""
+        with suppress(ApprovalsFileError):
+            document = await asyncio.to_thread(self.file.read)
+            await self.ready(*document.agents)
+
+    def adopt(self, other: "Rulebook") -> None:
+        """Go by what another rulebook of this home was configured with, from now on.
+
+        The files stay those that are open. ``version`` counts, for whoever judges in two steps.
+        """
+        self.configured, self.elevated = other.configured, other.elevated
+        self.compiled = other.compiled
+        if self.idle is not None and other.idle is not None:
+            self.idle.after_ms = other.idle.after_ms
+        self._indexed = {}
+        self.version += 1
 
     def policy(self, request: ExecRequest, session: PolicyLayer | None = None) -> ExecPolicy:
         """Resolve the effective policy of a request: call, session, agent, global, then the file.
@@ -181,10 +226,11 @@ class Rulebook:
             BadRequest: the entry could never match.
         """
         what = promise.pattern, promise.argv, promise.content
-        entry = await asyncio.to_thread(self.file.add, agent, *what)
-        if self.idle is not None:
-            self.idle.renew(agent, entry)
-            self._indexed.pop(agent, None)
+        async with self._turn:
+            entry = await asyncio.to_thread(self.file.add, agent, *what)
+            if self.idle is not None:
+                self.idle.renew(agent, entry)
+                self._indexed.pop(agent, None)
 
     def _counted(self, agent: AgentId, entries: tuple[AllowlistEntry, ...]) -> Sorted:
         if self.idle is None:

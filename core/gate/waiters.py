@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-from core.errors import StoreError
+from core.errors import Stopping, StoreError
 from core.gate.deferred import Deferred
 from core.model.command import ExecPlan
 from core.model.identity import AgentId, ApprovalId
@@ -16,6 +16,7 @@ from core.store import Store, owners, runs
 from core.store.standing import standing
 
 _LOOK_AGAIN_S = 5.0
+_LOOK_SOON_S = 0.5
 
 
 class Waiters:
@@ -32,6 +33,7 @@ class Waiters:
         self._running = running
         self._deferred = deferred
         self._here: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
+        self._closed = False
 
     def settle(self, run_id: ApprovalId, result: ExecResult) -> None:
         """Hand a result to everybody who waits for it."""
@@ -39,22 +41,43 @@ class Waiters:
             if not future.done():
                 future.set_result(result)
 
+    def close(self) -> None:
+        """Send away whoever waits for what does not run here, now and from now on."""
+        self._closed = True
+        for run_id, futures in self._here.items():
+            if run_id not in self._running:
+                for future in futures:
+                    if not future.done():
+                        future.set_exception(_stopping(run_id))
+
     async def standing(self, run_id: ApprovalId) -> Submission | None:
         """Return where a request stands; ``None`` if there is none of this id."""
         # Looked at first: what has ended meanwhile is in the store by then.
         begun, ended = run_id in self._running, self._deferred.result(run_id)
         if ended is not None:
             return ended
-        stands = await self._store.read(standing, run_id)
+        try:
+            stands = await self._store.read(standing, run_id)
+        except StoreError:
+            stands = self._deferred.result(run_id)
+            if stands is None and not begun:
+                raise
         return stands or (Running(run_id) if begun else None)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
         """Return the agent that asked; ``None`` if there is no request of this id."""
         begun = self._running.get(run_id)  # it may not be stored yet
-        return begun.agent if begun else await self._store.read(owners.agent_of, run_id)
+        agent = begun.agent if begun else self._deferred.agent(run_id)
+        return agent or await self._store.read(owners.agent_of, run_id)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None) -> ExecResult | None:
-        """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes)."""
+        """Wait for a run's end; ``None`` after ``timeout_ms`` (``None``: as long as it takes).
+
+        Raises:
+            Stopping: the gateway stops before it ends.
+        """
+        if self._closed and timeout_ms != 0 and run_id not in self._running:
+            raise _stopping(run_id)
         seconds = None if timeout_ms is None else timeout_ms / 1000
         future: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
         self._here.setdefault(run_id, set()).add(future)
@@ -81,13 +104,13 @@ class Waiters:
         unsubscribe = self._store.subscribe(lambda note: changed.set() if note in about else None)
         try:
             while not future.done():
-                outcome = await self._outcome(run_id)
+                outcome, pause = await self._look(run_id)
                 # What ends here is settled with its whole output; the store keeps the tail only.
                 if outcome is not None and run_id not in self._running:
                     self.settle(run_id, outcome)
                     return
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                    async with asyncio.timeout(pause):
                         await changed.wait()
                 changed.clear()
         except Exception as failure:  # noqa: BLE001 - handed to the waiter, who must not hang
@@ -96,14 +119,21 @@ class Waiters:
         finally:
             unsubscribe()
 
-    async def _outcome(self, run_id: ApprovalId) -> ExecResult | None:
-        """Return how a run ended; while it runs here, a store that is away is waited for."""
+    async def _look(self, run_id: ApprovalId) -> tuple[ExecResult | None, float]:
+        """Return how a run ended, and after how many seconds to look again.
+
+        A store that is away is waited for: what was asked goes on without it.
+        """
         ended = self._deferred.result(run_id)
         if ended is not None:
-            return ended
+            return ended, _LOOK_AGAIN_S
         try:
-            return await self._store.read(runs.outcome, run_id)
+            return await self._store.read(runs.outcome, run_id), _LOOK_AGAIN_S
         except StoreError:
-            if run_id in self._running:
-                return None
-            raise
+            return None, _LOOK_SOON_S
+
+
+def _stopping(run_id: ApprovalId) -> Stopping:
+    return Stopping(
+        f"The gateway is stopping. Request {run_id} is kept: connect again and wait for it."
+    )

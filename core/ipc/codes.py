@@ -18,6 +18,7 @@ class Code(IntEnum):
     FORBIDDEN = -32001
     DEADLINE = -32002
     BUSY = -32003
+    STOPPING = -32004
 
 
 class FrameError(ValueError):

@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import logging
 import select
+import time
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.errors import BadRequest, Forbidden, SaysoError, Unauthenticated
+from core.errors import BadRequest, Forbidden, SaysoError, Stopping, Unauthenticated
 from core.ipc.codes import Code, FrameError, Id
 from core.ipc.frames import (
     MAX_FRAME,
@@ -39,6 +40,13 @@ class Notify(Protocol):
         """Send it."""
 
 
+class Admission(Protocol):
+    """Return why a request of a connection is not served now, ``None`` if it is."""
+
+    def __call__(self, connection: "Connection", method: str, /) -> str | None:
+        """Look at one request."""
+
+
 class Handler(Protocol):
     """A method: gets params and the peer, returns a JSON value, raises ``SaysoError``."""
 
@@ -55,17 +63,23 @@ def refusal_frame(frame_id: Id | None, error: SaysoError) -> bytes:
         code = Code.INVALID_PARAMS
     elif isinstance(error, Forbidden | Unauthenticated):
         code = Code.FORBIDDEN
+    elif isinstance(error, Stopping):
+        code = Code.STOPPING
     kind = {"type": type(error).__name__, "exitCode": error.exit_code}
     return error_frame(frame_id, code, str(error), kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one connection may use: requests in flight, seconds of a request and of a write."""
+    """What one connection may use: requests in flight, seconds of a request and of a write.
+
+    ``first_s`` are the seconds that one without a place may say nothing.
+    """
 
     in_flight: int = 64
     request_s: float = 2 * 86_400
     write_s: float = 30.0
+    first_s: float = 10.0
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +91,8 @@ class Connection:
     methods: Mapping[str, Handler]
     peer: Peer
     limits: Limits = field(default_factory=Limits)
+    admission: Admission | None = None
+    used_s: float = field(default_factory=time.monotonic)
     _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _reading: asyncio.Task[None] | None = None
@@ -93,6 +109,17 @@ class Connection:
             self._reading.cancel()
             await self._abandon()
             await self._close()
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many requests are not answered yet."""
+        return len(self._tasks)
+
+    def dismiss(self, why: str) -> None:
+        """Say why this connection is closed, and close it; nothing may be in flight."""
+        if not self.writer.is_closing():
+            self.writer.write(error_frame(None, Code.BUSY, why))
+        self.stop_reading()
 
     def stop_reading(self) -> None:
         """Take no further request; ``serve`` returns when those in flight are answered."""
@@ -164,6 +191,8 @@ class Connection:
                 await asyncio.sleep(0)
         except FrameError as error:
             await self._send(error_frame(error.id, error.code, str(error)))
+            if error.code is Code.BUSY:
+                self.stop_reading()
 
     def _cancel(self, call: Call) -> None:
         target = call.params.get("id")
@@ -180,10 +209,17 @@ class Connection:
             raise FrameError(Code.METHOD_NOT_FOUND, message, call.id)
         if call.id in self._calls:
             raise FrameError(Code.INVALID_REQUEST, "this id is in flight already", call.id)
+        refusal = self.admission and self.admission(self, call.method)
+        if refusal:
+            raise FrameError(Code.BUSY, refusal, call.id)
         task = asyncio.ensure_future(self._answer(call.id, handler, call))
         self._calls[call.id] = task
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.used_s = time.monotonic()
 
     async def _answer(self, frame_id: Id, handler: Handler, call: Call) -> None:
         try:

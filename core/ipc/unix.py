@@ -13,6 +13,7 @@ import logging
 import os
 import socket
 import stat
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from core.ipc.codes import Code
 from core.ipc.frames import MAX_FRAME, error_frame
 from core.ipc.jsonrpc import Connection, Handler, Limits
 from core.ipc.peer import Peer, peer_of
+from core.ipc.places import Places
 
 __all__ = ["LONGEST_PATH", "Peer", "Server", "check_shared_folder", "listen"]
 
@@ -29,10 +31,10 @@ _LOG = logging.getLogger(__name__)
 LONGEST_PATH = 107
 """Bytes of a socket's path (unix(7): sun_path has 108 with its NUL)."""
 MAX_CONNECTIONS = 256
-MAX_CONNECTIONS_OF_ONE = 64
-"""Connections of one user on a shared socket, so that no user keeps the others out."""
 DEFAULT_GRACE_S = 5.0
 _BACKLOG = 128
+_ACCEPTED_AT_ONCE = 32
+"""A request that has come is read before as many newcomers as may wait were accepted behind it."""
 _LINGER_S = 0.5
 _MOST_DISMISSED = 64
 """Refused connections that are waited for at a time; more are closed at once."""
@@ -47,7 +49,8 @@ class Server:
     uids: frozenset[int]
     shared: bool
     limits: Limits
-    max_connections: int
+    places: Places
+    own: bool
     lock: int
     _connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
     _dismissed: int = 0
@@ -59,16 +62,21 @@ class Server:
         bound = _bound(self.path, 0o666 if self.shared else 0o600)
         self._inode = self.path.stat().st_ino
         self._listener = await asyncio.start_unix_server(
-            self._accept, sock=bound, limit=MAX_FRAME, backlog=_BACKLOG
+            self._accept, sock=bound, limit=MAX_FRAME, backlog=_ACCEPTED_AT_ONCE
         )
+        bound.listen(_BACKLOG)  # asyncio has one number for both
 
-    async def close(self, grace_s: float = DEFAULT_GRACE_S) -> None:
-        """Stop accepting, give requests in flight ``grace_s`` seconds, then cancel them."""
+    def stop_taking(self) -> None:
+        """Take no connection and no request any more; those in flight are answered yet."""
         if self._listener is not None:
             self._listener.close()
         self._unlink()
         for connection in self._connections:
             connection.stop_reading()
+
+    async def close(self, grace_s: float = DEFAULT_GRACE_S) -> None:
+        """Stop accepting, give requests in flight ``grace_s`` seconds, then cancel them."""
+        self.stop_taking()
         tasks = tuple(self._connections.values())
         if tasks:
             await asyncio.wait(tasks, timeout=grace_s)
@@ -96,10 +104,15 @@ class Server:
             writer.write(error_frame(None, *refusal))
             await self._dismiss(reader, writer)
             return
-        connection = Connection(reader, writer, self.methods, peer, self.limits)
+        known = self.own and peer.pid == os.getpid()
+        admission = None if known else self.places.refusal
+        connection = Connection(reader, writer, self.methods, peer, self.limits, admission)
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # asyncio runs a coroutine callback as a task
         self._connections[connection] = task
+        if not known:
+            self.places.arrive(connection)
+            self._hurry(connection)
         try:
             await connection.serve()
         except asyncio.CancelledError:
@@ -108,6 +121,17 @@ class Server:
             _LOG.exception("the connection of pid %d failed", peer.pid)
         finally:
             del self._connections[connection]
+            self.places.leave(connection)
+
+    def _hurry(self, connection: Connection) -> None:
+        """Close a connection that has no place and asks for nothing; look again later."""
+        if connection not in self._connections or not self.places.waits(connection):
+            return
+        first_s = self.limits.first_s
+        if connection.in_flight or time.monotonic() - connection.used_s < first_s:
+            asyncio.get_running_loop().call_later(first_s, self._hurry, connection)
+        else:
+            connection.dismiss(f"no request came within {first_s:.0f} s")
 
     async def _dismiss(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close a refused connection so that its peer can read why, whatever it sends meanwhile.
@@ -132,11 +156,6 @@ class Server:
             if self.shared:
                 words = f"uid {peer.uid} is not listed in intake.unix; ask the gateway's owner"
             return Code.FORBIDDEN, words
-        mine = sum(one.peer.uid == peer.uid for one in self._connections)
-        if self.shared and mine >= MAX_CONNECTIONS_OF_ONE:
-            return Code.BUSY, f"{mine} connections of uid {peer.uid} are open; close some"
-        if len(self._connections) >= self.max_connections:
-            return Code.BUSY, f"{self.max_connections} connections are open; close some"
         return None
 
 
@@ -146,10 +165,15 @@ async def listen(
     *,
     limits: Limits | None = None,
     max_connections: int = MAX_CONNECTIONS,
+    urgent: frozenset[str] = frozenset(),
     uids: frozenset[int] | None = None,
     shared: bool = False,
+    own: bool = False,
 ) -> Server:
     """Listen on ``path`` for processes of ``uids`` (default: our own); ``shared``: all can connect.
+
+    Methods in ``urgent`` are served when all places are taken, too: they may not wait for anybody.
+    ``own``: what this process itself asks needs no place.
 
     Raises:
         StateError: the path is too long, or its folder or the socket cannot be used.
@@ -165,15 +189,9 @@ async def listen(
     else:
         _check_folder(path.parent)
     lock = _locked(path)
-    server = Server(
-        path,
-        methods,
-        frozenset({os.getuid()}) if uids is None else uids,
-        shared,
-        limits or Limits(),
-        max_connections,
-        lock,
-    )
+    served = frozenset({os.getuid()}) if uids is None else uids
+    places = Places(max_connections, urgent, len(served) if shared else 0)
+    server = Server(path, methods, served, shared, limits or Limits(), places, own, lock)
     try:
         await server.start()
     except OSError as error:

@@ -183,7 +183,8 @@ class PlannedCommand:
 
     ``cwd`` is where ``cd`` led before it, ``None`` the plan's own.
 
-    ``exposed`` is a folder, above a file that goes by its name, that other users may write to.
+    ``exposed`` is a folder, from which it may read code, that others may write to; ``writers`` says
+    who they are.
     ``absent`` are paths at which it would read code, if there were any: none may come about.
     ``steered`` tells which setting of a file around it makes it start more than the vector says.
 
@@ -207,6 +208,7 @@ class PlannedCommand:
     cwd: PinnedDirectory | None = None
     routing: Routing = UNROUTED
     exposed: str = ""
+    writers: str = ""
     steered: str = ""
     absent: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()

@@ -83,6 +83,7 @@ class Finished:
     ``streams`` is there where the plan's capture was ``SEPARATE``; it is never stored.
     ``cancelled``: somebody ended it before it came to an end of its own. ``drift``: the line ended
     before one of its commands, because what that depends on had changed; one sentence.
+    ``findings``: what a sandboxed run left in its workspace that it must not, one sentence each.
     """
 
     run_id: ApprovalId
@@ -94,6 +95,7 @@ class Finished:
     streams: Streams | None = None
     cancelled: bool = False
     drift: str = ""
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

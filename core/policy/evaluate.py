@@ -22,7 +22,7 @@ from core.model.decision import (
 from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.allowlist import Allowlist
 from core.policy.environment import judge_changes
-from core.policy.exposure import is_exposed, judge_exposed
+from core.policy.exposure import is_exposed, judge_exposed, with_exposure
 from core.policy.payload import judge_waiting, waits, will_wait
 from core.policy.promises import promises_of
 from core.policy.provisions import NO_PROVISIONS, Provisions
@@ -73,6 +73,16 @@ def evaluate(
 
     ``provisions`` are the rules, capabilities and skills of the agent.
     """
+    return with_exposure(plan, _evaluate(plan, policy, allowlist, acl, provisions))
+
+
+def _evaluate(
+    plan: ExecPlan,
+    policy: ExecPolicy,
+    allowlist: Allowlist,
+    acl: Sequence[ArgvTemplate] | None,
+    provisions: Provisions,
+) -> Evaluation:
     sandboxed = plan.host is _SANDBOX and acl is None and policy.sources.get("host") != CALL
     context = Context(policy, allowlist, acl, provisions, plan.cwd.path, sandboxed)
     whole = _whole_line(plan, context)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from core.model.command import ExecPlan, PlannedCommand
-from core.model.decision import Decision, Reason, SegmentVerdict
+from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
 from core.model.policy import Trust
 from core.policy.verdicts import Context
 
@@ -32,6 +32,22 @@ def judge_exposed(
     )
 
 
+def with_exposure(plan: ExecPlan, found: Evaluation) -> Evaluation:
+    """Return a question that also says where commands may read code that others can change."""
+    if found.decision is not Decision.ASK or found.reason is Reason.EXPOSED:
+        return found
+    all_of_them = (one for command in plan.commands for one in _all(command) if one.exposed)
+    said = dict.fromkeys(
+        f"{one.argv[0]} may read code from {one.exposed}, which others can change: {_who(one)}."
+        for one in all_of_them
+    )
+    return replace(found, why=" ".join((found.why, *said))) if said else found
+
+
+def _who(command: PlannedCommand) -> str:
+    return command.writers or "other users"
+
+
 def _hidden(command: PlannedCommand) -> bool:
     return any(one.exposed or one.steered or one.unsettled for one in _all(command))
 
@@ -44,11 +60,11 @@ def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
 
 
 def _asked(verdict: SegmentVerdict, command: PlannedCommand, trust: Trust) -> SegmentVerdict:
-    folder = next((one.exposed for one in _all(command) if one.exposed), "")
+    exposed = next((one for one in _all(command) if one.exposed), None)
     clauses = (one.steered or one.unsettled for one in _all(command))
     steered = next(filter(None, clauses), "")
-    if folder:
-        rule = f"other users may write to {folder}"
+    if exposed is not None:
+        rule = f"{_who(exposed)} may write to {exposed.exposed}"
         return replace(verdict, decision=Decision.ASK, reason=Reason.EXPOSED, rule=rule)
     if steered and trust is Trust.STRICT:
         return replace(verdict, decision=Decision.ASK, reason=Reason.STEERED, rule=steered)

@@ -23,7 +23,7 @@ WHY = {
     Reason.ENVIRONMENT: "The request changes the environment: {rule}.",
     Reason.EXECUTABLE_NOT_FOUND: "A program cannot be run: {rule}.",
     Reason.ASK_ALWAYS: "The command would be let through, but {rule}.",
-    Reason.EXPOSED: "A script could be replaced before it is read: {rule}.",
+    Reason.EXPOSED: "Code that it may read can be changed meanwhile: {rule}.",
     Reason.STEERED: "It would do more than the line says: {rule}.",
     Reason.TERMINAL: "A program may behave otherwise at a terminal: {rule}.",
     Reason.STDIN: "What a program reads may be code to it: {rule}.",

@@ -3,15 +3,13 @@
 A file that is missing at the default path turns remote exec off; an unsafe one stops the start.
 """
 
-# ruff: noqa: PTH100 - pathlib has no normalising without following links
-
 import os
 import stat
 from pathlib import Path
 
 from core.errors import ConfigError
 from core.remote.acl import Acl
-from core.runner.exposure import shared_folder_above
+from core.runner.exposure import changeable_on_the_way
 
 DEFAULT_PATH = Path("/etc/sayso/exec-acl.toml")
 _LARGEST_FILE = 1 << 20
@@ -50,12 +48,12 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _check_folders(path: Path) -> None:
-    """Refuse a file that somebody else could replace, at its name or where a link leads."""
-    shared = shared_folder_above([os.path.abspath(path), os.path.realpath(path)])
-    if shared:
+    """Refuse a file that somebody else could replace, at its name or where any link leads."""
+    changeable = changeable_on_the_way(str(path.absolute()))
+    if changeable:
         raise ConfigError(
-            f"{path} cannot be trusted: other users may write to {shared}, so they could put "
-            f"another list in its place. Run: chmod go-w '{shared}'"
+            f"{path} cannot be trusted: other users may write to {changeable}, or it is theirs, so "
+            f"they could put another list in its place. Run: chmod go-w '{changeable}'"
         )
 
 

@@ -66,7 +66,7 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
     return bound
 
 
-_UNUSUAL = ("exposed", "steered", "absent", "links", "neutral", "unsettled", "late")
+_UNUSUAL = ("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "late")
 """What most commands lack: left out where it is empty."""
 
 

@@ -5,7 +5,7 @@ option may have taken counts as well, and only a word that stands where no optio
 ``sure`` to be code: if no such file is there, it must not come about before the run.
 """
 
-# ruff: noqa: PTH119
+# ruff: noqa: PTH118, PTH119
 # pathlib is ten times slower here.
 
 import re
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
-from os.path import basename
+from os.path import basename, join
 from typing import Final
 
 _VALUE_OF = re.compile(r"--?[A-Za-z][\w-]*=(.+)", re.DOTALL)
@@ -81,6 +81,8 @@ _KNOWN: Final = (
     (re.compile(r"g?make"), _Reader("f", frozenset(("file", "makefile")))),
     (re.compile(r"gdb"), _Reader("x", frozenset(("command", "init-command")))),
 )
+_MAKE: Final = re.compile(r"g?make")
+_CHANGES_FOLDER: Final = _Reader("C", frozenset(("directory",)))
 _ENDS_OF_WORDS = re.compile(r"[\s'\"`;|&<>(){}$=,]+")
 _MOST_NAMED = 64
 _WRAPPERS: Final = re.compile(
@@ -101,6 +103,26 @@ def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
             if inner is not None:
                 yield from _read_by(inner, argv[index:])
                 return
+
+
+def inline_text(argv: Sequence[str], realpath: str) -> str:
+    """Return the code that an interpreter takes from its words, or ``""``."""
+    reader = _reader(argv[0]) or _reader(realpath)
+    if isinstance(reader, _Interpreter):
+        for word, following in pairwise((*argv[1:], "")):
+            if reader.inline.fullmatch(word):
+                # A word alone is a module, or a command that is looked up on the search path.
+                return following if _ENDS_OF_WORDS.search(following) else ""
+    return ""
+
+
+def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
+    """Yield the folders in which a program looks for its code by itself, not told which file."""
+    if not any(_MAKE.fullmatch(basename(path)) for path in (argv[0], realpath)):
+        return
+    yield cwd
+    for word in _named(_CHANGES_FOLDER, argv[1:]):
+        yield join(cwd, word.path)
 
 
 def named_in(text: str) -> Iterator[CodeWord]:

@@ -1,14 +1,19 @@
 """Plan one command: resolve its program, pin its code, and look through wrappers."""
 
+# ruff: noqa: PTH118
+# pathlib is ten times slower here.
+
+import os
 from dataclasses import replace
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.policy.neutral import approved_environment, may_share, neutral_environment, union
 from core.policy.programs import program_of
 from core.policy.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
-from core.runner.exposure import shared_folder
+from core.runner.code_words import code_folders, inline_text
+from core.runner.exposure import Exposure, exposure, paths_of
 from core.runner.leads import links_of
-from core.runner.operands import code_operands
+from core.runner.operands import code_named, code_operands
 from core.runner.pins import FINGERPRINTS, Unpinned
 from core.runner.resolve import SearchPath
 from core.runner.steering import steering
@@ -30,15 +35,26 @@ def plan_command(
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
             return _linked(_wrapping(argv, executable, code.files, found, inner, cwd), cwd)
+    files = _with_named(code.files, argv, executable, cwd)
+    open_to = _exposed(argv, executable, files, cwd)
     command = PlannedCommand(
         argv,
         executable,
-        operands=code.files,
-        exposed=_exposed(executable, code.files),
+        operands=files,
+        exposed=open_to.folder,
+        writers=open_to.writers,
         absent=code.absent,
         neutral=neutral_environment(argv, executable),
     )
     return _linked(_steered(command, executable, cwd), cwd)
+
+
+def _with_named(
+    files: tuple[PinnedFile, ...], argv: tuple[str, ...], executable: PinnedFile, cwd: str
+) -> tuple[PinnedFile, ...]:
+    """Return files with those that code among the words names, where nobody reads that."""
+    named = code_named(inline_text(argv, executable.realpath), cwd)
+    return tuple(dict.fromkeys((*files, *named))) if named else files
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
@@ -55,11 +71,15 @@ def _linked(command: PlannedCommand, cwd: str) -> PlannedCommand:
     return replace(command, links=links) if links else command
 
 
-def _exposed(executable: PinnedFile, operands: tuple[PinnedFile, ...]) -> str:
-    """Return a folder through which others could replace what goes by its name."""
+def _exposed(
+    argv: tuple[str, ...], executable: PinnedFile, operands: tuple[PinnedFile, ...], cwd: str
+) -> Exposure:
+    """Return a folder through which others could change the code that a command reads."""
     script = FINGERPRINTS.script_head(executable.sha256) != b""
     by_name = (executable, *operands) if script else operands
-    return shared_folder(by_name) if by_name else ""
+    folders = code_folders(argv, executable.realpath, cwd)
+    read = (os.path.join(os.path.realpath(folder), ".") for folder in folders)
+    return exposure((*paths_of(by_name), *read))
 
 
 def _wrapping(
@@ -73,19 +93,21 @@ def _wrapping(
     """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
     bound = bound_vector(found, executable, inner)
     if bound is None:
+        operands = _with_named(operands, argv, executable, cwd)
         return PlannedCommand(argv, executable, operands=operands)  # asks in any case
     if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
         inner = tuple(_bare(one, cwd) for one in inner)
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
     merged = tuple(dict.fromkeys((*operands, *pins)))
-    exposed = _exposed(executable, merged)
+    open_to = _exposed(argv, executable, merged, cwd)
     return PlannedCommand(
         argv,
         executable,
         operands=merged,
         inner=inner,
         bound=bound,
-        exposed=exposed,
+        exposed=open_to.folder,
+        writers=open_to.writers,
         neutral=union(one.neutral for one in inner),
     )
 

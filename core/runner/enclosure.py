@@ -62,6 +62,9 @@ def enclose(
             "late": late,
             "program": -1,
             "path": enclosure.path,
+            # Inside, a file that was swapped does no harm; some enclosures need their own rights.
+            "pins": [{**pin, "names": []} for pin in stage["pins"]],
+            "absent": [],
             "folder": stage["folder"] or own,
             "folder_path": folder,
             "inherit": inherit,

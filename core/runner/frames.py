@@ -26,11 +26,19 @@ MOST_DESCRIPTORS = 200
 """Below the kernel's SCM_MAX_FD of 253."""
 
 
+CHANGED = "`{}` changed after it was approved"
+
+
 class Pin(TypedDict):
-    """A file that must still have this identity when its command starts."""
+    """A file that must still have this identity when its command starts.
+
+    ``names`` are the absolute paths under which the command is to find it as it was approved, for
+    as long as it runs; none where nobody could put anything else there.
+    """
 
     path: str
     identity: FileIdentity
+    names: list[str]
 
 
 INPUT, OUTPUT, ERROR, NULL = range(4)
@@ -50,7 +58,8 @@ class Stage(TypedDict):
     ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
     2 in turn what they are. ``inherit`` are the indexes of what it reads at 3, 4 and so on.
     ``env`` overrules the job's. ``late`` are the places of ``STATUS`` in ``argv``, in order, that
-    get their digits when it starts: the index of the word and the offset in it.
+    get their digits when it starts: the index of the word and the offset in it. At the ``absent``
+    paths it is to find nothing but what it makes there itself.
     """
 
     argv: list[str]
@@ -58,11 +67,23 @@ class Stage(TypedDict):
     program: int
     path: str
     pins: list[Pin]
+    absent: list[str]
     folder: int
     folder_path: str
     streams: list[int]
     inherit: list[int]
     env: dict[str, str]
+
+
+class Private(TypedDict):
+    """The folder that is a run's own, and how many bytes it may hold.
+
+    ``spared`` are the folders whose file systems the run must leave some room.
+    """
+
+    folder: str
+    bytes: int
+    spared: list[str]
 
 
 class Job(TypedDict):
@@ -84,6 +105,7 @@ class Job(TypedDict):
     stdin: int
     shelves: list[int]
     terminal: bool
+    private: Private | None
 
 
 VOID: Job = {
@@ -94,6 +116,7 @@ VOID: Job = {
             "program": -1,
             "path": "/",
             "pins": [],
+            "absent": [],
             "folder": 0,
             "folder_path": "",
             "streams": [INPUT, OUTPUT, ERROR],
@@ -110,6 +133,7 @@ VOID: Job = {
     "stdin": 0,
     "shelves": [],
     "terminal": False,
+    "private": None,
 }
 """A job that starts nothing."""
 

@@ -1,9 +1,19 @@
 """Turn an opened plan into the job that a supervisor runs."""
 
-from core.model.command import ErrorTo, PinnedDirectory, PinnedFile, PlannedCommand, Routing
+from collections.abc import Iterator
+
+from core.model.command import (
+    UNKNOWN_LEAD,
+    ErrorTo,
+    PinnedDirectory,
+    PinnedFile,
+    PlannedCommand,
+    Routing,
+)
 from core.model.identity import ApprovalId
 from core.model.stdio import Capture
 from core.runner.environ import RUN_MARK
+from core.runner.exposure import is_replaceable
 from core.runner.frames import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
 from core.runner.limits import Limits
 from core.runner.verify import OpenedPlan
@@ -34,6 +44,7 @@ def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job,
         "stdin": 0,
         "shelves": [],
         "terminal": plan.stdio.capture is Capture.PTY,
+        "private": None,
     }
     return job, fds
 
@@ -47,7 +58,12 @@ def _stage(
     program = command.executable
     pinned = (*(() if program is None else (program,)), *command.operands)
     pins: list[Pin] = [
-        {"path": file.path, "identity": opened.files[file].identity} for file in pinned
+        {
+            "path": file.path,
+            "identity": opened.files[file].identity,
+            "names": [] if opened.files[file].elf else _names(file, command),
+        }
+        for file in pinned
     ]
     return {
         "argv": list(command.vector),
@@ -55,12 +71,33 @@ def _stage(
         "program": -1 if program is None else places.get(program, -1),
         "path": "" if program is None else program.path,
         "pins": pins,
+        "absent": [path for one in command.effective for path in one.absent],
         "folder": 0 if command.cwd is None else folders[command.cwd],
         "folder_path": "" if command.cwd is None else command.cwd.path,
         "streams": _streams(command.routing),
         "inherit": [],
         "env": dict(command.neutral),
     }
+
+
+def _names(file: PinnedFile, command: PlannedCommand) -> list[str]:
+    """Return the names under which a command may open a file; none where nobody could swap it."""
+    if not (is_replaceable(file.path) or is_replaceable(file.realpath)):
+        return []
+    names = [file.path, file.realpath]
+    for path, real in _links(command):
+        names += [
+            path + name.removeprefix(real)
+            for name in names[:2]
+            if real != UNKNOWN_LEAD and (name == real or name.startswith(f"{real}/"))
+        ]
+    return list(dict.fromkeys(names))
+
+
+def _links(command: PlannedCommand) -> Iterator[tuple[str, str]]:
+    yield from command.links
+    for one in command.inner:
+        yield from _links(one)
 
 
 _ERRORS = {ErrorTo.RUN: ERROR, ErrorTo.OUTPUT: OUTPUT, ErrorTo.NULL: NULL}

@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-from core.runner import confine, procfs, reaper, supervisor
+from core.runner import confine, notifier, procfs, reaper, supervisor
 
 ORDER = struct.Struct("!cI")
 FORK, KILL = b"f", b"k"
@@ -106,12 +106,27 @@ def become_supervisor(sock: socket.socket) -> None:
         confine.lead()
         supervisor.Supervisor(sock).serve()
         status = 0
-    except Exception:  # noqa: BLE001 - the last frame of a forked copy: say it, then end it
-        sys.excepthook(*sys.exc_info())
+    except Exception as error:  # noqa: BLE001 - the last frame of a forked copy: report, then end
+        _report("a supervisor", error)
     finally:
         # Whatever went wrong, the launcher's loop and its cleanup must not go on in this copy.
         reaper.kill_all(set())
         os._exit(status)
+
+
+def _report(who: str, error: Exception) -> None:
+    """Write one line to standard error, the gateway's log: who failed, where, and why.
+
+    One line, for many may fail at once and none of them ends anything but itself.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    line = f"sayso: {who} failed and is replaced: {words}{where}\n"
+    with contextlib.suppress(OSError):  # the reader of the log may be gone with the gateway
+        os.write(_STANDARD_ERROR, line.encode(errors="replace"))
 
 
 def _close_inherited(kept: set[int]) -> None:
@@ -130,8 +145,14 @@ def main() -> None:
     os.dup2(null, 1)
     _close_inherited({control.fileno(), null})
     confine.settle()
+    notifier.fault()  # looked up here, so that each fork knows
     wake = confine.wake_on_child()
     # A collection in a forked child would touch, and so copy, every page that is shared.
     gc.disable()
     gc.freeze()
-    Launcher(control, wake).loop()
+    try:
+        Launcher(control, wake).loop()
+    except Exception as error:  # noqa: BLE001 - the gateway starts another one; the log says why
+        _report("the launcher", error)
+        reaper.kill_all(set())
+        sys.exit(1)

@@ -14,15 +14,17 @@ import time
 
 HOLD_S = 2.0
 """How long a script is kept from writers, so that its interpreter has opened and read it."""
+_SHORTEST_S = 0.5
 
 
 class Leases:
     """The leases of what was started lately."""
 
-    __slots__ = ("_held", "_until")
+    __slots__ = ("_covered", "_held", "_until")
 
     def __init__(self) -> None:
         self._held: list[int] = []
+        self._covered: set[int] = set()
         self._until = 0.0
 
     def open(self, path: str) -> tuple[int, str]:
@@ -36,6 +38,22 @@ class Leases:
         self._until = time.monotonic() + HOLD_S
         return fd, take(fd)
 
+    def cover(self, fd: int) -> bool:
+        """Lease what is open as ``fd`` if it is not yet; ``False`` where somebody can write to it.
+
+        A waiting writer gets its turn first where a lease that is still held would end soon.
+
+        Raises:
+            OSError: it cannot be opened anew.
+        """
+        if self._until - time.monotonic() < _SHORTEST_S:
+            self.give_back(at_once=True)
+        if fd not in self._covered:
+            if self.open(f"/proc/self/fd/{fd}")[1]:
+                return False
+            self._covered.add(fd)
+        return True
+
     def until(self, deadline: float) -> float:
         """Return when to give the leases back, or an earlier deadline (monotonic seconds)."""
         return min(deadline, self._until) if self._held else deadline
@@ -46,6 +64,7 @@ class Leases:
             for fd in self._held:
                 os.close(fd)
             self._held.clear()
+            self._covered.clear()
 
 
 def is_exposed(status: os.stat_result) -> bool:

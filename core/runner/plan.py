@@ -31,6 +31,7 @@ from core.runner.expand import (
     NoFolder,
     expand,
 )
+from core.runner.exposure import exposure, paths_of
 from core.runner.line_effects import with_effects
 from core.runner.operands import code_named
 from core.runner.pins import Unpinned, pin_directory
@@ -145,7 +146,11 @@ class Planner:
         argv = (SHELL, "-c", *guard, text)
         found = self._search.find(SHELL, cwd.path)
         if isinstance(found, PinnedFile):
-            return PlannedCommand(argv, found, operands=code_named(text, cwd.path))
+            files = code_named(text, cwd.path)
+            open_to = exposure(paths_of(files))
+            return PlannedCommand(
+                argv, found, operands=files, exposed=open_to.folder, writers=open_to.writers
+            )
         return PlannedCommand(argv, None, found.why)
 
     def _bound(

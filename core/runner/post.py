@@ -17,8 +17,15 @@ class Post:
         self.fd = sock.fileno()
 
     def job(self) -> tuple[frames.Job, list[int]] | None:
-        """Wait for a job and its descriptors; ``None`` when there will be none any more."""
-        return frames.receive_job(self._sock)
+        """Wait for a job and its descriptors; ``None`` when there will be none any more.
+
+        A gateway that was killed with a report unread breaks the stream (ECONNRESET) and does not
+        merely end it.
+        """
+        try:
+            return frames.receive_job(self._sock)
+        except OSError:
+            return None
 
     def word(self) -> tuple[bytes, list[int]]:
         """Take one word that was said while a run lasts, and the descriptors with it."""

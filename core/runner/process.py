@@ -11,7 +11,7 @@ from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.direct import as_started
 from core.runner.enclosure import Enclosure, enclose
-from core.runner.frames import Ended, Job, Next
+from core.runner.frames import Ended, Job, Next, Private
 from core.runner.job import job_of
 from core.runner.limits import Limits
 from core.runner.link import Link
@@ -106,11 +106,13 @@ class Runner:
         watcher: RunWatcher,
         enclosure: Enclosure | None = None,
         *,
+        private: Private | None = None,
         own: bool = False,
     ) -> Finished:
         """Verify the plan, claim the run, start it and wait for its end.
 
-        Each command is started inside the enclosure, where there is one. Neither exit code nor
+        Each command is started inside the enclosure, where there is one. ``private`` is the folder
+        that is the run's own; a run that fills it, or the disk, is ended. Neither exit code nor
         signal in the result means that nobody saw the end. ``own``: nobody asked for it, it serves
         to prove a sandbox or to end what runs, so no lockdown holds it.
 
@@ -123,7 +125,7 @@ class Runner:
             raise SpawnError(f"run {run_id} is in progress; it is not started again")
         if enclosure is None:
             plan = as_started(plan)
-        run = self._runs[run_id] = Progress(enclosure, own=own)
+        run = self._runs[run_id] = Progress(enclosure, own=own, private=private)
         try:
             async with self._turns.turn(run.unwanted) as begun:
                 if not begun:
@@ -156,6 +158,7 @@ class Runner:
             job, fds = job_of(run_id, opened, self._limits)
             if run.enclosure is not None:
                 job, fds = enclose(job, fds, run_id, plan, run.enclosure)
+            job["private"] = run.private
             run.open_feed(plan.stdio)
             run.apart = job["limits"] != self._limits.pairs()
             link = await self._pool.take(fresh=run.apart)

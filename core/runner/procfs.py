@@ -3,6 +3,7 @@
 # The supervisor's import budget has no room for pathlib.
 
 import os
+from collections.abc import Iterator
 
 _CHILDREN = "/proc/thread-self/children"
 _PART = 65536
@@ -55,12 +56,20 @@ def count_descendants(pid: int, most: int) -> int:
     if not os.access(_CHILDREN, os.R_OK):
         return count_among(processes(), pid)
     found = 0
-    parents = [pid]
-    while parents and found <= most:
-        children = _children(parents.pop())
-        found += len(children)
-        parents += children
+    for _ in descendants(pid):
+        found += 1
+        if found > most:
+            break
     return found
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes that stem from one; none where the kernel has no list of children."""
+    parents = [pid]
+    while parents:
+        children = _children(parents.pop())
+        yield from children
+        parents += children
 
 
 def _children(pid: int) -> list[int]:

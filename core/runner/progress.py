@@ -11,6 +11,7 @@ from core.model.result import LiveOutput, OutputChunk
 from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.enclosure import Enclosure
 from core.runner.feed import Feed, feed_of
+from core.runner.frames import Private
 from core.runner.link import Link
 
 
@@ -21,11 +22,13 @@ class Progress:
     ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
     supervisor said that it takes another job. ``asked``: words were said to it that may still be
     on their way. ``awaited``: somebody watches already. ``feed``: what it printed, where somebody
-    is to have that. ``own``: the gateway's own command, which nobody asked for.
+    is to have that. ``own``: the gateway's own command, which nobody asked for. ``private``: the
+    folder that is its own.
     """
 
     enclosure: Enclosure | None = None
     own: bool = False
+    private: Private | None = None
     apart: bool = False
     began: float = field(default_factory=time.monotonic)
     link: Link | None = None

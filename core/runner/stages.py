@@ -1,16 +1,20 @@
 """Start the commands of one pipeline. Stdlib leaf modules only; runs in the supervisor."""
 
+import contextlib
 import os
 import signal
+from collections.abc import Iterator
 
+from core.runner import hashbang
+from core.runner.delivery import Bound, Delivery, close
 from core.runner.fileid import identity
-from core.runner.frames import NULL, Pin, Stage
+from core.runner.frames import CHANGED, NULL, Pin, Stage
 from core.runner.leases import Leases, drop, is_exposed, take
 
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 """Reset in each child: Python itself ignores SIGPIPE and SIGXFSZ, and that would be inherited."""
 
-_CHANGED = "`{}` changed after it was approved"
+Redirection = tuple[int, ...] | tuple[int, int, str, int, int]
 
 FIRST_INHERITED = 3
 """The descriptor at which a command finds the first of what it inherits."""
@@ -39,7 +43,7 @@ class Streams:
 
 
 def start_pipeline(
-    stages: list[Stage], fds: list[int], env: dict[str, str], streams: Streams, leases: Leases
+    stages: list[Stage], fds: list[int], env: dict[str, str], streams: Streams, delivery: Delivery
 ) -> list[int | Refused]:
     """Start all commands of a pipeline in one new process group."""
     started: list[int | Refused] = []
@@ -48,8 +52,7 @@ def start_pipeline(
         last = index == len(stages) - 1
         following, sink = (-1, streams.sink) if last else os.pipe2(os.O_CLOEXEC)
         ends = Streams(source, sink, streams.error, streams.terminal)
-        why = _changed(stage, fds, leases)
-        child = Refused(why, drift=True) if why else _start(stage, fds, env, ends, group)
+        child = _start(stage, fds, env, ends, group, delivery)
         if stage["program"] >= 0:
             drop(fds[stage["program"]])  # from its start on, the kernel itself refuses writers
         started.append(child)
@@ -68,34 +71,57 @@ def start_pipeline(
 
 
 def _start(
-    stage: Stage, fds: list[int], env: dict[str, str], ends: Streams, group: int
+    stage: Stage, fds: list[int], env: dict[str, str], ends: Streams, group: int, delivery: Delivery
 ) -> int | Refused:
-    program = stage["program"]
-    # By descriptor the approved inode runs, whatever its name means by now. A `#!` script goes by
-    # path, checked just before: its interpreter opens it by name, and a descriptor that stays open
-    # for that would leak into the command and change its $0.
-    path = stage["path"] if program < 0 else f"/proc/self/fd/{fds[program]}"
-    redirections = _redirections(stage, ends)
+    """Look at a command's files for the last time, and start it so that it finds these."""
+    bound: list[Bound] = []
+    why = _changed(stage, fds, delivery.leases) or delivery.bind(stage, bound)
+    if why:
+        return Refused(why, drift=True)
+    program, own = stage["program"], -1
+    try:
+        path, argv = stage["path"], stage["argv"]
+        if program < 0 and bound and stage["pins"][0]["names"]:
+            own, words = hashbang.interpreter(bound[0].head, stage["pins"])
+            argv = [*words, path, *argv[1:]] if words else argv
+        if max(program, own) >= 0:
+            # By descriptor the approved inode runs, whatever its name means by now.
+            path = f"/proc/self/fd/{fds[program] if own < 0 else own}"
+
+        with _prepared(stage, fds, ends) as redirections:
+
+            def spawn() -> int:
+                return os.posix_spawn(  # noqa: TID251 - core.runner is the one place that spawns
+                    path,
+                    argv,
+                    {**env, **stage["env"]} if stage["env"] else env,
+                    file_actions=redirections,
+                    # The leader of a session gets the terminal that it opens first as its own.
+                    **({"setsid": True} if ends.terminal else {"setpgroup": group}),
+                    setsigmask=[],
+                    setsigdef=_ALL_SIGNALS,
+                )
+
+            return delivery.start(bound, spawn)
+    except OSError as error:
+        close(bound)
+        return Refused(f"`{stage['argv'][0]}` cannot be started: {error.strerror}", drift=False)
+    finally:
+        if own >= 0:
+            os.close(own)
+
+
+@contextlib.contextmanager
+def _prepared(stage: Stage, fds: list[int], ends: Streams) -> Iterator[list[Redirection]]:
+    """Enter a command's folder, and yield what `posix_spawn` does to its descriptors."""
     folder = stage["folder"]
     inherited: list[int] = []
     try:
         for index in stage["inherit"]:
             inherited.append(_opened_anew(fds[index]))  # noqa: PERF401 - closed even if one fails
-        redirections += _copies(inherited)
         if folder:
             os.fchdir(fds[folder])
-        return os.posix_spawn(  # noqa: TID251 - core.runner is the one place that spawns
-            path,
-            stage["argv"],
-            {**env, **stage["env"]} if stage["env"] else env,
-            file_actions=redirections,
-            # The leader of a session gets the terminal that it opens first as its own.
-            **({"setsid": True} if ends.terminal else {"setpgroup": group}),
-            setsigmask=[],
-            setsigdef=_ALL_SIGNALS,
-        )
-    except OSError as error:
-        return Refused(f"`{stage['argv'][0]}` cannot be started: {error.strerror}", drift=False)
+        yield _redirections(stage, ends) + _copies(inherited)
     finally:
         for fd in inherited:
             os.close(fd)
@@ -108,14 +134,12 @@ def _opened_anew(fd: int) -> int:
     return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _copies(inherited: list[int]) -> list[tuple[int, int, int]]:
+def _copies(inherited: list[int]) -> list[Redirection]:
     """Copy them to 3 and up; since they ascend, none is overwritten before it has been copied."""
     return [(os.POSIX_SPAWN_DUP2, fd, place) for place, fd in enumerate(inherited, FIRST_INHERITED)]
 
 
-def _redirections(
-    stage: Stage, ends: Streams
-) -> list[tuple[int, ...] | tuple[int, int, str, int, int]]:
+def _redirections(stage: Stage, ends: Streams) -> list[Redirection]:
     """Return what `posix_spawn` does to descriptors 0, 1 and 2."""
     given = (ends.source, ends.sink, ends.error)
     return [
@@ -132,7 +156,7 @@ def _changed(stage: Stage, fds: list[int], leases: Leases) -> str:
     """Return what is not as it was approved, or ``""``; what could still change is leased."""
     folder = stage["folder"]
     if folder and not _is_at(fds[folder], stage["folder_path"]):
-        return _CHANGED.format(stage["folder_path"])
+        return CHANGED.format(stage["folder_path"])
     for index, pin in enumerate(stage["pins"]):
         by_descriptor = index == 0 and stage["program"] >= 0
         why = _pin_fault(pin, fds[stage["program"]] if by_descriptor else -1, leases)
@@ -153,9 +177,9 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
                 )
             status = os.fstat(fd)  # once more, for now nobody can write to it
     except OSError:
-        return _CHANGED.format(pin["path"])
+        return CHANGED.format(pin["path"])
     same = list(identity(status)) == list(pin["identity"])
-    return "" if same else _CHANGED.format(pin["path"])
+    return "" if same else CHANGED.format(pin["path"])
 
 
 def _is_at(fd: int, path: str) -> bool:

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 
 from core.runner import confine, frames, pipeline, procfs, reaper, report, stages
+from core.runner.delivery import Delivery
+from core.runner.disk_use import DiskUse
 from core.runner.drain import Drain
 from core.runner.leases import Leases
 from core.runner.post import Post
@@ -42,7 +44,9 @@ class Supervisor:
         self._poll = select.poll()
         self._drain = Drain(self._poll)
         self._leases = Leases()
+        self._delivery = Delivery(self._poll, self._leases, self._note)
         self._swarm = Swarm()
+        self._disk_use = DiskUse()
         self._statuses: dict[int, int] = {}
         self._children_left = False
         self._cancelled = False
@@ -68,7 +72,7 @@ class Supervisor:
         job: frames.Job = json.loads(frames.encode(frames.VOID)[frames.HEADER.size :])
         confine.restrict(job["limits"])
         streams = self._streams(job)
-        started = stages.start_pipeline(job["stages"], [], job["env"], streams, self._leases)
+        started = stages.start_pipeline(job["stages"], [], job["env"], streams, self._delivery)
         self._turn(time.monotonic())
         self._reap()
         frames.encode(self._ended(started[-1]))
@@ -89,6 +93,7 @@ class Supervisor:
         self._began = time.monotonic()
         self._deadline = self._began + job["timeout_ms"] / 1000
         self._swarm.begin(job["processes"], self._began)
+        self._disk_use.begin(job["private"], self._began)
         try:
             self._prepare(job)
         except (OSError, ValueError) as error:
@@ -118,6 +123,7 @@ class Supervisor:
         confine.restrict(job["limits"])
         os.fchdir(self._fds[0])
         self._drain.pace(job["limits"]["cpu"][1])
+        self._delivery.pace(job["limits"]["cpu"][1])
         lent = [self._fds[one] for one in job["shelves"]]
         self._drain.keep([Shelf(*pair) for pair in zip(lent[::2], lent[1::2], strict=True)])
         if job["terminal"]:
@@ -131,6 +137,9 @@ class Supervisor:
     def _source(self, job: frames.Job) -> int:
         return self._fds[job["stdin"]] if job["stdin"] else self._null
 
+    def _note(self, text: str) -> None:
+        self._drain.note(text)
+
     def _is_fit(self) -> bool:
         """Tell whether nothing of this job could touch the next one."""
         # An answer that is still on its way would be read as the start of the next job.
@@ -143,6 +152,7 @@ class Supervisor:
         self._fds = []
         self._drift = None
         self._statuses.clear()
+        self._delivery.end()
         self._drain.renew()
         self._swarm.settle()
         os.chdir("/")
@@ -171,7 +181,7 @@ class Supervisor:
             if last is not None and not self._may_go_on(group):
                 return last if self._drift is None else stages.Refused(_HALTED, drift=True)
             members = [pipeline.with_status(job["stages"][index], status) for index in group]
-            started = stages.start_pipeline(members, self._fds, job["env"], streams, self._leases)
+            started = stages.start_pipeline(members, self._fds, job["env"], streams, self._delivery)
             if not self._announce(started, first=last is None):
                 return None
             last = started[-1]
@@ -232,20 +242,27 @@ class Supervisor:
             self._timed_out = not self._cancelled and time.monotonic() >= self._deadline
             if self._cancelled or self._timed_out:
                 return False
-            self._turn(self._leases.until(self._swarm.until(self._deadline)))
+            self._turn(self._leases.until(self._look_until(self._deadline)))
             self._leases.give_back()
-            if self._swarm.is_there():
-                self._drain.note(_SWARM)
+            if excess := self._excess():
+                self._drain.note(excess)
                 self._statuses.update(reaper.kill_all(set()))
                 return False
         return True
+
+    def _look_until(self, deadline: float) -> float:
+        return self._disk_use.until(self._swarm.until(deadline))
+
+    def _excess(self) -> str:
+        """Return why the run has to end: more processes, or more of the disk, than it may have."""
+        return _SWARM if self._swarm.is_there() else self._disk_use.excess()
 
     def _end(self, grace_s: float) -> None:
         """End what is still there: TERM, grace, KILL, walk. Usually nothing is."""
         self._reap()
         deadline = time.monotonic() + grace_s
         told: set[int] = set()
-        while self._children_left and time.monotonic() < deadline and not self._swarm.is_there():
+        while self._children_left and time.monotonic() < deadline and not self._excess():
             reaper.signal_children(signal.SIGTERM, set(), told)
             # Not every newly adopted orphan is announced by a signal, hence the short turns.
             self._turn(min(deadline, time.monotonic() + _TURN_S))
@@ -260,6 +277,7 @@ class Supervisor:
             os.read(self._wake, 4096)
             self._reap()
         self._drain.take_ready(ready)
+        self._delivery.serve(ready)
         if self._post.fd in ready:
             self._hear()
 

@@ -42,10 +42,18 @@ def _absolute(path: str) -> str:
     return path
 
 
+def _relative(path: str) -> str:
+    if path.startswith("/") or not {"", ".", ".."}.isdisjoint(path.split("/")):
+        raise ValueError("must be a relative path without `.`, `..` or empty parts")
+    return path
+
+
 Word = Annotated[str, AfterValidator(_plain)]
 """Text without control characters."""
 AbsolutePath = Annotated[str, AfterValidator(_plain), AfterValidator(_absolute)]
 """An absolute path that a search path can hold."""
+RelativePath = Annotated[str, AfterValidator(_plain), AfterValidator(_relative)]
+"""A path below a folder that is known otherwise."""
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
 """A duration above zero, of 30 days at most."""
 Days = Annotated[int, Field(ge=1, le=36_500)]

@@ -5,10 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.settings.base import AbsolutePath, Section, Word, Words
+from core.settings.base import AbsolutePath, RelativePath, Section, Word, Words
 
 _MEMORY_MB = 512
 _PIDS = 256
+_PRIVATE_MB = 512
 
 Paths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
 
@@ -39,13 +40,29 @@ class SandboxSection(Section):
         default=False,
         description="whether sandboxed commands share this machine's network, loopback included",
     )
+    unix_sockets: bool = Field(
+        default=False,
+        description="with bubblewrap, whether sandboxed commands may make Unix sockets; they then "
+        "reach those of this machine in the workspace, and such as come into sight during a run",
+    )
     hide: Paths = Field(
         default=(), description="files and folders that sandboxed commands must not see, either"
+    )
+    protect: Annotated[tuple[RelativePath, ...], Field(strict=False)] = Field(
+        default=(".git/hooks", ".git/config", ".envrc", ".vscode", ".idea", ".husky"),
+        description="what sandboxed commands cannot change at the top of the workspace and of each "
+        "repository in it, because other programs obey it later; relative paths",
     )
     show: Paths = Field(
         default=(),
         description="files and folders besides the system's that sandboxed commands may read, such "
         "as a language that is installed in a home",
+    )
+    private_mb: Annotated[int, Field(ge=16)] = Field(
+        default=_PRIVATE_MB,
+        description="what each private folder of a sandboxed command may hold, in MiB: its home, "
+        "/var/tmp and /dev/shm, which lie in memory and are full then, and /tmp, which lies below "
+        "$SAYSO_HOME and whose run is ended",
     )
     landlock: bool = Field(
         default=False,

@@ -8,7 +8,7 @@ from core.store.answering import answer, cancel, mark_remembered
 from core.store.askers import find_for
 from core.store.asking import create, settle_unrouted
 from core.store.crowding import TooMany
-from core.store.deadlines import expire_and_tell, expire_due, next_wake, remind_due
+from core.store.deadlines import expire_and_tell, expire_due, next_wake, remind_due, wake_in
 from core.store.drafts import Answer, ApprovalDraft, CodeTaken, Created, HistoryRow, PromptDraft
 from core.store.followers import ended_with
 from core.store.history import history
@@ -38,4 +38,5 @@ __all__ = [
     "remind_due",
     "settle_unrouted",
     "unremembered",
+    "wake_in",
 ]

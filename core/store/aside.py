@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from core.errors import StoreError
-from core.store.clock import wall_ms
+from core.store.clock import READ_MARK, HighWater, Mark, Milliseconds, steady_name, wall_ms
 from core.store.tables import SCHEMA_VERSION, schema_version
 
 P = ParamSpec("P")
@@ -75,8 +75,18 @@ def _connect(path: Path) -> sqlite3.Connection:
     live = path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro" if live else "mode=ro&immutable=1"
     raw = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=_TIMEOUT_S)
-    raw.create_function("sayso_now", 0, wall_ms)  # the gateway's own clock is not seen from here
+    raw.create_function("sayso_now", 0, _gateways_clock(raw))
     return raw
+
+
+def _gateways_clock(raw: sqlite3.Connection) -> Milliseconds:
+    """Return the clock that the gateway has by the mark in its store."""
+    clock = HighWater(name=steady_name())
+    try:
+        clock.take_up(Mark(*raw.execute(READ_MARK).fetchone()))
+    except sqlite3.Error:
+        return wall_ms  # another schema, which is refused before anything asks for the time
+    return clock
 
 
 async def _from_postgres(url: str, call: Callable[[Connection], T]) -> T:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from sqlalchemy import Connection
 
@@ -11,18 +11,27 @@ from core.errors import StoreError, StoreFull
 _KEY: Final = "sayso"
 
 
+class Asked(Protocol):
+    """A clock that is asked over the connection."""
+
+    def now(self, conn: Connection) -> int:
+        """Return the time (epoch ms)."""
+
+
 @dataclass(slots=True)
 class Context:
     """What a runner attaches to a connection.
 
     ``boot`` names this open store. ``alone``: no other process can be using the database (the
-    lock on a SQLite file proves it). ``clock``: epoch ms, or ``None`` to ask the database.
+    lock on a SQLite file proves it). ``clock``: epoch ms, or ``None`` to ask the database, by
+    ``followed`` where its answer is checked.
     ``full``: only the reserve for denials is left on the disk.
     """
 
     boot: str
     alone: bool
     clock: Callable[[], int] | None = None
+    followed: Asked | None = None
     full: bool = False
     notes: dict[str, None] = field(default_factory=dict)
 

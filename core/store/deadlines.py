@@ -112,3 +112,9 @@ def next_wake(conn: Connection) -> int | None:
     if deadline is None or reminder is None:
         return deadline
     return min(deadline, reminder)
+
+
+def wake_in(conn: Connection) -> int | None:
+    """Return in how many ms ``next_wake`` comes, on the store's clock: the caller's may be set."""
+    at_ms = next_wake(conn)
+    return None if at_ms is None else max(0, at_ms - now_ms(conn))

@@ -3,13 +3,16 @@
 import sqlite3
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from core.errors import BadRequest, SaysoError, StoreError, StoreFull
+from core.errors import BadRequest, SaysoError, StoreAway, StoreError, StoreFull
 
 _FULL: Final = sqlite3.SQLITE_FULL
 _IO: Final = sqlite3.SQLITE_IOERR
 _PG_NO_SPACE: Final = frozenset(("53100",))  # disk_full
+_PG_AWAY: Final = ("08", "57P0", "53300")
+"""Connection exceptions; shut down, crashed or starting; too many connections."""
 _DATABASE: Final = (SQLAlchemyError, sqlite3.Error, OSError, TimeoutError)
 _PG_AGAIN: Final = frozenset(("40001", "40P01"))  # serialization_failure, deadlock_detected
 
@@ -37,6 +40,19 @@ def is_conflict(error: BaseException) -> bool:
     return sqlstate(error) in _PG_AGAIN
 
 
+def is_away(error: BaseException) -> bool:
+    """Return whether the database itself cannot be used at present, whatever is asked of it."""
+    if sqlstate(error).startswith(_PG_AWAY):
+        return True
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    kinds = (InterfaceError, OperationalError, PoolTimeout, sqlite3.OperationalError)
+    if isinstance(error, (*kinds, OSError, TimeoutError)):
+        return True
+    # asyncpg's, which is imported only where PostgreSQL is used.
+    return type(error).__name__ == "InterfaceError"
+
+
 def translated(error: BaseException, where: str) -> BaseException:
     """Return the error that a caller sees; ``where`` names the database, without a password."""
     if isinstance(error, SaysoError):
@@ -47,7 +63,8 @@ def translated(error: BaseException, where: str) -> BaseException:
         return StoreFull(f"The disk of {where} is full, so nothing runs. Free some space.")
     if isinstance(error, _DATABASE) or type(error).__module__.startswith("asyncpg."):
         cause = error.orig if isinstance(error, DBAPIError) else error
-        return StoreError(
+        kind = StoreAway if is_away(error) else StoreError
+        return kind(
             f"The database {where} failed: {cause or type(cause).__name__}. Nothing runs until it "
             "works; check store.url and the disk."
         )

@@ -6,12 +6,13 @@ courtesy between pollers, never what keeps a decision single: that is the guarde
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, or_, update
+from sqlalchemy import Connection, bindparam, or_, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
+from core.store.clock import now_ms
 from core.store.tables import leases
 
-_expires = func.sayso_now() + bindparam("p_ttl", type_=leases.c.expires_ms.type)
+_EXPIRES = bindparam("p_expires", type_=leases.c.expires_ms.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,12 @@ class Lease:
 
 _ACQUIRE = (
     insert(leases)
-    .values(name=bindparam("p_name"), holder=bindparam("p_holder"), token=1, expires_ms=_expires)
+    .values(name=bindparam("p_name"), holder=bindparam("p_holder"), token=1, expires_ms=_EXPIRES)
     .on_conflict_do_update(
         index_elements=[leases.c.name],
-        set_={"holder": bindparam("p_holder"), "token": leases.c.token + 1, "expires_ms": _expires},
+        set_={"holder": bindparam("p_holder"), "token": leases.c.token + 1, "expires_ms": _EXPIRES},
         where=or_(
-            leases.c.expires_ms <= func.sayso_now(), leases.c.holder == bindparam("p_holder")
+            leases.c.expires_ms <= bindparam("p_now"), leases.c.holder == bindparam("p_holder")
         ),
     )
     .returning(leases.c.token)
@@ -40,20 +41,22 @@ _IS_MINE = (
     leases.c.holder == bindparam("p_holder"),
     leases.c.token == bindparam("p_token"),
 )
-_RENEW = update(leases).where(*_IS_MINE).values(expires_ms=_expires).returning(leases.c.token)
+_RENEW = update(leases).where(*_IS_MINE).values(expires_ms=_EXPIRES).returning(leases.c.token)
 _RELEASE = update(leases).where(*_IS_MINE).values(expires_ms=0)
 
 
 def acquire(conn: Connection, name: str, holder: str, ttl_ms: int) -> Lease | None:
     """Take a lease that is free, ended or already ours, for ``ttl_ms``; ``None``: held."""
-    row = {"p_name": name, "p_holder": holder, "p_ttl": ttl_ms}
+    now = now_ms(conn)
+    row = {"p_name": name, "p_holder": holder, "p_now": now, "p_expires": now + ttl_ms}
     token = conn.execute(_ACQUIRE, row).scalar()
     return None if token is None else Lease(name, holder, int(token))
 
 
 def renew(conn: Connection, lease: Lease, ttl_ms: int) -> bool:
     """Extend a lease to ``ttl_ms`` from now; ``False``: another holder has taken it."""
-    return conn.execute(_RENEW, _mine(lease) | {"p_ttl": ttl_ms}).first() is not None
+    values = _mine(lease) | {"p_expires": now_ms(conn) + ttl_ms}
+    return conn.execute(_RENEW, values).first() is not None
 
 
 def release(conn: Connection, lease: Lease) -> None:

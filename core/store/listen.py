@@ -14,6 +14,8 @@ from core.store.notes import RESYNC
 
 CHANNEL: Final = "sayso"
 _PAUSE_S: Final = 0.5
+_LONG: Final = 120
+"""Tries after which it is logged, once, that no wake-ups come: a minute and more."""
 _log = logging.getLogger(__name__)
 
 
@@ -50,11 +52,15 @@ class Listening:
             self._tell(RESYNC)
 
     async def _again(self) -> tuple[asyncpg.Connection, asyncio.Event]:
+        tries = 0
         while True:
             try:
                 return await self._listen()
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                _log.warning("PostgreSQL is not reachable for wake-ups: %s", error)
+                tries += 1
+                # A server that is away is told of by who needs it (``core.store.outage``).
+                if tries == _LONG:
+                    _log.warning("PostgreSQL has taken no LISTEN for a while: %s", error)
                 await asyncio.sleep(_PAUSE_S)
 
     async def _listen(self) -> tuple[asyncpg.Connection, asyncio.Event]:

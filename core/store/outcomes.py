@@ -53,15 +53,16 @@ def code_words(result: Finished) -> str:
 
 
 def storable(result: Finished) -> Finished:
-    """Return the result as it is kept: without separate streams, and its output as JSON holds it.
+    """Return the result as it is kept: without separate streams, and its words as JSON holds them.
 
-    A program may print anything.
+    A program may print anything, and be called anything.
     """
     output = result.output
-    text, tail = plain(output.text), plain(output.tail)
-    if text == output.text and tail == output.tail and result.streams is None:
+    text, tail, drift = plain(output.text), plain(output.tail), plain(result.drift)
+    if (text, tail, drift, None) == (output.text, output.tail, result.drift, result.streams):
         return result
-    return replace(result, output=replace(output, text=text, tail=tail), streams=None)
+    kept = replace(output, text=text, tail=tail)
+    return replace(result, output=kept, drift=drift, streams=None)
 
 
 def _why(decision: RowMapping) -> str:

@@ -8,7 +8,7 @@ the call with its idempotency key.
 import asyncio
 import uuid
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import asyncpg
@@ -18,15 +18,15 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from core.errors import StoreError
-from core.store.clock import now_ms, steady_ms
+from core.errors import StoreAway, StoreError
+from core.store.clock import Milliseconds, steady_ms
 from core.store.context import Context, attach
 from core.store.faults import is_conflict, translated
+from core.store.followed import ClockStepped, Followed, take_up
 from core.store.listen import CHANNEL, Listening
 from core.store.notes import take_notes
 from core.store.schema import prepare
 from core.store.seam import CLOSED, Listener, Listeners
-from core.store.tables import clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,15 +36,10 @@ _COMMAND_TIMEOUT_S: Final = 5.0
 _PAUSES_S: Final = (0.0, 0.1, 0.4, 1.0)
 _SCHEMA_LOCK: Final = text("SELECT pg_advisory_xact_lock(7311962503)")
 _TICK_S: Final = 1.0
-_MARK_EVERY_MS: Final = 5_000
-_SLACK_MS: Final = 500
+_FIRST_MARK_S: Final = 3.0
+"""A gateway that starts within the second in which another takes a step back marks nothing yet."""
 _LONGEST_NOTE: Final = 2_000  # characters; PostgreSQL refuses payloads of 8,000 bytes
 _NOTIFY = select(func.pg_notify(CHANNEL, func.unnest(bindparam("p_notes", type_=ARRAY(TEXT)))))
-_MARK = (
-    clock.update()
-    .where(clock.c.id == 1, clock.c.high_ms < bindparam("p_now"))
-    .values(high_ms=bindparam("p_now"))
-)
 
 
 class _Again(Exception):
@@ -54,7 +49,7 @@ class _Again(Exception):
 class PostgresStore:
     """A store in a PostgreSQL database, shared by replicas."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, steady: Milliseconds) -> None:
         self._where = make_url(url).render_as_string(hide_password=True)
         self._engine: AsyncEngine = create_async_engine(
             "postgresql+asyncpg://",
@@ -63,6 +58,7 @@ class PostgresStore:
             max_overflow=0,
         )
         self._boot = uuid.uuid4().hex
+        self._followed = Followed(steady)
         self._listeners = Listeners()
         self._listening = Listening(lambda: _connect(url), self._boot, self._listeners.tell)
         self._keeper: asyncio.Task[None] | None = None
@@ -125,11 +121,18 @@ class PostgresStore:
         cause: BaseException = StoreError()
         for pause in _PAUSES_S:
             try:
-                return await self._once(call)
-            except _Again as again:
+                return await self._steadied(call)
+            except (_Again, ClockStepped) as again:
                 cause = again.__cause__ or again
                 await asyncio.sleep(pause)
         raise translated(cause, self._where) from cause
+
+    async def _steadied(self, call: Callable[[Connection], T]) -> tuple[T, tuple[str, ...]]:
+        try:
+            return await self._once(call)
+        except ClockStepped:
+            await self._once(self._followed.correct)
+            return await self._once(call)
 
     async def _once(self, call: Callable[[Connection], T]) -> tuple[T, tuple[str, ...]]:
         try:
@@ -148,6 +151,8 @@ class PostgresStore:
     ) -> tuple[T, tuple[str, ...]]:
         try:
             return await conn.run_sync(self._perform, call)
+        except ClockStepped:
+            raise
         except Exception as error:
             if _is_lost(error) or is_conflict(error):
                 raise _Again from error
@@ -156,7 +161,7 @@ class PostgresStore:
     def _perform(
         self, conn: Connection, call: Callable[[Connection], T]
     ) -> tuple[T, tuple[str, ...]]:
-        attach(conn, Context(boot=self._boot, alone=False))
+        attach(conn, Context(boot=self._boot, alone=False, followed=self._followed))
         result = call(conn)
         notes = take_notes(conn)
         if notes:
@@ -172,27 +177,18 @@ class PostgresStore:
             if is_conflict(error):
                 raise _Again from error
             if _is_lost(error):
-                raise StoreError(
+                raise StoreAway(
                     f"The connection to {self._where} broke while committing, so whether it did "
                     "is in doubt. Repeat the call with the same idempotency key."
                 ) from error
             raise translated(error, self._where) from error
 
     async def _keep_clock(self) -> None:
-        """Keep the database's mark, and move it on should the database's clock step back."""
-        seen, at, marked = 0, steady_ms(), 0
+        """Look at the database's clock each second, and keep its mark."""
+        await asyncio.sleep(_FIRST_MARK_S)
         while True:
-            expected = seen + steady_ms() - at
-            try:
-                told, _ = await self._transact(now_ms)
-                stepped_back = told < expected - _SLACK_MS
-                now = expected if stepped_back else told
-                if stepped_back or now - marked >= _MARK_EVERY_MS:
-                    await self._transact(partial(_mark, now))
-                    marked = now
-                seen, at = now, steady_ms()
-            except StoreError:
-                pass  # unreachable: whoever asks next is told; the clock waits for the database
+            with suppress(StoreError):  # unreachable: whoever asks next is told
+                await self._transact(self._followed.mark)
             await asyncio.sleep(_TICK_S)
 
 
@@ -211,19 +207,16 @@ async def _connect(url: str) -> asyncpg.Connection:
 def _prepare(conn: Connection) -> None:
     conn.execute(_SCHEMA_LOCK)  # two replicas that start at once: one creates, one finds
     prepare(conn)
+    take_up(conn)
 
 
-def _mark(now: int, conn: Connection) -> None:
-    conn.execute(_MARK, {"p_now": now})
-
-
-async def open_postgres(url: str) -> PostgresStore:
-    """Connect, migrate under a lock, listen.
+async def open_postgres(url: str, steady: Milliseconds = steady_ms) -> PostgresStore:
+    """Connect, migrate under a lock, listen; ``steady`` is a clock in ms that nobody can set.
 
     Raises:
         StoreError: it cannot be reached, refuses the login, or is newer than this Sayso.
     """
-    store = PostgresStore(url)
+    store = PostgresStore(url, steady)
     try:
         await store.start()
     except BaseException:

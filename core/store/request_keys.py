@@ -3,7 +3,7 @@
 import json
 from hashlib import sha256
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import Conflict
@@ -21,6 +21,7 @@ _CLAIM = (
 _BY_KEY = select(requests.c.run_id, requests.c.wish).where(
     requests.c.request_key == bindparam("p_key")
 )
+_FREE = delete(requests).where(requests.c.run_id == bindparam("p_id"))
 
 
 def wish_of(request: ExecRequest) -> str | None:
@@ -60,6 +61,11 @@ def claim_key(conn: Connection, key: str | None, run_id: str, wish: str | None) 
         return True
     row = {"p_key": key, "p_id": run_id, "p_wish": wish}
     return conn.execute(_CLAIM, row).first() is not None
+
+
+def free_key(conn: Connection, run_id: ApprovalId) -> None:
+    """Free the request key of a run that was never started, so that a retry may run."""
+    conn.execute(_FREE, {"p_id": run_id})
 
 
 def by_request_key(conn: Connection, key: str, wish: str | None = None) -> ApprovalId | None:

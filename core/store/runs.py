@@ -4,7 +4,7 @@
 whose gateway died ends ``unknown``. No statement leads back to ``queued``.
 """
 
-from sqlalchemy import Connection, Text, and_, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Text, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.command import ExecPlan
@@ -21,23 +21,27 @@ from core.store.drafts import OrphanedRun, RunDraft
 from core.store.notes import note_run
 from core.store.outcomes import code_words, outcome
 from core.store.outcomes import storable as kept_form
-from core.store.recovery import recover
-from core.store.request_keys import by_request_key, claim_key, wish_of
+from core.store.recovery import InterruptedRun, interrupted, recover, recover_of
+from core.store.request_keys import by_request_key, claim_key, free_key, wish_of
 from core.store.states import RowState
 from core.store.tables import IS_OPEN_RUN, questions, runs
 
 __all__ = [
+    "InterruptedRun",
     "OrphanedRun",
     "RunDraft",
+    "abandon",
     "begin",
     "by_request_key",
     "finish",
     "identify",
+    "interrupted",
     "kept_form",
     "outcome",
     "queued",
     "record_denied",
     "recover",
+    "recover_of",
     "refuse",
     "running",
     "start",
@@ -91,7 +95,11 @@ _REFUSE = (
         _OF_RUN,
         IS_OPEN_RUN,
         runs.c.pid.is_(None),
-        or_(~_HAS_OWNER, and_(_IS_STARTED, runs.c.owner == bindparam("p_owner", type_=Text))),
+        or_(
+            ~_HAS_OWNER,
+            runs.c.owner == bindparam("p_owner", type_=Text),
+            and_(runs.c.owner.is_(None), bindparam("p_queued") == 1),
+        ),
     )
     .values(
         state=RowState.FAILED.value,
@@ -101,6 +109,11 @@ _REFUSE = (
     )
     .returning(*_TOLD)
 )
+_FORGET = delete(runs).where(_OF_RUN)
+_NEVER_BEGUN = {
+    "asked": 0, "state": RowState.FAILED.value, "agent": "", "session": "", "place": "",
+    "text": "", "noted": 0, "created_ms": 0,
+}  # fmt: skip
 _QUEUED = (
     select(runs.c.id, questions.c.plan)
     .join(questions, questions.c.id == runs.c.id)
@@ -192,11 +205,35 @@ def refuse(
 ) -> bool:
     """End a run that never spawned (drift, vanished program, failed spawn); tell its session.
 
-    With ``owner`` only a run that it has claimed; one that is still queued stays queued.
+    With ``owner`` only if nobody else has claimed it.
     """
+    return _refuse(conn, run_id, reason, why, {"p_owner": owner, "p_queued": 1})
+
+
+def abandon(
+    conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str, owner: str
+) -> bool:
+    """End a run whose claim by ``owner`` is in doubt; its request key may be used again.
+
+    ``False``: it was not claimed, and cannot be by that claim any more. What is queued stays so.
+    """
+    # Inserting the same id waits for a claim whose COMMIT is still under way: without that it could
+    # be found only after nobody looks for it any more.
+    if conn.execute(_INSERT, {"id": run_id, **_NEVER_BEGUN}).first() is not None:
+        conn.execute(_FORGET, {"p_id": run_id})
+        return False
+    if not _refuse(conn, run_id, reason, why, {"p_owner": owner, "p_queued": 0}):
+        return False
+    free_key(conn, run_id)
+    return True
+
+
+def _refuse(
+    conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str, whose: dict[str, object]
+) -> bool:
     now = now_ms(conn)
     values = {"p_id": run_id, "p_now": now, "p_reason": reason.value, "p_why": plain(why)}
-    row = conn.execute(_REFUSE, values | {"p_owner": owner}).first()
+    row = conn.execute(_REFUSE, values | whose).first()
     if row is None:
         return False
     text = denied_text(row.place, run_id, reason.value)

@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from core.errors import StoreError
 from core.store.ballast import Ballast
-from core.store.clock import HighWater
+from core.store.clock import READ_MARK, HighWater, Mark
 from core.store.context import Context, attach, context_of
 from core.store.faults import is_full, translated
 from core.store.notes import take_notes
@@ -25,8 +25,8 @@ from core.store.sqlite_file import connect
 _MARK_AFTER_CHANGE_MS: Final = 1_000
 _MARK_WHEN_IDLE_MS: Final = 10_000
 _LOOK_FOR_SPACE_S: Final = 1.0
-_READ_MARK: Final = "SELECT high_ms FROM clock WHERE id = 1"
-_WRITE_MARK: Final = "UPDATE clock SET high_ms = ? WHERE id = 1 AND high_ms < ?"
+_WRITE_MARK: Final = "UPDATE clock SET high_ms = ?, steady = ?, steady_ms = ? WHERE id = 1"
+_IS_ASKED: Final = "SELECT 1 FROM approvals WHERE state = 'pending' LIMIT 1"
 
 
 @dataclass(slots=True)
@@ -96,12 +96,13 @@ class Writer:
         try:
             with self._conn.begin():
                 prepare(self._conn)
-                mark = self._conn.exec_driver_sql(_READ_MARK).scalar_one()
+                mark = Mark(*self._conn.exec_driver_sql(READ_MARK).one())
+                asked = self._conn.exec_driver_sql(_IS_ASKED).first() is not None
         except BaseException:
             self.close()
             raise
-        self._clock.raise_to(mark)
-        self._marked_ms = mark
+        self._clock.take_up(mark, idle=not asked)
+        self._marked_ms = mark.high_ms
         context_of(self._conn).full = not self._ballast.load()
 
     def close(self) -> None:
@@ -109,8 +110,9 @@ class Writer:
         conn, self._conn = self._conn, None
         if conn is None:
             return
-        with contextlib.suppress(Exception):  # a full or broken disk must not keep the file held
-            self._write_mark(conn, self._clock())
+        # A full or broken disk must not keep the file held.
+        with contextlib.suppress(Exception), conn.begin():
+            self._write_mark(conn)
         conn.close()
         conn.engine.dispose()
 
@@ -181,17 +183,17 @@ class Writer:
         return is_full(error, nearly_full=self._ballast.nearly_full())
 
     def _keep_mark(self, conn: Connection) -> None:
-        """Write the clock's mark now and then: a restart may regain at most that much time."""
+        """Write the clock's mark now and then: a reboot may regain at most that much time."""
         now, changes = self._clock(), _raw(conn).total_changes
         after = _MARK_AFTER_CHANGE_MS if changes != self._changes else _MARK_WHEN_IDLE_MS
         if now - self._marked_ms >= after:
-            conn.exec_driver_sql(_WRITE_MARK, (now, now))
+            self._write_mark(conn)
             self._marked_ms = now
         self._changes = _raw(conn).total_changes
 
-    def _write_mark(self, conn: Connection, now: int) -> None:
-        with conn.begin():
-            conn.exec_driver_sql(_WRITE_MARK, (now, now))
+    def _write_mark(self, conn: Connection) -> None:
+        mark = self._clock.mark()
+        conn.exec_driver_sql(_WRITE_MARK, (mark.high_ms, mark.steady, mark.steady_ms))
 
 
 def _raw(conn: Connection) -> sqlite3.Connection:

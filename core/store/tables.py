@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0008"
+SCHEMA_VERSION: Final = "0009"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -33,6 +33,9 @@ clock = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("high_ms", BigInteger, nullable=False),
+    Column("steady", Text),
+    Column("steady_ms", BigInteger),
+    Column("offset_ms", BigInteger, nullable=False, server_default=text("0")),
 )
 
 approvals = Table(
@@ -196,6 +199,7 @@ replicas = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("expires_ms", BigInteger, nullable=False),
+    Column("process", Text),
 )
 
 
@@ -234,10 +238,13 @@ IS_STALE_PROMPT: Final = text("outbox.state = 'stale'")
 
 NOW_FUNCTION: Final = """
 CREATE OR REPLACE FUNCTION sayso_now() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  SELECT GREATEST((extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-                  (SELECT high_ms FROM clock WHERE id = 1))
+  SELECT GREATEST((extract(epoch FROM clock_timestamp()) * 1000)::bigint + offset_ms, high_ms)
+  FROM clock WHERE id = 1
 $$
 """
-"""The clock that no statement can see go back; SQLite gets a function of the same name."""
+"""The clock that no statement can see go back; SQLite gets a function of the same name.
+
+``offset_ms`` takes back what somebody set the server's wall clock by.
+"""
 
 NOW_ROW: Final = "INSERT INTO clock (id, high_ms) VALUES (1, 0)"

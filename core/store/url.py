@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from core.errors import StoreError
-from core.store.clock import HighWater
+from core.store.clock import HighWater, steady_name
 from core.store.seam import Store
 from core.store.sqlite import open_sqlite
 
@@ -50,9 +50,5 @@ def _path(url: str) -> Path:
 
 def _clock(clock: Callable[[], int] | None, steady: Callable[[], int] | None) -> HighWater:
     if clock is None:
-        return HighWater() if steady is None else HighWater(steady=steady)
-    return HighWater(clock, steady or _still)
-
-
-def _still() -> int:
-    return 0
+        return HighWater(name=steady_name()) if steady is None else HighWater(steady=steady)
+    return HighWater(clock, steady or clock)

@@ -124,6 +124,39 @@ def test_a_timeout_says_that_it_may_still_happen(path: str, folder: Path) -> Non
     assert trace.exists()
 
 
+def test_it_waits_in_line_where_very_many_connect(folder: Path) -> None:
+    """A full queue turns away a socket that does not block; the client waits, as long as it may."""
+    path = str(folder / "s")
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(path)
+        listener.listen(0)
+        refused = False
+        while not refused:
+            other = stack.enter_context(socket.socket(socket.AF_UNIX))
+            other.setblocking(False)
+            refused = other.connect_ex(path) != 0
+        with pytest.raises(GatewayUnreachable, match="in time"), Client(path) as client:
+            client.call("echo", {}, timeout=0.3)
+
+        answering = threading.Timer(0.3, _answer_all, (listener,))
+        answering.start()
+        with Client(path) as client:
+            assert client.call("echo", {}, timeout=20) == {}
+        answering.join()
+
+
+def _answer_all(listener: socket.socket) -> None:
+    """Take each connection, and answer the one that asks."""
+    while True:
+        with listener.accept()[0] as peer:
+            peer.settimeout(0.1)
+            with contextlib.suppress(TimeoutError):
+                if peer.recv(1 << 16):
+                    peer.sendall(b'{"jsonrpc": "2.0", "id": 1, "result": {}}\n')
+                    return
+
+
 def test_a_frame_that_is_too_large_is_explained(path: str) -> None:
     """The gateway's reason is read even though it hangs up while we send."""
     with Client(path) as client:

@@ -6,10 +6,13 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 
 from bot.clock import Clock
+from bot.week_time import WeekTime
 
 
 @dataclass
@@ -59,7 +62,7 @@ async def test_wakes_at_the_armed_time() -> None:
     work = Work()
     async with running(work) as clock:
         at_ms = round(time.time() * 1000) + 300
-        clock.arm(at_ms)
+        clock.arm(300)
         await asyncio.sleep(0.5)
 
     assert 0 <= work.dues[0] - at_ms < 150
@@ -69,10 +72,9 @@ async def test_an_earlier_deadline_wins() -> None:
     """A nearer deadline moves the wake-up; a later one does not."""
     work = Work()
     async with running(work) as clock:
-        now = round(time.time() * 1000)
-        clock.arm(now + 60_000)
-        clock.arm(now + 200)
-        clock.arm(now + 30_000)
+        clock.arm(60_000)
+        clock.arm(200)
+        clock.arm(30_000)
         await asyncio.sleep(0.4)
 
     assert 1 == len(work.dues)
@@ -103,6 +105,23 @@ async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCapture
     assert "sweep" in caplog.text
 
 
+@pytest.mark.parametrize("to", [timedelta(hours=1), timedelta(days=-7, seconds=-3)])
+async def test_the_calendar_follows_a_wall_clock_that_was_set(to: timedelta) -> None:
+    """Set past the moment, or to just before the one of last week: it is met."""
+    turns: list[datetime] = []
+
+    async def job() -> None:
+        turns.append(datetime.now(UTC))
+
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=30)
+    at = WeekTime(UTC, moment.weekday(), moment.hour, moment.minute, moment.second)
+    async with running(Work()) as clock:
+        clock.weekly("job", at, job, jitter_s=0, soon_s=3600)
+        with time_machine.travel(moment + to):
+            await until(lambda: bool(turns))
+            assert turns[0] >= moment + max(to, timedelta(days=-7))
+
+
 async def test_a_late_loop_loses_nothing() -> None:
     """A deadline that the loop could not serve in time is served late, not dropped.
 
@@ -110,7 +129,7 @@ async def test_a_late_loop_loses_nothing() -> None:
     """
     work = Work()
     async with running(work) as clock:
-        clock.arm(round(time.time() * 1000) + 50)
+        clock.arm(50)
         await asyncio.sleep(0)
         time.sleep(1.6)  # noqa: ASYNC251 - the loop is blocked on purpose
         await asyncio.sleep(0.2)
@@ -170,9 +189,9 @@ async def test_a_deadline_whose_turn_was_left_out_hides_no_later_one(
     caplog.set_level(logging.DEBUG, "bot.clock")
     work = Work(held=asyncio.Event())
     async with running(work) as clock:
-        clock.arm(round(time.time() * 1000) + 20)
+        clock.arm(20)
         await until(lambda: bool(work.dues))
-        clock.arm(round(time.time() * 1000) + 20)
+        clock.arm(20)
         await until(lambda: "the job next-deadline runs for" in caplog.text)
 
-        assert clock._armed_ms is None
+        assert not clock.armed

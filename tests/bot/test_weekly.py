@@ -198,7 +198,7 @@ async def test_it_can_be_switched_off(tmp_path: Path) -> None:
         settings = load(home(tmp_path / name, config(weekly=weekly)), environ={})
         clock = Clock(Work())
         every_week(clock, Told().tell, settings)
-        jobs[name] = clock._scheduler.get_job("suggest") is not None
+        jobs[name] = clock._calendar.get_job("suggest") is not None
 
     assert {"on": True, "off": False} == jobs
 

@@ -236,17 +236,65 @@ async def test_a_result_takes_the_place_of_an_unknown_end(bench: Bench) -> None:
 
 
 async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: Bench) -> None:
-    """A run that this boot claimed ends as never spawned; another's, or an ended one, stays."""
+    """A run that this boot claimed ends as never spawned; another's, or a queued one, stays."""
     reason, why = DenialReason.SPAWN_FAILED, "The database failed."
     mine, other = run_draft(owner="me"), run_draft(owner="other")
     await bench.store.write(runs.begin, mine)
     await bench.store.write(runs.begin, other)
+    queued = await allowed(bench)
 
-    assert await bench.store.write(runs.refuse, mine.id, reason, why, "me")
-    assert not await bench.store.write(runs.refuse, other.id, reason, why, "me")
-    assert not await bench.store.write(runs.refuse, new_id(), reason, why, "me")
+    assert await bench.store.write(runs.abandon, mine.id, reason, why, "me")
+    assert not await bench.store.write(runs.abandon, other.id, reason, why, "me")
+    assert not await bench.store.write(runs.abandon, queued, reason, why, "me")
+    assert not await bench.store.write(runs.abandon, new_id(), reason, why, "me")
     assert await bench.store.read(runs.outcome, mine.id) == Denied(mine.id, reason, why)
     assert await bench.store.read(runs.outcome, other.id) is None
+    assert await bench.store.write(runs.start, queued, "me")
+
+
+async def test_a_run_that_somebody_else_claimed_is_not_refused(bench: Bench) -> None:
+    """Who finds that a queued run cannot start ends it; not once another gateway started it."""
+    reason, why = DenialReason.PLAN_DRIFT, "git was replaced"
+    queued, started = await allowed(bench), await allowed(bench)
+    assert await bench.store.write(runs.start, started, "other")
+
+    assert await bench.store.write(runs.refuse, queued, reason, why, "me")
+    assert not await bench.store.write(runs.refuse, started, reason, why, "me")
+
+
+async def test_the_key_of_a_claim_that_was_given_up_is_free(bench: Bench) -> None:
+    """A retry under the same key runs; a run that was refused otherwise keeps its key."""
+    reason, why = DenialReason.SPAWN_FAILED, "The database failed."
+    doubted, refused = run_draft(key="one"), run_draft(key="two")
+    for run in (doubted, refused):
+        await bench.store.write(runs.begin, run)
+    await bench.store.write(runs.abandon, doubted.id, reason, why, doubted.owner)
+    await bench.store.write(runs.refuse, refused.id, reason, why, refused.owner)
+
+    assert await bench.store.write(runs.begin, run_draft(key="one"))
+    assert not await bench.store.write(runs.begin, run_draft(key="two"))
+
+
+async def test_interrupted_are_started_and_unknown_runs_of_others(bench: Bench) -> None:
+    """Neither one's own nor what has a result is among them."""
+    mine, ended, theirs, lost = (run_draft(owner=one) for one in ("me", "a", "a", "b"))
+    for run in (mine, ended, theirs, lost):
+        await bench.store.write(runs.begin, run)
+    await bench.store.write(runs.finish, ended.id, finished(ended.id), "a")
+    await bench.store.write(as_unknown, lost.id)
+
+    found = await bench.store.read(runs.interrupted, "me", 0)
+    recent = await bench.store.read(runs.interrupted, "me", found[0].started_ms + 60_000)
+
+    assert {(run.id, run.owner) for run in found} == {(theirs.id, "a"), (lost.id, "b")}
+    assert {run.id for run in recent} == {theirs.id}
+
+
+async def allowed(bench: Bench) -> ApprovalId:
+    """Have a person allow a question; its run waits for a gateway."""
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    return asked
 
 
 def as_unknown(conn: Connection, run_id: ApprovalId) -> bool:

@@ -124,6 +124,7 @@ class GatewayProcess:
     home: Path
     process: subprocess.Popen[bytes] | None = None
     log: Path = field(init=False)
+    module: str = "bot"
 
     def __post_init__(self) -> None:
         self.log = self.home / "gateway.log"
@@ -132,7 +133,7 @@ class GatewayProcess:
         """Start and wait until the socket answers."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "bot", "serve"],
+                [sys.executable, "-m", self.module, "serve"],
                 cwd=ROOT,
                 env=self.environ(),
                 stdin=subprocess.DEVNULL,

@@ -1,5 +1,6 @@
 """The sandbox from end to end: a gateway as it is without any configuration."""
 
+import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -67,6 +68,18 @@ def test_the_doctor_tells_what_encloses(fresh: GatewayProcess) -> None:
     assert line.startswith("ok    sandbox: bubblewrap encloses commands, which change only")
 
 
+@pytest.mark.parametrize("let", [True, False], ids=["let", "control"])
+def test_the_doctor_warns_of_sockets_that_can_be_reached(let: bool, tmp_path: Path) -> None:
+    """What the configuration opens is said, with the setting that closes it."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.json5").write_text(f"{{sandbox: {{unixSockets: {str(let).lower()}}}}}")
+    doctor = GatewayProcess(home).cli("doctor").stdout
+
+    assert "ok    sandbox: bubblewrap" in doctor
+    assert ("sandbox: lets commands connect to Unix sockets" in doctor) is let
+
+
 def test_without_a_sandbox_nothing_runs(tmp_path: Path) -> None:
     """`sandbox.backend: none` denies with the reason; nothing falls back to the gateway."""
     home = tmp_path / "home"
@@ -96,3 +109,17 @@ def test_a_workspace_over_the_gateways_home_stops_the_start(tmp_path: Path) -> N
 
     assert done.returncode == 2
     assert "sandbox.workspace names" in done.stderr
+
+
+def test_what_is_undone_is_said(fresh: GatewayProcess, tmp_path: Path) -> None:
+    """In the result, on the terminal and in the journal; a run that leaves nothing says nothing."""
+    line = ("run", "--cwd", str(tmp_path), "-c", "touch .envrc")
+    done, again, calm = fresh.json(*line), fresh.cli(*line), fresh.json(*line[:-1], "touch f")
+    records = [json.loads(one) for one in (fresh.home / "audit.jsonl").read_text().splitlines()]
+    written = [one["findings"] for one in records if "findings" in one]
+
+    (said,) = done["findings"]
+    assert said.startswith(".envrc in the workspace appeared although it is protected")
+    assert ".envrc in the workspace appeared" in again.stderr
+    assert written[0] == [said]
+    assert ("findings" in calm, len(written)) == (False, 2)

@@ -12,6 +12,8 @@ def call(number, *words):
     return result, ctypes.get_errno()
 def escaped(*words):
     print("ESCAPED", *words, flush=True)
+def tried(*words):
+    print("TRIED", *words, flush=True)
 X86 = os.uname().machine == "x86_64"
 """
 
@@ -104,16 +106,156 @@ socket.create_connection(("127.0.0.1", PORT), 2).close()
 escaped()
 """
 
-REACHES_AN_ABSTRACT_SOCKET = """
-one = socket.socket(socket.AF_UNIX)
-one.connect("\\0" + NAME)
+REACHES_UNIX_SOCKETS = """
+open(READY, "w").close()
+while not os.path.exists(GO):
+    time.sleep(0.005)
+import json
+TARGETS = json.load(open(GO))
+STREAM, DATAGRAM, RAW, SEQUENCE = 1, 2, 3, 5
+SOCKET, PAIR, SENDMMSG = (41, 53, 307) if X86 else (198, 199, 269)
+def new(kind, high=0):
+    fd, why = call(SOCKET, 1 | high, kind | 0x80000, 0)
+    return [fd] if fd >= 0 else []
+def pair(kind):
+    ends = (ctypes.c_int * 2)()
+    made, why = call(PAIR, 1, kind, 0, ends)
+    return list(ends) if made == 0 else []
+def connect(one, address):
+    one.connect(address)
+    one.send(b"x")
+def sendto(one, address):
+    one.sendto(b"x", address)
+def sendmsg(one, address):
+    one.sendmsg([b"x"], [], 0, address)
+def sendmmsg(one, address):
+    name = struct.pack("=H", 1) + address.encode()
+    name, data = ctypes.create_string_buffer(name, len(name)), ctypes.create_string_buffer(b"x")
+    part = struct.pack("=QQ", ctypes.addressof(data), 1)
+    part = ctypes.create_string_buffer(part, len(part))
+    words = (ctypes.addressof(name), len(name), ctypes.addressof(part), 1, 0, 0, 0, 0)
+    message = struct.pack("=QI4xQQQQi4xI4x", *words)
+    message = ctypes.create_string_buffer(message, len(message))
+    sent, why = call(SENDMMSG, one.fileno(), message, 1, 0)
+    if sent < 0:
+        raise OSError(why, "sendmmsg")
+SENDING = (sendto, sendmsg, sendmmsg)
+WAYS = {
+    STREAM: [(new, (STREAM,), (connect,)), (new, (STREAM, 1 << 32), (connect,)),
+             (pair, (STREAM,), (connect, sendto))],
+    SEQUENCE: [(new, (SEQUENCE,), (connect,)), (pair, (SEQUENCE,), (connect,))],
+    DATAGRAM: [(new, (DATAGRAM,), (connect, *SENDING)), (new, (RAW,), (connect,)),
+               (pair, (DATAGRAM,), (connect, *SENDING)), (pair, (RAW,), (connect, *SENDING))],
+}
+for name, kind, address in TARGETS:
+    for making, words, actions in WAYS[kind]:
+        for action in actions:
+            tried(name, kind, making.__name__, *words, action.__name__)
+            for fd in making(*words):
+                try:
+                    with socket.socket(1, kind, fileno=fd) as one:
+                        one.setblocking(False)
+                        action(one, address)
+                        escaped(name)
+                except OSError:
+                    pass
+"""
+
+REACHES_A_SOCKET_BY_OLD_NUMBERS = """
+import mmap
+# socketcall(2) of 32-bit programs: its numbers, and pointers below 4 GiB (MAP_32BIT).
+if not X86:
+    sys.exit(159)
+libc.mmap.restype = ctypes.c_void_p
+page = libc.mmap(None, 8192, 7, 0x62, -1, 0)
+code = b"\\x53\\x89\\xf8\\x89\\xf3\\x89\\xd1\\xcd\\x80\\x5b\\xc3"
+ctypes.memmove(page, code, len(code))
+function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)(page)
+def old(which, *words):
+    packed = struct.pack(f"={len(words)}I", *words)
+    ctypes.memmove(page + 4096, packed, len(packed))
+    return function(102, which, page + 4096)
+fd = old(1, 1, 1, 0)
+address = struct.pack("=H", 1) + SOCKET.encode()
+ctypes.memmove(page + 4200, address, len(address))
+if fd >= 0 and old(3, fd, page + 4200, len(address)) == 0:
+    escaped()
+"""
+
+HAS_FOREIGN_SOCKETS = """
+import stat
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        for fd in os.listdir(f"/proc/{name}/fd"):
+            if stat.S_ISSOCK(os.stat(f"/proc/{name}/fd/{fd}").st_mode):
+                escaped(name, fd)
+    except OSError:
+        pass
+"""
+
+FILLS = """
+# What it holds it keeps for HOLD seconds, so whoever looks at all sees it.
+import mmap
+MIB = 1 << 20
+kept = []
+def written(name):
+    with open(name, "wb") as file:
+        for _ in range(EACH):
+            file.write(bytes(MIB))
+            time.sleep(PAUSE)
+def removed(name):
+    file = open(name, "wb", buffering=0)
+    os.unlink(name)
+    kept.append(file)
+    for _ in range(EACH):
+        file.write(bytes(MIB))
+        time.sleep(PAUSE)
+def mapped(name):
+    with open(name, "wb+") as file:
+        file.truncate(EACH * MIB)
+        with mmap.mmap(file.fileno(), EACH * MIB) as memory:
+            for at in range(0, EACH * MIB, MIB):
+                memory[at:at + MIB] = b"x" * MIB
+def deep(name):
+    for _ in range(20):
+        name += "/d"
+    os.makedirs(name)
+    written(name + "/file")
+def forked(name):
+    child = os.fork()
+    if child == 0:
+        written(name)
+        os._exit(0)
+    os.waitpid(child, 0)
+def allocated(name):
+    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
+    done, why = call(285 if X86 else 47, fd, 0, 0, EACH * MIB)
+    if done == 0:
+        kept.append(fd)
+    else:
+        os.posix_fallocate(fd, 0, EACH * MIB)
+try:
+    for count in range(FILES):
+        globals()[WAY](f"{FOLDER}/file{count}")
+except OSError as error:
+    if error.errno != errno.ENOSPC:
+        raise
+time.sleep(HOLD)
 escaped()
 """
 
-REACHES_A_SOCKET_BY_PATH = """
-one = socket.socket(socket.AF_UNIX)
-one.connect(SOCKET)
-escaped()
+FILLS_MEMORY = """
+for number, folder in enumerate(PLACES):
+    tried(folder)
+    try:
+        for count in range(MANY):
+            with open(f"{folder}/sayso-fill-{count}", "wb", buffering=0) as file:
+                for _ in range(16):
+                    if file.write(bytes(1 << 20)) < 1 << 20:
+                        raise OSError(errno.ENOSPC, "full")
+        escaped(folder)
+    except OSError:
+        pass
 """
 
 SENDS_RAW_PACKETS = """
@@ -272,6 +414,7 @@ def look(how, name):
     if mode & 0o6000:
         escaped(how, oct(mode))
 def attempt(how, name, *words):
+    tried(how, oct(bits))
     call(*words)
     look(how, name)
 for bits in (0o4755, 0o2755, 0o6755, 0o4755 | 1 << 16):
@@ -294,6 +437,7 @@ for bits in (0o4755, 0o2755, 0o6755, 0o4755 | 1 << 16):
     unnamed, why = call(OPENAT, HERE, b".", UNNAMED, bits)
     if unnamed >= 0:
         name = fresh()
+        tried("O_TMPFILE", oct(bits))
         libc.linkat(HERE, f"/proc/self/fd/{unnamed}".encode(), HERE, name, 0x400)
         look("O_TMPFILE", name)
 """
@@ -310,11 +454,13 @@ keys = {b"system.posix_acl_access": acl, b"security.capability": capability, b"u
 first = 188 if X86 else 5
 for key, value in keys.items():
     for number, target in ((first, b"file"), (first + 1, b"file"), (first + 2, fd)):
+        tried(key, number)
         made, why = call(number, target, key, value, len(value), 0)
         if made == 0:
             escaped(key, number)
     held = ctypes.create_string_buffer(value, len(value))
     arguments = struct.pack("=QII", ctypes.addressof(held), len(value), 0)
+    tried(key, "setxattrat")
     made, why = call(463, -100, b"file", 0, key, arguments, len(arguments))
     if made == 0:
         escaped(key, "setxattrat")

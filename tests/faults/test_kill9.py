@@ -68,9 +68,9 @@ def caller(socket: str, commands: Path, history: History, stop: threading.Event,
 def scripts(folder: Path) -> Path:
     """Write two programs that append their argument to the ledger, slowly enough to be hit."""
     folder.mkdir()
-    for name in ("listed", "asked"):
+    for name, seconds in (("listed", 0.02), ("asked", 0.1)):
         path = folder / name
-        path.write_text(f'#!/bin/sh\necho "$1" >> {folder}/ran\n/bin/sleep 0.02\n')
+        path.write_text(f'#!/bin/sh\necho "$1" >> {folder}/ran\n/bin/sleep {seconds}\n')
         path.chmod(0o755)
     (folder / "ran").touch()
     return folder

@@ -14,6 +14,7 @@ from bot.client import Client
 from tests.e2e.processes import GatewayProcess, until, write_config
 from tests.postgres import PostgresServer, running_postgres
 
+pytestmark = pytest.mark.timeout(180)
 SECONDS = 1.5
 LINE = f"sleep {SECONDS}; echo done; exit 3"
 
@@ -93,24 +94,56 @@ def test_an_ending_without_a_database_is_delivered_later(
     assert "did not start" not in gateway.log.read_text()
 
 
-@pytest.mark.parametrize("guarded", [True, False])
-def test_a_gateway_that_is_killed_before_the_delivery_leaves_a_file(
-    gateway: GatewayProcess, server: PostgresServer, *, guarded: bool
+@pytest.mark.parametrize(
+    ("kept", "how", "printed"),
+    [
+        ("file", "finished after 1.5 s, code 3", "done\n"),
+        ("journal", "finished after 1.5 s, code 3", "sayso: the output was lost"),
+        ("nothing", "unknown", ""),
+    ],
+)
+def test_a_gateway_that_is_killed_before_the_delivery_leaves_the_ending(
+    gateway: GatewayProcess, server: PostgresServer, kept: str, how: str, printed: str
 ) -> None:
-    """The next start knows how it ended; without the file (the control) nobody does."""
+    """The next start has it from the file, else from the journal; from nowhere in the control."""
     try:
         ran_without(gateway, server)
         gateway.kill()
-        if not guarded:
+        if kept != "file":
             results(gateway)[0].unlink()
+        if kept == "nothing":
+            for path in gateway.home.glob("audit.jsonl*"):
+                path.unlink()
     finally:
         server.start()
 
     gateway.start()
     (run,) = history(gateway)
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        tail = client.call("exec.tail", {"id": run["id"]}, 20)
 
-    assert ("code 3" in run["how"]) is guarded, run
+    assert run["how"].startswith(how), run
+    assert tail["text"].startswith(printed)
+    assert bool(tail["text"]) is bool(printed)
     assert not results(gateway)
+
+
+def test_an_ending_replaces_what_another_gateway_called_unknown(
+    gateway: GatewayProcess, server: PostgresServer
+) -> None:
+    """The next start finds the ending in its journal, and the history says how it ended."""
+    try:
+        ran_without(gateway, server)
+        gateway.kill()
+        results(gateway)[0].unlink()
+    finally:
+        server.start()
+    url = json.loads((gateway.home / "config.json5").read_text())["store"]["url"]
+    server.run("UPDATE runs SET state = 'unknown', ended_ms = sayso_now()", url)
+
+    gateway.start()
+
+    assert history(gateway)[0]["how"].startswith("finished after 1.5 s, code 3")
 
 
 def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: PostgresServer) -> None:
@@ -125,3 +158,29 @@ def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: Post
         answer = waiting.result()
 
     assert (answer["output"], answer["exitCode"]) == ("later\n", 0)
+
+
+def test_a_question_outlives_the_database_with_its_caller(
+    gateway: GatewayProcess, server: PostgresServer
+) -> None:
+    """Who waits for people is not sent away meanwhile, and hears how the command ended."""
+    wish = {
+        "command": "echo later; exit 3",
+        "cwd": "/",
+        "ask": "always",
+        "wait": False,
+    }
+    with ThreadPoolExecutor(1) as pool, Client(str(gateway.home / "gateway.sock")) as client:
+        asked = client.call("exec.run", wish, 20)
+        waiting = pool.submit(client.call, "exec.wait", {"id": asked["id"]}, 40)
+        time.sleep(0.3)
+        with stopped(server):
+            time.sleep(2.0)
+        until("the answer", lambda: _allowed(gateway, asked["id"]), seconds=30)
+        answer = waiting.result()
+
+    assert (answer["output"], answer["exitCode"]) == ("later\n", 3)
+
+
+def _allowed(gateway: GatewayProcess, run_id: str) -> bool:
+    return gateway.cli("approve", run_id, "allow-once", own_session=True).returncode == 0

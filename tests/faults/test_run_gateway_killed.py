@@ -1,11 +1,12 @@
-"""When the gateway is killed, everything that it had started dies with it."""
+"""When the gateway is killed, everything that it had started dies with it, and quietly."""
 
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from core.runner import procfs
 from tests.core.runner.runs import alive, marked, new_run, until
@@ -29,6 +30,33 @@ async def main():
 asyncio.run(main())
 """
 
+UNREAD = """
+import asyncio, sys
+from core.runner import pool
+from core.runner.process import Runner
+from tests.core.runner.runs import Watcher, new_run, planned, request
+
+HEAD, TAIL = pool.BOOTSTRAP.rsplit("from", 1)
+pool.BOOTSTRAP = HEAD + sys.argv[2] + "from" + TAIL
+
+async def main():
+    runner = Runner()
+    await runner.start()
+    plan = planned(request(argv=("/bin/sh", "-c", "sleep 0.3; : " + sys.argv[1])))
+    runs = [asyncio.create_task(runner.run(new_run(), plan, Watcher())) for _ in range(6)]
+    await asyncio.sleep(0.1)
+    print(runner.launcher_pid, flush=True)
+    await asyncio.gather(*runs)
+
+asyncio.run(main())
+"""
+"""A gateway with six short runs; what its second word says is done first in the launcher."""
+
+NO_GUARD = (
+    "from core.runner import frames, post; "
+    "post.Post.job = lambda self: frames.receive_job(self._sock); "
+)
+
 UNGUARDED = """
 import os, sys, time
 env = {"SAYSO_RUN": sys.argv[1]}
@@ -39,10 +67,15 @@ time.sleep(60)
 
 
 @contextmanager
-def program(code: str, run_id: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def program(
+    code: str, run_id: str, *words: str, errors: IO[bytes] | None = None
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Start a gateway of its own; yield it and the number that it prints."""
     started = subprocess.Popen(
-        [sys.executable, "-c", code, run_id], cwd=ROOT, stdout=subprocess.PIPE
+        [sys.executable, "-c", code, run_id, *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=errors,
     )
     assert started.stdout is not None
     try:
@@ -73,6 +106,60 @@ async def test_a_killed_gateway_leaves_nothing_running() -> None:
         await until(lambda: marked(run_id) == [], patience_s=5)
         await until(lambda: not alive(launcher), patience_s=5)
     assert [one for one in procfs.processes() if one.sid == launcher and one.alive] == []
+
+
+async def said_after_a_kill(log: Path, first: str = "") -> str:
+    """Kill a gateway with reports that it has not read; return what was written to its log."""
+    run_id = new_run()
+    with log.open("wb") as errors, program(UNREAD, run_id, first, errors=errors) as (gateway, pid):
+        await until(lambda: len(named(run_id)) == 6)
+        gateway.send_signal(signal.SIGSTOP)
+        await until(lambda: not named(run_id))
+        # Each supervisor reports the end of its run and waits for the next, within these turns.
+        await until(lambda: all(waits(one) for one in children(pid)))
+
+        gateway.send_signal(signal.SIGKILL)
+
+        await until(lambda: not alive(pid) and not children(pid))
+    return log.read_text()
+
+
+def named(word: str) -> list[int]:
+    """Return the living shells that have a word in their command line."""
+    found = []
+    for one in procfs.processes():
+        with suppress(OSError):
+            words = Path(f"/proc/{one.pid}/cmdline").read_bytes().split(b"\0")
+            if words[0] == b"/bin/sh" and word.encode() in b" ".join(words):
+                found.append(one.pid)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """Return the living children of a process."""
+    return [one.pid for one in procfs.processes() if one.ppid == pid and one.alive]
+
+
+def waits(pid: int) -> bool:
+    """Tell whether a supervisor has collected all of its run and sleeps, so: waits for a job."""
+    if any(one.ppid == pid for one in procfs.processes()):
+        return False
+    seen = procfs.process(pid)
+    return seen is None or seen.state == "S"
+
+
+async def test_supervisors_of_a_killed_gateway_are_quiet(tmp_path: Path) -> None:
+    """A gateway that dies with reports unread breaks their streams: nothing is written of it."""
+    for _ in range(3):
+        assert not await said_after_a_kill(tmp_path / "log")
+
+
+async def test_a_broken_stream_would_be_reported_in_one_line_each(tmp_path: Path) -> None:
+    """The control: unguarded, each supervisor fails at it, and even then writes no traceback."""
+    lines = (await said_after_a_kill(tmp_path / "log", NO_GUARD)).splitlines()
+
+    assert lines
+    assert all("ConnectionResetError" in one and "is replaced" in one for one in lines), lines
 
 
 async def test_a_plain_child_would_survive() -> None:

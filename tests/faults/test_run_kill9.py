@@ -3,7 +3,8 @@
 Each run starts children in sessions of their own, orphans of orphans, all of them deaf to TERM and
 HUP and holding the output open. The gateway is killed at a random moment: alone, with its launcher,
 or with its supervisors too, when nobody is left to end anything but the next gateway. After each
-restart no process of an earlier run may live; at the end each run must have been told one end.
+restart no process of an earlier run may live; at the end each run must have been told one end, and
+none of those processes may have written a traceback to the gateway's log.
 
 ``SAYSO_FULL_FAULTS=1`` goes through 200 cycles instead of 6.
 """
@@ -208,6 +209,9 @@ def test_no_family_survives_its_gateway(tmp_path: Path, capsys: pytest.CaptureFi
         )
     assert [] == faults
     assert [] == orphans
+    log = gateway.log.read_text()
+    assert "Traceback" not in log, log
+    assert "is replaced" not in log, log
     assert counted["unknown"] >= CYCLES // 2
     assert seen.left_to_recovery > 0
 

@@ -25,8 +25,8 @@ from tests.core.runner.runs import (
     script,
 )
 
-# A slow interpreter: its script is opened 0.5 s after the last look at it.
-SLOW = '#!/bin/sh\nsleep 0.5\nexec /bin/sh "$@"\n'
+# A slow interpreter: its script is opened 0.5 s after it started, which it says by a file.
+SLOW = '#!/bin/sh\n: > {}/mark\nsleep 0.5\nexec /bin/sh "$@"\n'
 GOOD, EVIL = "echo good\n", "echo evil\n"
 _WRITER = """
 import os, sys, time
@@ -53,7 +53,7 @@ while True:
 
 def slow_script(folder: Path) -> Path:
     """Make a script that its interpreter opens long after it was started."""
-    slow = script(folder / "slow", SLOW)
+    slow = script(folder / "slow", SLOW.format(folder))
     return script(folder / "tool", f"#!{slow}\n{GOOD}")
 
 
@@ -82,7 +82,7 @@ async def test_a_script_is_kept_from_writers_until_it_was_read(tmp_path: Path, l
     with overwriting(tool, mark) as writer:
         async with running() as runner:
             plan = planned(request(line, cwd=tmp_path))
-            text = await outcome(runner, plan, Watcher(before_claim=mark.touch))
+            text = await outcome(runner, plan)
         waited, _ = await asyncio.to_thread(writer.communicate, timeout=30)
 
     assert text == "good\n"
@@ -96,7 +96,6 @@ def test_a_plain_start_falls_for_it(tmp_path: Path) -> None:
     with overwriting(tool, mark) as writer:
         before = tool.stat()
         assert tool.stat().st_ctime_ns == before.st_ctime_ns
-        mark.touch()
         done = subprocess.run([tool], capture_output=True, text=True, check=False)
         writer.communicate(timeout=30)
 

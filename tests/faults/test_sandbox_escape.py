@@ -138,39 +138,13 @@ async def test_everyday_work_needs_no_such_bit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("open_network", [False, True])
 async def test_the_network_is_not_reached(open_network: bool, tmp_path: Path) -> None:
-    """Neither loopback nor abstract sockets of the machine, unless the network was granted."""
-    name = f"sayso-{secrets.token_hex(8)}"
-    with contextlib.ExitStack() as stack:
-        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
-        abstract.bind(f"\0{name}")
-        abstract.listen()
+    """Not even the loopback of the machine, unless the network was granted."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         async with sandbox(tmp_path, network=open_network) as house:
             loopback = await escapes(house, attacks.REACHES_LOOPBACK, PORT=port)
-            by_name = await escapes(house, attacks.REACHES_AN_ABSTRACT_SOCKET, NAME=name)
 
-    assert loopback == by_name == (open_network, True)
-
-
-async def test_sockets_of_services_are_not_reached(tmp_path: Path) -> None:
-    """A socket that can be seen is hidden, for a read-only view would let it be connected to."""
-    folder = Path(f"/opt/sayso-{secrets.token_hex(4)}")
-    folder.mkdir()
-    try:
-        with socket.socket(socket.AF_UNIX) as service:
-            service.bind(str(folder / "s"))
-            service.listen()
-            async with sandbox(tmp_path) as house:
-                seen = await house.run(("/usr/bin/ls", str(folder)))
-                found = await escapes(
-                    house, attacks.REACHES_A_SOCKET_BY_PATH, SOCKET=str(folder / "s")
-                )
-    finally:
-        shutil.rmtree(folder)
-
-    assert seen.output.text == "s\n", "the folder itself is in sight, or this proves nothing"
-    assert found == (False, True)
+    assert loopback == (open_network, True)
 
 
 @contextlib.contextmanager

@@ -3,17 +3,24 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.util import await_only
 
 from core.errors import StoreError
 from core.model.approval import ApprovalState
+from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
+from core.model.result import Denied
 from core.store import Store, approvals, open_store, runs
+from core.store.drafts import RunDraft
 from tests.core.store.making import ALICE, HALF_HOUR, MINUTE, ONCE, draft, new_id, run_draft
 from tests.postgres import PostgresServer, running_postgres
+
+NOTHING_RAN = (DenialReason.SPAWN_FAILED, "nothing ran")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +67,37 @@ async def test_only_a_dead_replica_loses_its_runs(replicas: tuple[Store, Store])
     run = run_draft(owner="here")
     await here.write(runs.begin, run)
     assert await there.write(runs.recover, "there") == ()
+
+
+async def test_a_claim_whose_commit_is_late_is_given_up(replicas: tuple[Store, Store]) -> None:
+    """Its caller lost the connection, the COMMIT comes through later: the run is closed."""
+    here, there = replicas
+    claim = LateClaim(run_draft(owner="here"))
+    claiming = asyncio.ensure_future(here.write(claim.take))
+    await claim.taken.wait()
+    giving_up = asyncio.ensure_future(there.write(runs.abandon, claim.run.id, *NOTHING_RAN, "here"))
+    while not await here.read(_is_blocked):
+        await asyncio.sleep(0.02)
+    claim.commit.set()
+
+    assert await claiming
+    assert await giving_up
+    assert await there.read(runs.outcome, claim.run.id) == Denied(claim.run.id, *NOTHING_RAN)
+
+
+async def test_who_does_not_wait_for_the_commit_leaves_the_run_open(
+    replicas: tuple[Store, Store],
+) -> None:
+    """The negative control: a refusal alone finds nothing, and the run is started for ever."""
+    here, there = replicas
+    claim = LateClaim(run_draft(owner="here"))
+    claiming = asyncio.ensure_future(here.write(claim.take))
+    await claim.taken.wait()
+    assert not await there.write(runs.refuse, claim.run.id, *NOTHING_RAN, "here")
+    claim.commit.set()
+
+    assert await claiming
+    assert await there.read(runs.outcome, claim.run.id) is None
 
 
 async def test_a_caller_that_gives_up_does_not_undo(replicas: tuple[Store, Store]) -> None:
@@ -178,6 +216,28 @@ async def _until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < until, "it did not come within 20 s"
         await asyncio.sleep(0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class LateClaim:
+    """A claim whose transaction commits when it is let."""
+
+    run: RunDraft
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+    commit: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self, conn: Connection) -> bool:
+        """Claim the run, and wait before the commit."""
+        begun = runs.begin(conn, self.run)
+        self.taken.set()
+        await_only(self.commit.wait())
+        return begun
+
+
+def _is_blocked(conn: Connection) -> bool:
+    """Say whether a transaction waits for the end of another."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"
+    return conn.execute(text(waiting)).first() is not None
 
 
 def _stepping_clock(conn: Connection) -> None:

@@ -73,6 +73,8 @@ def _finish(answer: "Answer", outlets: Outlets) -> None:
     for total, lost in finish(answer, outlets):
         if lost > 0:
             outlets.say(f"{total:,} bytes were printed; {lost:,} of them were not kept")
+    for finding in answer.get("findings", ()):
+        outlets.say(finding)
     if answer["timedOut"]:
         outlets.say(f"{answer['how']}; raise --timeout")
     elif answer["cancelled"]:

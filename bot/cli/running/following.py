@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _PATIENCE_S = 30.0
 """How long a gateway that hung up is waited for: a restart takes a few seconds."""
 _RETRY_S = 0.2
-_STOPPING = -32800
-"""The code of what the gateway gives up by itself, which it does when it stops."""
+_STOPPING = (-32004, -32800)
+"""The codes of a gateway that stops, and of what it gives up by itself."""
 _ASK_WHERE_S = 2.0
 
 
@@ -175,7 +175,7 @@ class Following:
             case "exec.state":
                 return self._stand(frame["params"])
             case None if frame.get("id") in (self._main, None):
-                if self.run_id is None or frame.get("error", {}).get("code") != _STOPPING:
+                if self.run_id is None or frame.get("error", {}).get("code") not in _STOPPING:
                     return self._client.result(frame)
                 self._again(ConnectionResetError("it is stopping"))
             case None if frame["id"] == self._where and self._spinner is not None:

@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from core.hosts.sandbox.workspace_check import Check
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -24,10 +25,15 @@ class Backend(Protocol):
             SpawnError: a command or its folder cannot be seen from inside.
         """
 
+    def workspace(self, plan: ExecPlan) -> str | None:
+        """Return the folder that a plan may change, ``None`` where there is none."""
+
     def enclose(
-        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path
+        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path, check: Check | None = None
     ) -> AbstractContextManager[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
+
+        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
 
         Raises:
             HostUnavailable: it does not work here.

@@ -11,10 +11,13 @@ from core.errors import HostUnavailable, SpawnError
 from core.hosts.sandbox import landlock as ruling
 from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.places import Places
+from core.hosts.sandbox.protect import Hold
+from core.hosts.sandbox.scratch import MOST_BYTES
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.seccomp import filter_for
 from core.hosts.sandbox.view import Kind, View
 from core.hosts.sandbox.workspace import binds_descriptors, opened
+from core.hosts.sandbox.workspace_check import Check
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -22,6 +25,8 @@ from core.runner.enclosure import Enclosure
 from core.runner.stages import FIRST_INHERITED
 
 _SECCOMP, _OPTIONS, _WORKSPACE = (str(FIRST_INHERITED + place) for place in range(3))
+_OWN = 2
+"""Descriptors before the workspace's: the filter's and the options'."""
 
 _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -29,9 +34,9 @@ _NAMESPACES = (
 )
 # bubblewrap covers what looks writable in /proc; /proc/sys does not, and yet root may write to its
 # files. First of all mounts, for bubblewrap reads the whole table of mounts after most of them.
-_KERNEL = ("--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
+_KERNEL = ("--proc", "/proc", "--remount-ro", "/proc")
 _LAST = ("--dir", "/run", "--dir", "/home", "--remount-ro", "/")
-_PRIVATE_BYTES, _EMPTIED_BYTES = str(256 * 1024 * 1024), str(64 * 1024)
+_EMPTIED_BYTES = str(64 * 1024)
 
 # bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
 # link that was put there. So what it mounted is compared with the folder that was opened before,
@@ -85,17 +90,28 @@ class Bubblewrap:
     """The backend ``bubblewrap``; ``binary`` is the absolute path of ``bwrap``.
 
     ``network``: commands share the machine's. ``landlock``: it restricts files as well.
+    ``unix_sockets``: commands may make Unix sockets, and connect them to whatever is in sight.
+    ``private_bytes`` is what each folder may hold that a command has of its own, in memory.
     """
 
     name = "bubblewrap"
 
     def __init__(
-        self, binary: str, places: Places, *, network: bool, landlock: bool = False
+        self,
+        binary: str,
+        places: Places,
+        *,
+        network: bool,
+        landlock: bool = False,
+        unix_sockets: bool = False,
+        private_bytes: int = MOST_BYTES,
     ) -> None:
         self._binary = binary
         self._places = places
         self._network = network
         self._landlock = landlock
+        self._unix_sockets = unix_sockets
+        self._size = str(private_bytes)
         self._binds_descriptors = binds_descriptors(binary)
         self._filter = -1
 
@@ -115,9 +131,17 @@ class Bubblewrap:
         for command in plan.commands:
             _check_seen(view, command, (command.cwd or plan.cwd).path)
 
+    def workspace(self, plan: ExecPlan) -> str | None:
+        """Return the folder that a plan may change, ``None`` where there is none."""
+        return self._places.workspace_for(plan.cwd.path)
+
     @contextmanager
-    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+    def enclose(
+        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path, check: Check | None = None
+    ) -> Iterator[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
+
+        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
 
         Raises:
             HostUnavailable: there is no filter for this machine.
@@ -133,11 +157,17 @@ class Bubblewrap:
                 guard = (_SHELL, "-c", _GUARD, view.workspace, "seen" if seen else "hidden")
             if self._landlock:
                 guard += ruling.words(view, bound=bool(inherit))
-            words = (*self.fixed_options(), *_mounts(view, bind if inherit else ""))
+            held = self._held(check, view, folder)
+            first = FIRST_INHERITED + _OWN + len(inherit)
+            words = (
+                *self.fixed_options(),
+                *_mounts(view, bind if inherit else "", self._size),
+                *_binds(held, view, first),
+            )
             variables = _environment(run_id, plan)
             options = sealed("sayso-sandbox", "\0".join((*words, *variables, "")).encode())
             try:
-                fds = (self._seccomp(), options, *inherit)
+                fds = (self._seccomp(), options, *inherit, *(one.fd for one in held))
                 yield Enclosed(self._binary, fds, view, str(scratch), guard)
             finally:
                 os.close(options)
@@ -149,9 +179,17 @@ class Bubblewrap:
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """Do nothing: with bubblewrap all that it started ends, and its mounts are gone."""
 
+    def _held(self, check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
+        """Begin a check, and return what is to be bound to itself; what is hidden is not."""
+        if check is None or folder < 0 or view.workspace is None:
+            return ()
+        base = view.workspace
+        held = check.begin(folder, base, binds=self._binds_descriptors)
+        return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
+
     def _seccomp(self) -> int:
         if self._filter < 0:
-            program = filter_for()
+            program = filter_for(unix_sockets=self._unix_sockets)
             if program is None:
                 raise HostUnavailable("there is no system call filter for this machine")
             self._filter = sealed("sayso-seccomp", program)
@@ -160,7 +198,9 @@ class Bubblewrap:
     def fixed_options(self) -> tuple[str, ...]:
         """Return the options that every run has; mounts are made in their order."""
         alone = () if self._network else ("--unshare-net",)
-        return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *_KERNEL)
+        # bubblewrap's own /dev could be written to without a bound: half of the machine's memory.
+        devices = ("--dev", "/dev", *_tmpfs("/dev/shm", self._size), "--remount-ro", "/dev")  # noqa: S108
+        return (*_NAMESPACES, *alone, "--seccomp", _SECCOMP, *devices, *_KERNEL)
 
 
 def _check_seen(view: View, command: PlannedCommand, folder: str) -> None:
@@ -172,22 +212,22 @@ def _check_seen(view: View, command: PlannedCommand, folder: str) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _mounts(view: View, bind: str) -> tuple[str, ...]:
+def _mounts(view: View, bind: str, size: str) -> tuple[str, ...]:
     """Return the options that make a view, but for the run's own ``/tmp``.
 
-    ``bind`` is the option that binds the workspace, empty where it is not to be bound.
+    ``bind`` is the option that binds the workspace, empty where it is not to be bound. ``size`` is
+    that of private folders, in bytes.
     """
     kinds = ((path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bind)
-    return (*(word for path, kind in kinds for word in _mount(path, kind, bind)), *_LAST)
+    return (*(word for path, kind in kinds for word in _mount(path, kind, bind, size)), *_LAST)
 
 
-def _mount(path: str, kind: Kind, bind: str) -> tuple[str, ...]:
+def _mount(path: str, kind: Kind, bind: str, size: str) -> tuple[str, ...]:
     match kind:
         case Kind.PRIVATE if path == TMP:
             return ()
         case Kind.PRIVATE | Kind.EMPTIED:
-            size = _PRIVATE_BYTES if kind is Kind.PRIVATE else _EMPTIED_BYTES
-            return ("--size", size, "--tmpfs", path)
+            return _tmpfs(path, size if kind is Kind.PRIVATE else _EMPTIED_BYTES)
         case Kind.BLANKED:
             return ("--ro-bind", os.devnull, path)
         case Kind.LINK:
@@ -196,6 +236,17 @@ def _mount(path: str, kind: Kind, bind: str) -> tuple[str, ...]:
             return ("--ro-bind", path, path)
         case Kind.WORKSPACE:
             return (bind, _WORKSPACE if bind == "--bind-fd" else path, path)
+
+
+def _tmpfs(path: str, size: str) -> tuple[str, ...]:
+    return ("--size", size, "--tmpfs", path)
+
+
+def _binds(held: tuple[Hold, ...], view: View, first: int) -> Iterator[str]:
+    """Yield the options that bind what is held to itself; ``first`` is the first descriptor."""
+    for place, one in enumerate(held, first):
+        bind = "--bind-fd" if one.writable else "--ro-bind-fd"
+        yield from (bind, str(place), f"{view.workspace}/{one.path}")
 
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:

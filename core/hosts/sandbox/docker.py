@@ -7,13 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import SpawnError
+from core.errors import HostUnavailable, SpawnError
+from core.hosts.sandbox.container_profile import profile_for
 from core.hosts.sandbox.containers import Containers
 from core.hosts.sandbox.environment import TMP, env_file, environment
 from core.hosts.sandbox.places import Places
+from core.hosts.sandbox.protect import Hold
+from core.hosts.sandbox.scratch import MOST_BYTES
 from core.hosts.sandbox.sealed import sealed
 from core.hosts.sandbox.view import Kind, View
 from core.hosts.sandbox.workspace import opened
+from core.hosts.sandbox.workspace_check import Check
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -26,17 +30,24 @@ from core.runner.stages import FIRST_INHERITED
 _FIXED = (
     *("run", "--rm", "--interactive", "--read-only", "--cap-drop", "ALL"),
     *("--security-opt", "no-new-privileges", "--env-file", f"/proc/self/fd/{FIRST_INHERITED}"),
+    *("--security-opt", f"seccomp=/proc/self/fd/{FIRST_INHERITED + 1}"),
 )
-_PRIVATE_BYTES = 256 * 1024 * 1024
 _ENGINE_FAILED = 125
 """From this exit code on the engine, the start of the command or a signal ended the run."""
 
 # The engine mounts by name, which may lead elsewhere by then; see core.hosts.sandbox.bubblewrap.
+# Before the command come pairs of a path and its inode: the workspace's, and what is held in it.
 _GUARD = """
-i=$(ls -di "$0"); i=${i#"${i%%[! ]*}"}
-if [ "${i%% *}" = "$1" ]; then shift; exec "$@"; fi
-echo "sayso: the workspace $0 changed while the container was made, so nothing ran" >&2
+while [ "$1" != -- ]; do
+i=$(ls -di "$1"); i=${i#"${i%%[! ]*}"}
+if [ "${i%% *}" != "$2" ]; then
+echo "sayso: $1 changed while the container was made, so nothing ran" >&2
 exit 126
+fi
+shift 2
+done
+shift
+exec "$@"
 """
 _SHELL = "/bin/sh"
 
@@ -50,7 +61,10 @@ _PASSED = (
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What containers are made of. ``memory_mb`` in MiB; ``None``: no limit of its own."""
+    """What containers are made of. ``memory_mb`` in MiB; ``None``: no limit of its own.
+
+    ``private_mb`` is what each private folder may hold, in MiB.
+    """
 
     image: str | None = None
     rootfs: str | None = None
@@ -58,6 +72,7 @@ class Container:
     memory_mb: int | None = None
     pids: int | None = None
     network: bool = False
+    private_mb: int = MOST_BYTES // (1024 * 1024)
 
     def arguments(self) -> Iterator[str]:
         """Yield the options that come of the configuration."""
@@ -77,13 +92,13 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Enclosed:
-    """The enclosure of one run; ``inode`` is the workspace's, ``None`` where there is none."""
+    """The enclosure of one run; ``mounted`` are paths, each with its inode, to be compared."""
 
     path: str
     inherit: tuple[int, ...]
     environ: Mapping[str, str]
     view: View
-    inode: int | None
+    mounted: tuple[tuple[str, int], ...]
     options: tuple[str, ...]
     root: tuple[str, ...]
     names: tuple[str, ...] = field(default=())
@@ -96,8 +111,9 @@ class Enclosed:
         """
         _check_seen(self.view, folder)
         words = command.by_path
-        if self.inode is not None and self.view.workspace is not None:
-            words = (_SHELL, "-c", _GUARD, self.view.workspace, str(self.inode), *words)
+        if self.mounted:
+            pairs = (word for path, inode in self.mounted for word in (path, str(inode)))
+            words = (_SHELL, "-c", _GUARD, _SHELL, *pairs, "--", *words)
         where = ("--name", self.names[place], "--workdir", folder, "--entrypoint", words[0])
         return (self.path, *self.options, *where, *self.root, *words[1:])
 
@@ -119,9 +135,13 @@ class Docker:
         self.label = f"sayso={hashlib.sha256(owner.encode()).hexdigest()[:16]}"
         self._environ = {name: os.environ[name] for name in _PASSED if name in os.environ}
         self._containers = Containers(runner, binary, self._environ)
+        self._filter = -1
 
     def close(self) -> None:
-        """Give back nothing: it holds nothing."""
+        """Give back the filter's memory."""
+        if self._filter >= 0:
+            os.close(self._filter)
+            self._filter = -1
 
     def check(self, plan: ExecPlan) -> None:
         """Refuse a plan that could not start inside; its programs are the image's own.
@@ -133,33 +153,44 @@ class Docker:
         for command in plan.commands:
             _check_seen(view, (command.cwd or plan.cwd).path)
 
+    def workspace(self, plan: ExecPlan) -> str | None:
+        """Return the folder that a plan may change, ``None`` where there is none."""
+        return self._places.workspace_for(plan.cwd.path)
+
     @contextmanager
-    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+    def enclose(
+        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path, check: Check | None = None
+    ) -> Iterator[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
 
+        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
+
         Raises:
+            HostUnavailable: there is no filter for this machine.
             PlanDrift: the workspace is not the folder that was approved.
             SpawnError: the environment or a path cannot be handed to the engine.
         """
         view = self._places.view(plan.cwd.path)
         with opened(view, plan.cwd, seen=False) as folder:
-            inode = None if folder < 0 else os.fstat(folder).st_ino
             variables = sealed("sayso-container", env_file(environment(run_id, plan)))
-            mounts = _mounts(view, scratch, bound=inode is not None)
+            size = f"{self._container.private_mb}m"
+            mounts = _mounts(view, scratch, size, bound=folder >= 0)
+            held = _held(check, view, folder)
             labels = ("--label", self.label, "--label", _label(run_id))
             user = ("--user", f"{os.geteuid()}:{os.getegid()}")
             try:
                 yield Enclosed(
                     path=self._binary,
-                    inherit=(variables,),
+                    inherit=(variables, self._seccomp()),
                     environ=self._cli(),
                     view=view,
-                    inode=inode,
+                    mounted=_mounted(view, folder, held),
                     options=(
                         *(*_FIXED, *labels, *user),
                         *_limits(),
                         *self._container.arguments(),
                         *mounts,
+                        *_volumes(view, held),
                         *self._container.options,
                     ),
                     root=self._container.root(),
@@ -178,6 +209,14 @@ class Docker:
             await self._containers.remove(self.label)
         elif done is None or _stopped(done):
             await self._containers.remove(_label(run_id))
+
+    def _seccomp(self) -> int:
+        if self._filter < 0:
+            profile = profile_for()
+            if profile is None:
+                raise HostUnavailable("there is no system call filter for this machine")
+            self._filter = sealed("sayso-seccomp", profile)
+        return self._filter
 
     def _cli(self) -> dict[str, str]:
         return {"PATH": ":".join(DEFAULT_SEARCH_PATH), **self._environ}
@@ -212,29 +251,50 @@ def _limits() -> Iterator[str]:
         yield from ("--ulimit", f"{name}={soft}:{hard}")
 
 
-def _mounts(view: View, scratch: Path, *, bound: bool) -> tuple[str, ...]:
+def _mounts(view: View, scratch: Path, size: str, *, bound: bool) -> tuple[str, ...]:
     mounts = (
-        _mount(_plain(path), kind, _plain(str(scratch)))
+        _mount(_plain(path), kind, _plain(str(scratch)), size)
         for path, kind in view.beside_a_system()
         if kind is not Kind.WORKSPACE or bound
     )
     return tuple(word for mount in mounts for word in mount)
 
 
-def _mount(path: str, kind: Kind, scratch: str) -> tuple[str, str]:
+def _mount(path: str, kind: Kind, scratch: str, size: str) -> tuple[str, str]:
     match kind:
         case Kind.PRIVATE if path == TMP:
             return ("--volume", f"{scratch}:{path}")
         case Kind.PRIVATE:
-            return ("--tmpfs", f"{path}:size={_PRIVATE_BYTES}")
+            return ("--tmpfs", f"{path}:nosuid,nodev,size={size}")
         case Kind.EMPTIED:
-            return ("--tmpfs", path)
+            return ("--tmpfs", f"{path}:nosuid,nodev,size=64k")
         case Kind.BLANKED:
             return ("--volume", f"{os.devnull}:{path}:ro")
         case Kind.WORKSPACE:
             return ("--volume", f"{path}:{path}")
         case _:
             return ("--volume", f"{path}:{path}:ro")
+
+
+def _held(check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
+    """Begin a check, and return what is to be bound to itself; what is hidden is not."""
+    if check is None or folder < 0 or view.workspace is None:
+        return ()
+    base = view.workspace
+    return tuple(one for one in check.begin(folder, base) if view.sees(f"{base}/{one.path}"))
+
+
+def _mounted(view: View, folder: int, held: tuple[Hold, ...]) -> tuple[tuple[str, int], ...]:
+    if folder < 0 or view.workspace is None:
+        return ()
+    inner = ((f"{view.workspace}/{one.path}", os.fstat(one.fd).st_ino) for one in held)
+    return ((view.workspace, os.fstat(folder).st_ino), *inner)
+
+
+def _volumes(view: View, held: tuple[Hold, ...]) -> Iterator[str]:
+    for one in held:
+        path = _plain(f"{view.workspace}/{one.path}")
+        yield from ("--volume", f"{path}:{path}" if one.writable else f"{path}:{path}:ro")
 
 
 def _plain(path: str) -> str:

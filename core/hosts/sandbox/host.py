@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from core.errors import HostUnavailable, SpawnError
 from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.choice import Choice
 from core.hosts.sandbox.environment import TMP
 from core.hosts.sandbox.probe import probe
+from core.hosts.sandbox.protect import Protection
 from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.workspace_check import Checks
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
@@ -23,7 +26,8 @@ _NO_TERMINAL = "a sandboxed command gets no terminal (S0). Ask for the host gate
 class SandboxHost:
     """The execution host ``sandbox``. ``own`` is the gateway's folder, which a probe must not see.
 
-    ``missing`` are the reasons for which backends are not even tried.
+    ``missing`` are the reasons for which backends are not even tried, ``protect`` the relative
+    paths that no run may change in its workspace.
     """
 
     def __init__(
@@ -35,11 +39,13 @@ class SandboxHost:
         *,
         network: bool = False,
         missing: Sequence[str] = (),
+        protect: Sequence[str] = (),
     ) -> None:
         self._runner = runner
         self._backends = tuple(backends)
         self._scratch = scratch
         self._runs: dict[ApprovalId, asyncio.Event] = {}
+        self._checks = Checks(Protection(tuple(protect)))
 
         self._sweeping: asyncio.Future[list[None]] | None = None
 
@@ -79,6 +85,7 @@ class SandboxHost:
         await asyncio.gather(*(over.wait() for over in self._runs.values()))
         await self.settled()
         await self._scratch.settle()
+        self._checks.close()
         for backend in self._backends:
             backend.close()
 
@@ -95,7 +102,8 @@ class SandboxHost:
         """Verify the plan, claim, start its commands inside and wait.
 
         Raises:
-            HostUnavailable: no sandbox works here, or the plan wants a terminal; nothing ran.
+            HostUnavailable: no sandbox works here, the disk is nearly full, or the plan wants a
+                terminal; nothing ran.
             PlanDrift: what was approved is not what is there now; nothing ran.
             SpawnError: the command could not be started.
         """
@@ -127,16 +135,22 @@ class SandboxHost:
     async def _inside(
         self, backend: Backend, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
     ) -> Finished:
-        with self._scratch.made(run_id, _below_tmp(plan.cwd.path)) as scratch:
+        await self._checks.prepare(backend.workspace(plan))
+        with (
+            self._scratch.made(run_id, _below_tmp(plan.cwd.path)) as scratch,
+            self._checks.run() as check,
+        ):
             done = None
             try:
-                with backend.enclose(run_id, plan, scratch) as enclosure:
-                    done = await self._runner.run(run_id, plan, watcher, enclosure)
+                with backend.enclose(run_id, plan, scratch, check) as enclosure:
+                    private = self._scratch.limits(scratch)
+                    done = await self._runner.run(run_id, plan, watcher, enclosure, private=private)
             finally:
                 await backend.sweep(run_id, done)
+                findings = await check.finish()
         if backend.broke(done):
             self._choice.doubt(backend)
-        return done
+        return replace(done, findings=findings) if findings else done
 
 
 def _below_tmp(folder: str) -> str:

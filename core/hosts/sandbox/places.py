@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.hosts.sandbox.protect import lies_in_protected
 from core.hosts.sandbox.sockets import sockets
 from core.hosts.sandbox.view import Kind, View, is_within
 
@@ -39,13 +40,15 @@ class Places:
     """The places of one machine and gateway.
 
     ``fixed`` are those of every run. ``guarded`` is what no workspace may hold or lie in.
-    ``hidden`` is what the configuration hides, ``workspace`` the one that it names.
+    ``hidden`` is what the configuration hides, ``workspace`` the one that it names. ``protected``
+    are the relative paths that no command may change.
     """
 
     fixed: tuple[tuple[str, Kind], ...]
     guarded: tuple[str, ...]
     hidden: tuple[str, ...] = ()
     workspace: str | None = None
+    protected: tuple[str, ...] = ()
 
     def view(self, cwd: str) -> View:
         """Return what commands see that are run in a folder."""
@@ -53,6 +56,11 @@ class Places:
         view = _view(self, cwd, hidden)
         reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
         return _sorted(dict(view.places) | reachable, view.workspace) if reachable else view
+
+    def workspace_for(self, cwd: str) -> str | None:
+        """Return what commands may change that are run in a folder."""
+        hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
+        return _view(self, cwd, hidden).workspace
 
     def without_sockets(self, cwd: str, hidden: tuple[str, ...]) -> View:
         """Return the view before this moment's sockets are hidden; ``hidden`` are real paths."""
@@ -75,6 +83,8 @@ class Places:
             return False
         if any(is_within(folder, one) or _is_deep(one, folder) for one in hidden):
             return False
+        if lies_in_protected(folder, self.protected):
+            return False
         private = [path for path, kind in self.fixed if kind is Kind.PRIVATE]
         if any(is_within(one, folder) for one in (*private, *_NO_WORKSPACE)):
             return False
@@ -90,11 +100,13 @@ def places_of(
     hidden: Iterable[str] = (),
     shown: Iterable[str] = (),
     workspace: str | None = None,
+    protected: Iterable[str] = (),
 ) -> Places:
     """Return the places of this machine.
 
     ``gateway`` are the files and folders that only the gateway may touch, ``home`` its user's,
-    ``shown`` what is to be seen besides the system.
+    ``shown`` what is to be seen besides the system. ``protected`` are the relative paths that
+    commands must not change; a folder that a request names is no workspace below one of them.
 
     Raises:
         ValueError: the workspace, or what is shown, holds the gateway's own files or lies in them.
@@ -111,7 +123,7 @@ def places_of(
     secrets = (*map(os.path.realpath, _SECRETS), *own)
     view = _sorted(places, None)
     places |= {one: _hiding(one) for one in secrets if view.sees(one) and os.access(one, os.R_OK)}
-    return Places(_sorted(places, None).places, guarded, tuple(hidden), workspace)
+    return Places(_sorted(places, None).places, guarded, tuple(hidden), workspace, tuple(protected))
 
 
 def _system() -> Iterator[tuple[str, Kind]]:

@@ -6,17 +6,22 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import HostUnavailable
 from core.model.identity import ApprovalId
+from core.runner.disk_use import shortage
+from core.runner.frames import Private
 
 _log = logging.getLogger(__name__)
 
 
 _MOST_SPARES = 8
+
+MOST_BYTES = 512 * 1024 * 1024
+"""What each private folder may hold unless the configuration has another number."""
 
 
 class Scratch:
@@ -25,10 +30,17 @@ class Scratch:
     Making a folder on a disk takes a quarter of a millisecond, and as much for each one in it that
     a workspace below ``/tmp`` is to be mounted at. So after a run one like its own is made, for the
     next run in the same place. It becomes that run's by its new name; no run has had it before.
+
+    ``most_bytes`` is what each may hold. ``spared`` are further folders whose file systems must
+    keep some room, as that of ``folder`` must.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, most_bytes: int = MOST_BYTES, spared: Iterable[Path] = ()
+    ) -> None:
         self._folder = folder
+        self._most_bytes = most_bytes
+        self._spared = [str(one) for one in (folder.parent, *spared)]
         self._spares: dict[str, Path] = {}
         self._made = 0
         self._ended: set[Path] = set()
@@ -54,9 +66,12 @@ class Scratch:
         It may have the empty folder ``holds`` in it already, a relative path without ``..``.
 
         Raises:
-            HostUnavailable: it cannot be made.
+            HostUnavailable: it cannot be made, or the disk is nearly full.
         """
         path = self._folder / run_id
+        lacking, _ = shortage(self._spared)
+        if lacking:
+            raise HostUnavailable(f"{lacking}, so nothing runs in the sandbox. Free some space")
         try:
             self._make(path, holds)
         except OSError as error:
@@ -67,6 +82,10 @@ class Scratch:
         finally:
             self._ended.add(path)
             asyncio.get_running_loop().call_soon(self._tidy, path, holds)
+
+    def limits(self, path: Path) -> Private:
+        """Return what a run with this folder is held to."""
+        return {"folder": str(path), "bytes": self._most_bytes, "spared": self._spared}
 
     def _make(self, path: Path, holds: str) -> None:
         spare = self._spares.pop(holds, None)

@@ -29,8 +29,17 @@ _NEW_NAMESPACES = 0x7E020000
 _NEW_TIME = 0x80
 """CLONE_NEWTIME; in ``clone`` the same bit belongs to the signal number."""
 
-_FAMILIES = (0, 1, 2, 10, 16)
-"""AF_UNSPEC, UNIX, INET, INET6, NETLINK. AF_VSOCK would reach past the network namespace."""
+_FAMILIES = (0, 2, 10, 16)
+"""AF_UNSPEC, INET, INET6, NETLINK. AF_VSOCK would reach past the network namespace."""
+
+_UNIX = 1
+"""AF_UNIX. A filter sees neither the path that a socket is connected to nor what listens there, so
+without ``unix_sockets`` none is made at all. What ``socketpair`` makes is connected already and
+cannot be connected again (EISCONN, unix(7)), but for datagrams: those name an address each."""
+
+_PAIR_TO_ANYBODY = 0b1010
+"""Set in SOCK_DGRAM and SOCK_RAW, which makes a datagram pair as well; in no SOCK_STREAM or
+SOCK_SEQPACKET, nor in the flags SOCK_CLOEXEC and SOCK_NONBLOCK."""
 
 _TTY_REQUESTS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: they type into the terminal of whoever started this."""
@@ -55,6 +64,10 @@ _UNREADABLE = ("clone3", "openat2")
 _GRANTING = ("setxattr", "lsetxattr", "fsetxattr", "setxattrat")
 """Extended attributes hold access lists and file capabilities; which one is named in memory.
 ENOTSUP is what a file system without them answers, and copying programs go on without."""
+
+_AT_ONCE = ("fallocate",)
+"""Takes room on a disk at once, faster than it can be noticed (``core.runner.disk_use``). ENOTSUP
+is what a file system without it answers, and posix_fallocate(3) then writes instead."""
 
 _REFUSED = (
     *("mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount"),
@@ -88,13 +101,16 @@ MACHINES = {
 }
 
 
-def filter_for(machine: str = "") -> bytes | None:
-    """Return the filter as an array of ``sock_filter``; ``None`` for an unknown architecture."""
+def filter_for(machine: str = "", *, unix_sockets: bool = False) -> bytes | None:
+    """Return the filter as an array of ``sock_filter``; ``None`` for an unknown architecture.
+
+    ``unix_sockets`` lets commands make Unix sockets and connect them to whatever they can see.
+    """
     found = MACHINES.get(machine or platform.machine())
-    return None if found is None else b"".join(_program(found))
+    return None if found is None else b"".join(_program(found, unix_sockets=unix_sockets))
 
 
-def _program(machine: Machine) -> list[bytes]:
+def _program(machine: Machine, *, unix_sockets: bool) -> list[bytes]:
     program = [
         _op(_LOAD, _ARCH_AT),
         _op(_EQUAL, machine.arch, 1, 0),
@@ -103,20 +119,21 @@ def _program(machine: Machine) -> list[bytes]:
     ]
     if machine.other_numbers:
         program += [_op(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _KILL)]
-    return [*program, *_search(_spans(machine.numbers))]
+    return [*program, *_search(_spans(machine.numbers, unix_sockets=unix_sockets))]
 
 
-def _spans(numbers: dict[str, int]) -> list[_Span]:
+def _spans(numbers: dict[str, int], *, unix_sockets: bool) -> list[_Span]:
     """Return what becomes of the calls, in the order of their numbers and without gaps."""
     calls = {numbers[name]: [_refuse(errno.EPERM)] for name in _REFUSED if name in numbers}
     calls |= {numbers[name]: [_refuse(errno.ENOSYS)] for name in _UNREADABLE}
-    calls |= {numbers[name]: [_refuse(errno.ENOTSUP)] for name in _GRANTING}
+    calls |= {numbers[name]: [_refuse(errno.ENOTSUP)] for name in (*_GRANTING, *_AT_ONCE)}
     calls |= {numbers[name]: _mode(at) for name, at in _MODE_OF.items() if name in numbers}
     calls |= {numbers[name]: _creation(at) for name, at in _FLAGS_OF.items() if name in numbers}
     calls[numbers["clone"]] = _without(_NEW_NAMESPACES, 0)
     calls[numbers["unshare"]] = _without(_NEW_NAMESPACES | _NEW_TIME, 0)
     calls[numbers["ioctl"]] = _requests()
-    calls[numbers["socket"]] = _families()
+    calls[numbers["socket"]] = _families((*_FAMILIES, _UNIX) if unix_sockets else _FAMILIES)
+    calls[numbers["socketpair"]] = _families((_UNIX,)) if unix_sockets else _pairs()
     ends = {number + 1: [_op(_RETURN, _ALLOW)] for number in (-1, *calls)}
     spans = sorted((ends | calls).items())
     return [spans[0], *(now for before, now in pairwise(spans) if now[1] != before[1])]
@@ -145,12 +162,12 @@ def _creation(at: int) -> list[bytes]:
     ]
 
 
-def _without(forbidden: int, at: int) -> list[bytes]:
+def _without(forbidden: int, at: int, number: int = errno.EPERM) -> list[bytes]:
     """Refuse a call if any of these bits is set in argument ``at``."""
     return [
         _op(_LOAD, _ARGUMENT_AT[at]),
         _op(_ANY_OF, forbidden, 0, 1),
-        _refuse(errno.EPERM),
+        _refuse(number),
         _op(_RETURN, _ALLOW),
     ]
 
@@ -164,11 +181,21 @@ def _requests() -> list[bytes]:
     return [_op(_LOAD, _ARGUMENT_AT[1]), *checks, _op(_RETURN, _ALLOW)]
 
 
-def _families() -> list[bytes]:
+def _families(allowed: tuple[int, ...]) -> list[bytes]:
     checks = [
-        part for family in _FAMILIES for part in (_op(_EQUAL, family, 0, 1), _op(_RETURN, _ALLOW))
+        part for family in allowed for part in (_op(_EQUAL, family, 0, 1), _op(_RETURN, _ALLOW))
     ]
     return [_op(_LOAD, _ARGUMENT_AT[0]), *checks, _refuse(errno.EAFNOSUPPORT)]
+
+
+def _pairs() -> list[bytes]:
+    """Let pairs of Unix sockets be made that only ever lead to each other."""
+    return [
+        _op(_LOAD, _ARGUMENT_AT[0]),
+        _op(_EQUAL, _UNIX, 1, 0),
+        _refuse(errno.EAFNOSUPPORT),
+        *_without(_PAIR_TO_ANYBODY, 1, errno.ESOCKTNOSUPPORT),
+    ]
 
 
 def _refuse(number: int) -> bytes:

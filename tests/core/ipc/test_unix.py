@@ -1,6 +1,7 @@
 """The socket is private, one gateway owns it, and closing it is calm."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -16,7 +17,9 @@ import pytest
 
 import core
 from core.errors import AnotherGateway, StateError
+from core.ipc.jsonrpc import Limits
 from core.ipc.peer import start_ticks
+from core.ipc.places import MOST_WAITING
 from core.ipc.unix import LONGEST_PATH, listen
 from tests.core.ipc.serving import Methods, code, request, server, talk
 
@@ -247,17 +250,120 @@ async def test_closing_cancels_what_outlasts_the_grace(path: Path) -> None:
 
 
 async def test_connections_beyond_the_limit_are_told(path: Path) -> None:
-    """One too many hears why; a place that becomes free can be taken."""
+    """One too many hears why when it asks; a place that becomes free can be taken."""
     async with server(path, Methods(), max_connections=2), talk(path) as one:
         assert "result" in await one.ask(request("echo"))
         async with talk(path) as two:
             assert "result" in await two.ask(request("echo"))
             async with talk(path) as three:
-                assert code(await three.read()) == -32003
+                assert code(await three.ask(request("echo"))) == -32003
                 assert await three.ended()
         await asyncio.sleep(0.1)
         async with talk(path) as three:
             assert "result" in await three.ask(request("echo"))
+
+
+async def test_whoever_says_nothing_is_hung_up_on(path: Path) -> None:
+    """A connection without a request is closed in time, half a frame or not; others are not."""
+    limits = Limits(first_s=0.3)
+    async with server(path, Methods(), limits), talk(path) as idle, talk(path) as asked:
+        assert "result" in await asked.ask(request("echo"))
+        async with talk(path) as silent, talk(path) as half:
+            await half.send(b'{"jsonrpc"')
+            for one in (silent, half):
+                assert code(await one.read()) == -32003
+                assert await one.ended()
+        assert "no request came" in str(await idle.read())
+        assert "result" in await asked.ask(request("echo", 2))
+
+
+async def test_the_silent_hold_no_place(path: Path) -> None:
+    """Any number may be connected: whoever asks is served, and the oldest silent ones give way."""
+    async with server(path, Methods(), max_connections=2), contextlib.AsyncExitStack() as stack:
+        crowd = [await stack.enter_async_context(talk(path)) for _ in range(MOST_WAITING + 9)]
+        async with talk(path) as one:
+            assert "result" in await one.ask(request("echo"))
+        for early in crowd[:9]:
+            assert "wait for a place" in str(await early.read())
+            assert await early.ended()
+        assert "result" in await crowd[-1].ask(request("echo"))
+
+
+async def test_a_frame_is_read_before_a_crowd_pushes_it_out(path: Path) -> None:
+    """One turn of the loop accepts fewer newcomers than may wait, whatever the queue holds."""
+    async with server(path, Methods()), contextlib.AsyncExitStack() as stack:
+        crowd = []
+        for place in range(3 * MOST_WAITING):
+            peer = stack.enter_context(socket.socket(socket.AF_UNIX))
+            # In one thread with the server: what does not fit in its queue comes in a later turn.
+            peer.setblocking(False)
+            while True:
+                try:
+                    peer.connect(str(path))
+                    break
+                except BlockingIOError:
+                    await asyncio.sleep(0)
+            if place % 3 == 0:
+                peer.send(json.dumps(request("echo")).encode() + b"\n")
+                crowd.append(peer)
+        answers = []
+        for peer in crowd:
+            reader, writer = await asyncio.open_unix_connection(sock=peer)
+            async with asyncio.timeout(10):
+                answers.append(await reader.readline())
+            writer.close()
+    assert all(b'"result"' in answer for answer in answers), answers
+
+
+async def test_what_is_urgent_needs_no_place(path: Path) -> None:
+    """With every place held by a request in flight, it is served, and nothing else is."""
+    methods = Methods()
+    for urgent in (frozenset({"whoami"}), frozenset[str]()):
+        async with (
+            server(path, methods, max_connections=2, urgent=urgent),
+            talk(path) as one,
+            talk(path) as two,
+        ):
+            for holder in (one, two):
+                await holder.send(request("slow", 1))
+                await methods.started.acquire()
+            async with talk(path) as three:
+                answer = await three.ask(request("whoami"))
+                # The control: what is not listed is refused in the same moment.
+                assert ("result" in answer) is bool(urgent)
+                if urgent:
+                    assert code(await three.ask(request("echo", 2))) == -32003
+
+
+async def test_an_idle_connection_gives_its_place(path: Path) -> None:
+    """When all places are taken, an idle one is closed for a newcomer, and never a busy one."""
+    methods = Methods()
+    async with server(path, methods, max_connections=2), talk(path) as busy, talk(path) as idle:
+        assert "result" in await idle.ask(request("echo"))
+        await busy.send(request("slow", 1))
+        await methods.started.acquire()
+        async with asyncio.timeout(20):
+            while "result" not in await asked_anew(path):
+                await asyncio.sleep(0.05)
+        assert "nothing was in flight" in str(await idle.read())
+        assert await idle.ended()
+        methods.release.set()
+        assert "result" in await busy.read()
+
+
+async def asked_anew(path: Path) -> dict[str, object]:
+    """Return what one request of a connection of its own is answered."""
+    async with talk(path) as one:
+        return await one.ask(request("echo"))
+
+
+async def test_what_the_gateway_itself_asks_needs_no_place(path: Path) -> None:
+    """Its own proof of this way in must not fail for a crowd."""
+    methods = Methods()
+    async with server(path, methods, max_connections=0, own=True), talk(path) as one:
+        assert "result" in await one.ask(request("echo"))
+    async with server(path, methods, max_connections=0), talk(path) as one:
+        assert code(await one.ask(request("echo"))) == -32003
 
 
 async def test_nothing_stays_open(path: Path) -> None:

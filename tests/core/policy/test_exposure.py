@@ -80,3 +80,14 @@ def test_a_denial_stays_a_denial() -> None:
     deny = provisions(rule("deny", glob=TOOL))
 
     assert Decision.DENY is evaluate(plan_of(OPEN), LISTED, listed(), provisions=deny).decision
+
+
+def test_a_question_for_another_reason_says_it_too() -> None:
+    """The folder, and who can change what lies there; nothing of it where nothing is asked."""
+    unlisted = replace(command("/usr/bin/python3", "x.py"), exposed="/srv", writers="group a (bob)")
+    found = evaluate(plan_of(unlisted), LISTED, listed())
+    quiet = evaluate(plan_of(command("/usr/bin/python3", "x.py")), LISTED, listed())
+
+    assert Reason.EXPOSED is not found.reason
+    assert "may read code from /srv, which others can change: group a (bob)." in found.why
+    assert found.why.startswith(quiet.why)

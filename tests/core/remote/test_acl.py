@@ -1,6 +1,8 @@
 """S4 "ACL location", "Minimal ACL", "Pre-flight validation": exec-acl.toml."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,58 @@ def test_an_acl_that_others_may_replace_fails_closed(tmp_path: Path, *, linked: 
     folder.chmod(0o777)
     with pytest.raises(ConfigError, match=f"other users may write to {folder}"):
         load_acl(named)
+
+
+def _chained(shared: Path, named: Path, path: Path) -> None:
+    """Lead from a private link over one in a shared folder to a private file."""
+    shared.chmod(0o777)
+    (shared / "middle").symlink_to(path)
+    named.symlink_to(shared / "middle")
+
+
+def _chained_folder(shared: Path, named: Path, path: Path) -> None:
+    """The link in the shared folder is one to a folder, and both are relative."""
+    shared.chmod(0o777)
+    (shared / "middle").symlink_to(os.path.relpath(path.parent, shared))
+    named.symlink_to(f"{shared.name}/middle/../{path.parent.name}/{path.name}")
+
+
+def _link_of_another(shared: Path, named: Path, path: Path) -> None:
+    """In a sticky folder, as /tmp is one, others cannot rename what is ours."""
+    shared.chmod(0o1777)
+    (shared / "middle").symlink_to(path)
+    os.lchown(shared / "middle", 65534, 65534)
+    named.symlink_to(shared / "middle")
+
+
+def _folder_of_another(shared: Path, named: Path, path: Path) -> None:
+    """Nobody but its owner may write there, who is neither we nor root."""
+    (shared / "middle").symlink_to(path)
+    os.chown(shared, 65534, 65534)
+    named.symlink_to(shared / "middle")
+
+
+@pytest.mark.parametrize("lead", [_chained, _chained_folder, _link_of_another, _folder_of_another])
+def test_no_link_on_the_way_to_an_acl_may_be_changed_by_others(
+    tmp_path: Path, lead: Callable[[Path, Path, Path], None]
+) -> None:
+    """File and name are ours alone, and still others lead to another list; each is refused."""
+    shared, private = tmp_path / "shared", tmp_path / "private"
+    for folder in (shared, private):
+        folder.mkdir(mode=0o755)
+    path, named = private / "acl.toml", tmp_path / "named.toml"
+    path.write_text(PAGE)
+    lead(shared, named, path)
+    assert named.resolve() == path
+
+    with pytest.raises(ConfigError, match="cannot be trusted"):
+        load_acl(named)
+    # The control: the same links, once nobody else can change them.
+    os.chown(shared, 0, 0)
+    if (shared / "middle").is_symlink():
+        os.lchown(shared / "middle", 0, 0)
+    shared.chmod(0o755)
+    assert load_acl(named) is not None
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

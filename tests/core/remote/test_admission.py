@@ -482,6 +482,25 @@ def test_a_key_that_is_there_twice_is_refused(inside: bool) -> None:
         _signed(Case(), doubled).opened()
 
 
+@pytest.mark.parametrize(
+    "spelt",
+    [r"\u0061rgv", r"\u0061\u0072\u0067\u0076", r"a\u0072gv", r"arg\u0076"],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_the_same_key_in_another_spelling_is_there_twice(spelt: str, first: bool) -> None:
+    """An escape makes no other key of it, whichever of the two comes first."""
+    text = Case().payload().model_dump_json(exclude_none=True)
+    place = '"argv":["rm"],'
+    doubled = text.replace(
+        '"argv":', f'{place}"{spelt}":' if first else f'"{spelt}":["rm"],"argv":'
+    )
+    # The control: a reader that looks at spellings sees two keys, and the escaped one alone is one.
+    assert _signed(Case(), text.replace('"argv":', f'"{spelt}":')).opened()
+
+    with pytest.raises(BadEnvelope):
+        _signed(Case(), doubled).opened()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "[" * 10_000, '{"v":1}'])
 def test_what_is_no_payload_is_refused(text: str) -> None:
     """Nothing is raised but the one error."""

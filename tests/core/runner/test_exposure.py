@@ -70,3 +70,41 @@ def test_a_program_is_started_by_descriptor_whatever_its_folder(tmp_path: Path) 
 
     assert "" == exposed(f"{copy}")
     assert str(folder) == exposed(f"env {copy}")  # what a wrapper starts goes by its name
+
+
+def test_who_may_write_is_named(tmp_path: Path) -> None:
+    """Everybody, an owner who is neither root nor this user, the users of a group."""
+    folders = [opened(tmp_path / name, mode) for name, mode in (("a", 0o777), ("b", 0o755))]
+    folders.append(opened(tmp_path / "c", 0o775))
+    os.chown(folders[1], 65534, -1)
+    os.chown(folders[2], -1, 1)
+    plans = [planned(request(f"sh {script(one / 'tool', SCRIPT)}")) for one in folders]
+
+    assert [str(one) for one in folders] == [plan.commands[0].exposed for plan in plans]
+    assert ["every user", "nobody", "group daemon (daemon)"] == [
+        plan.commands[0].writers for plan in plans
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["make", "make -C {0}", "make -j2 --directory={0} all", "env make"]
+)
+def test_make_reads_its_folder(tmp_path: Path, line: str) -> None:
+    """A Makefile and its includes are read from there, whatever the line names."""
+    folder = opened(tmp_path / "open", 0o777)
+
+    cwd = tmp_path if "{0}" in line else folder
+    plan = planned(request(line.format(folder), cwd=str(cwd)))
+    found = plan.commands[0].exposed or plan.commands[0].inner[0].exposed
+
+    assert str(folder) == found
+    assert "" == exposed("make", opened(tmp_path / "own", 0o755))
+
+
+def test_a_text_for_a_shell_names_the_folder_too(tmp_path: Path) -> None:
+    """What nobody can read for certain may load what lies beside the scripts that it names."""
+    folder = opened(tmp_path / "open", 0o777)
+    script(folder / "tool.sh", SCRIPT)
+
+    assert str(folder) == exposed(f". {folder}/tool.sh")
+    assert str(folder) == exposed(f"sh -c '. {folder}/tool.sh'")

@@ -21,11 +21,15 @@ from tests.core.runner.runs import (
 ROOT = Path(__file__).parents[3]
 LEAF_MODULES = (
     "confine",
+    "delivery",
+    "disk_use",
     "drain",
     "fileid",
     "frames",
+    "hashbang",
     "launcher",
     "leases",
+    "notifier",
     "output",
     "pipeline",
     "post",

@@ -40,15 +40,19 @@ class _Clock:
 
     def forget(self) -> None:
         """Begin anew from the wall clock."""
-        self._inner = self._make(self.wall, lambda: 0)
+        self._inner = self._make(self.wall, self.wall)
 
     def __call__(self) -> int:
         """Tell the store's time."""
         return int(self._inner())
 
-    def raise_to(self, mark_ms: int) -> None:
+    def mark(self) -> Any:
+        """Return what the database keeps."""
+        return self._inner.mark()
+
+    def take_up(self, mark: Any, *, idle: bool = False) -> None:
         """Take up the mark that the database kept."""
-        self._inner.raise_to(mark_ms)
+        self._inner.take_up(mark, idle=idle)
 
 
 class DirectSqlite:
@@ -104,7 +108,8 @@ class DirectSqlite:
         context.attach(conn, context.Context(boot=uuid4().hex, alone=True, clock=self._clock))
         self._clock.forget()
         with conn.begin():
-            self._clock.raise_to(conn.exec_driver_sql("SELECT high_ms FROM clock").scalar_one())
+            high_ms = conn.exec_driver_sql("SELECT high_ms FROM clock").scalar_one()
+            self._clock.take_up(self._code.module("clock").Mark(high_ms))
 
     def end(self) -> None:
         """Stay open for the next example."""

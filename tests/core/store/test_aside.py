@@ -1,19 +1,27 @@
 """Read a store beside its gateway: on both engines, and never write."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, delete, update
+import time_machine
+from sqlalchemy import Connection, delete, func, select, update
 
 from core.errors import StoreError
 from core.store import approvals as ops
 from core.store import open_store
 from core.store.aside import read_aside
+from core.store.clock import now_ms
 from core.store.past import past
 from core.store.tables import approvals, schema_version
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, DENY, draft
+
+
+def told(conn: Connection) -> int:
+    """Return the store's time as statements see it."""
+    return int(conn.execute(select(func.sayso_now())).scalar_one())
 
 
 async def aside(bench: Bench, op: object, *args: object) -> object:
@@ -51,6 +59,18 @@ async def test_nothing_can_be_written(bench: Bench) -> None:
     with pytest.raises(StoreError, match=r"cannot be read: .*(readonly|read-only)"):
         await aside(bench, forget)
     assert 1 == len(await aside(bench, past, 0, 10))  # type: ignore[arg-type]
+
+
+async def test_it_has_the_gateways_time(tmp_path: Path) -> None:
+    """Somebody set the wall clock an hour ahead: what counts for the gateway counts here."""
+    url = f"sqlite:///{tmp_path}/state.db"
+    store = await open_store(url)
+    began = await store.write(now_ms)
+    with time_machine.travel(time.time() + 3_600):
+        seen = await asyncio.to_thread(read_aside, url, told)
+    await store.close()
+
+    assert abs(seen - began) < 60_000
 
 
 async def test_another_schema_is_not_guessed(bench: Bench) -> None:

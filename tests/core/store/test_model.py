@@ -44,8 +44,8 @@ MUTATIONS = (
     Mutation(
         "time goes back",
         "clock.py",
-        "max(self._wall(), self._high + passed)",
-        "self._wall() + passed",
+        "max(self._high, self._steady() + self._ahead)",
+        "self._steady() + self._ahead",
     ),
     Mutation(
         "decisions leave shown prompts as they are",

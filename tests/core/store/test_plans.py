@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import event
 
 from core.model.crowding import DEFAULT_LIMITS
+from core.model.decision import DenialReason
 from core.store import (
     approvals,
     grants,
@@ -51,6 +52,8 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "session knobs": (session_overrides.get, (_QUESTION.plan.session,)),
     "queued": (runs.queued, (10,)),
     "recover": (runs.recover, ("boot",)),
+    "interrupted": (runs.interrupted, ("boot", 1_000)),
+    "abandon": (runs.abandon, (_QUESTION.id, DenialReason.SPAWN_FAILED, "", "boot")),
     "create": (approvals.create, (_AGAIN, DEFAULT_LIMITS)),
     "ended_with": (approvals.ended_with, (_QUESTION.id,)),
     "cancel": (approvals.cancel, (_QUESTION.id, "")),

@@ -70,6 +70,10 @@ _ADDED = {
     "0006": ("ALTER TABLE requests DROP COLUMN wish",),
     "0007": ("ALTER TABLE questions DROP COLUMN step_up",),
     "0008": tuple(f"ALTER TABLE {one} DROP COLUMN task" for one in ("approvals", "runs", "grants")),
+    "0009": (
+        "ALTER TABLE replicas DROP COLUMN process",
+        *(f"ALTER TABLE clock DROP COLUMN {one}" for one in ("steady", "steady_ms", "offset_ms")),
+    ),
 }
 """What takes back each later version."""
 

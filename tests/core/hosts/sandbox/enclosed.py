@@ -12,19 +12,21 @@ from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.bubblewrap import Bubblewrap
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.places import Places, places_of
-from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.scratch import MOST_BYTES, Scratch
 from core.model.command import ExecPlan, ExecRequest
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
 from core.runner.limits import Limits
 from core.runner.plan import Planner
 from core.runner.process import Runner
+from core.settings import SandboxSection
 from tests.core.runner.runs import Watcher, new_run, request, running
 
 SANDBOX = ExecPolicy(host=ExecHost.SANDBOX)
 PYTHON = os.path.realpath(sys.executable)
 SECRET = "the gateway's own words"
 PATIENCE_MS = 20_000
+PROTECTED = SandboxSection().protect
 
 
 def bwrap() -> str:
@@ -78,35 +80,55 @@ def sandboxed(wish: ExecRequest) -> ExecPlan:
     return plan
 
 
-def places_for(home: Path) -> Places:
+def places_for(home: Path, protect: tuple[str, ...] = ()) -> Places:
     """Return this machine's places with the running Python in sight, wherever it is installed."""
-    return places_of([home], str(Path.home()), shown=(sys.base_prefix,))
+    return places_of([home], str(Path.home()), shown=(sys.base_prefix,), protected=protect)
 
 
 @asynccontextmanager
 async def sandbox(
-    folder: Path, *, network: bool = False, grace_ms: int = 300
+    folder: Path,
+    *,
+    network: bool = False,
+    unix_sockets: bool = False,
+    private_bytes: int = MOST_BYTES,
+    grace_ms: int = 300,
+    protect: tuple[str, ...] = PROTECTED,
 ) -> AsyncIterator[House]:
     """Yield a house in a folder, enclosed by bubblewrap."""
     home, workspace = folder / "home", folder / "work"
     home.mkdir(mode=0o700)
     workspace.mkdir()
     (home / "state.db").write_text(SECRET)
-    backend = Bubblewrap(bwrap(), places_for(home), network=network)
+    backend = Bubblewrap(
+        bwrap(),
+        places_for(home, protect),
+        network=network,
+        unix_sockets=unix_sockets,
+        private_bytes=private_bytes,
+    )
     async with (
         running(Limits(grace_ms=grace_ms)) as runner,
-        over(runner, backend, home, network=network) as host,
+        over(
+            runner, backend, home, network=network, private_bytes=private_bytes, protect=protect
+        ) as host,
     ):
         yield House(runner, host, home, workspace)
 
 
 @asynccontextmanager
 async def over(
-    runner: Runner, backend: Backend, home: Path, *, network: bool = False
+    runner: Runner,
+    backend: Backend,
+    home: Path,
+    *,
+    network: bool = False,
+    private_bytes: int = MOST_BYTES,
+    protect: tuple[str, ...] = PROTECTED,
 ) -> AsyncIterator[SandboxHost]:
     """Yield a started sandbox host over one backend."""
-    scratch = Scratch(home / "sandbox")
-    host = SandboxHost(runner, (backend,), scratch, str(home), network=network)
+    scratch = Scratch(home / "sandbox", private_bytes)
+    host = SandboxHost(runner, (backend,), scratch, str(home), network=network, protect=protect)
     await host.start()
     try:
         yield host

@@ -9,7 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-APPLETS = ("sh", "cat", "ls", "id", "readlink", "rm", "touch", "sleep", "env", "head")
+APPLETS = (
+    "sh",
+    "cat",
+    "ls",
+    "id",
+    "readlink",
+    "rm",
+    "touch",
+    "sleep",
+    "env",
+    "head",
+    "cp",
+    "chmod",
+    "mv",
+)
 
 # crun refuses a machine with both kinds of cgroups at once, so podman gets a view with the new kind
 # only, where that may be made; and storage of its own, so that nobody's containers are touched.

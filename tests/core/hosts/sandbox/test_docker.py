@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import shlex
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,9 +20,10 @@ from core.model.identity import ApprovalId
 from core.model.result import Finished
 from core.runner.limits import Limits
 from core.runner.process import Runner
-from tests.core.hosts.sandbox.enclosed import over, sandboxed, wished
+from tests.core.hosts.sandbox.enclosed import PROTECTED, PYTHON, over, sandboxed, wished
 from tests.core.hosts.sandbox.podman import OPTIONS, Podman, a_podman
 from tests.core.runner.runs import Watcher, new_run, request, running, until
+from tests.faults import sandbox_attacks as attacks
 
 RUN = ApprovalId("0run")
 OfDocker = TypeVar("OfDocker", bound=Docker)
@@ -38,8 +42,8 @@ def fixed() -> list[str]:
     return [
         *("/usr/bin/docker", "run", "--rm", "--interactive", "--read-only"),
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
-        *("--env-file", "/proc/self/fd/3", "--label", "sayso=4d41459230f9e31d"),
-        *("--label", "sayso-run=0run"),
+        *("--env-file", "/proc/self/fd/3", "--security-opt", "seccomp=/proc/self/fd/4"),
+        *("--label", "sayso=4d41459230f9e31d", "--label", "sayso-run=0run"),
         *("--user", f"{os.geteuid()}:{os.getegid()}"),
         *("--ulimit", "cpu=60:65", "--ulimit", "data=536870912:536870912"),
         *("--ulimit", "fsize=67108864:67108864", "--ulimit", "nofile=256:256"),
@@ -48,7 +52,7 @@ def fixed() -> list[str]:
 
 
 PRIVATE = (("/home/alice", Kind.PRIVATE), ("/tmp", Kind.PRIVATE))
-MOUNTS = ["--tmpfs", "/home/alice:size=268435456", "--volume", "/scratch/0run:/tmp"]
+MOUNTS = ["--tmpfs", "/home/alice:nosuid,nodev,size=512m", "--volume", "/scratch/0run:/tmp"]
 
 
 def test_a_container_without_a_workspace() -> None:
@@ -80,8 +84,8 @@ def test_a_container_with_a_workspace(tmp_path: Path) -> None:
         *MOUNTS,
         *("--volume", f"{tmp_path}:{tmp_path}", "--cgroups=disabled"),
         *("--name", "sayso-0run-0", "--workdir", str(tmp_path), "--entrypoint", "/bin/sh"),
-        *("--rootfs", "/srv/root", "-c", str(tmp_path), str(tmp_path.stat().st_ino)),
-        *("/usr/bin/cat", "a"),
+        *("--rootfs", "/srv/root", "-c", "/bin/sh", str(tmp_path), str(tmp_path.stat().st_ino)),
+        *("--", "/usr/bin/cat", "a"),
     ]
     assert "sayso-0run-1" in second
     assert second[-2:] == ("/usr/bin/head", "-1")
@@ -154,6 +158,47 @@ async def test_podman_encloses(podman: Podman, tmp_path: Path) -> None:
     assert "secret" not in hidden
     assert "Read-only file system" in outside
     assert left == []
+
+
+ATTACK = """
+cp /bin/busybox x; chmod 4755 x; ls -l x
+echo evil > .git/hooks/post-checkout; echo evil >> .git/config; mv .git y; echo evil > .envrc
+"""
+UNCONFINED = ("--security-opt", "seccomp=unconfined")
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+async def test_a_container_leaves_nothing_that_lends_rights(
+    held: bool, podman: Podman, tmp_path: Path
+) -> None:
+    """No bit by any system call, and what is protected is as it was; else (control) both work."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir(mode=0o700)
+    (hooks := work / ".git" / "hooks").mkdir(parents=True)
+    (config := work / ".git" / "config").write_text("[core]\n")
+    options = OPTIONS if held else (*OPTIONS, *UNCONFINED)
+    protect = PROTECTED if held else ()
+    container = Container(None, podman.rootfs, options, memory_mb=512, pids=64)
+    system = tuple((one, Kind.SHOWN) for one in ("/lib", "/lib64", sys.base_prefix, "/usr"))
+    places = places_of([home], str(Path.home()), protected=protect)
+    places = replace(places, fixed=tuple(sorted((*places.fixed, *system))))
+    python = (PYTHON, "-I", "-S", "-c", attacks.program(attacks.SETS_IDS))
+    async with running() as runner:
+        backend = Docker(runner, podman.binary, places, container, str(home))
+        async with over(runner, backend, home, protect=protect) as host:
+            host._choice._proven = backend
+            plan = sandboxed(wished(python, work))
+            by_call = await host.run(new_run(), plan, Watcher())
+            said = await ran(host, f"/bin/sh -c {shlex.quote(ATTACK)}", work)
+
+    assert by_call.exit_code == 0, by_call
+    assert ("ESCAPED" in by_call.output.text) is not held, by_call.output.text
+    assert ("-rws" in said) is not held, said
+    moved = work / "y"
+    assert moved.exists() is not held
+    assert (hooks / "post-checkout").exists() is False
+    assert ((moved / "hooks" / "post-checkout").exists(), config.exists()) == (not held, held)
+    assert (work / ".envrc").exists() is not held
 
 
 class Late(Docker):

@@ -13,6 +13,7 @@ from core.hosts.sandbox.bubblewrap import MOST_WORDS, Bubblewrap
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.scratch import Scratch
 from core.hosts.sandbox.view import Kind
+from core.hosts.sandbox.workspace_check import Check
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.stdio import Capture, Stdio
@@ -226,10 +227,13 @@ class Breaking(Bubblewrap):
     used = 0
 
     @contextmanager
-    def enclose(self, run_id: ApprovalId, plan: ExecPlan, scratch: Path) -> Iterator[Enclosure]:
+    def enclose(
+        self, run_id: ApprovalId, plan: ExecPlan, scratch: Path, check: Check | None = None
+    ) -> Iterator[Enclosure]:
         """Enclose, or fail."""
         self.used += 1
-        with super().enclose(run_id, plan, scratch / "gone" if self.breaks else scratch) as one:
+        place = scratch / "gone" if self.breaks else scratch
+        with super().enclose(run_id, plan, place, check) as one:
             yield one
 
 

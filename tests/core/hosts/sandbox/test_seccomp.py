@@ -13,22 +13,36 @@ from core.hosts.sandbox.syscalls import AARCH64, X86_64
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 DENY = 0x00050000 | errno.EPERM
 NO_SUCH_CALL = 0x00050000 | errno.ENOSYS
-NO_ATTRIBUTES = 0x00050000 | errno.ENOTSUP
+NOT_SUPPORTED = 0x00050000 | errno.ENOTSUP
 MODES = {"chmod": 1, "fchmod": 1, "mkdir": 1, "mknod": 1, "creat": 1}
 MODES |= {"fchmodat": 2, "fchmodat2": 2, "mkdirat": 2, "mknodat": 2}
 OPENING = {"open": 1, "openat": 2}
 
 
-def ruled(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
+NO_SUCH_FAMILY = 0x00050000 | errno.EAFNOSUPPORT
+NO_SUCH_TYPE = 0x00050000 | errno.ESOCKTNOSUPPORT
+
+
+def ruled(
+    machine: str,
+    number: int,
+    *arguments: int,
+    arch: int | None = None,
+    unix_sockets: bool = False,
+) -> int:
     """Return what the filter of a machine returns for a call."""
-    return followed(machine, number, *arguments, arch=arch)[0]
+    return followed(machine, number, *arguments, arch=arch, unix_sockets=unix_sockets)[0]
 
 
 def followed(
-    machine: str, number: int, *arguments: int, arch: int | None = None
+    machine: str,
+    number: int,
+    *arguments: int,
+    arch: int | None = None,
+    unix_sockets: bool = False,
 ) -> tuple[int, int]:
     """Return that, and after how many operations (linux/filter.h)."""
-    program = filter_for(machine)
+    program = filter_for(machine, unix_sockets=unix_sockets)
     assert program is not None
     words = [MACHINES[machine].arch if arch is None else arch, 0, 0]
     padded = (*arguments, *[0] * (6 - len(arguments)))
@@ -57,12 +71,12 @@ def followed(
 @pytest.mark.parametrize(("machine", "numbers"), [("x86_64", X86_64), ("aarch64", AARCH64)])
 def test_what_is_named_is_refused_and_nothing_else(machine: str, numbers: dict[str, int]) -> None:
     """Each named call, and no other number up to 500."""
-    by_argument = {"clone", "unshare", "ioctl", "socket", *MODES, *OPENING}
+    by_argument = {"clone", "unshare", "ioctl", "socket", "socketpair", *MODES, *OPENING}
     for name, number in numbers.items():
         if name in {"clone3", "openat2"}:
             assert ruled(machine, number) == NO_SUCH_CALL
-        elif "setxattr" in name:
-            assert ruled(machine, number) == NO_ATTRIBUTES
+        elif "setxattr" in name or name == "fallocate":
+            assert ruled(machine, number) == NOT_SUPPORTED
         elif name not in by_argument:
             assert ruled(machine, number) == DENY, name
     for number in set(range(500)) - set(numbers.values()):
@@ -91,10 +105,38 @@ def test_arguments(machine: str) -> None:
     for request in (0x5412, 0x541C, 1 << 32 | 0x5412):
         assert ruled(machine, ioctl, 0, request) == DENY
     assert ruled(machine, ioctl, 0x5412, 0x5401) == ALLOW
-    for family in (1, 2, 10, 16):
+    for family in (2, 10, 16):
         assert ruled(machine, socket, family) == ALLOW
-    for family in (17, 38, 40, 44, 1 << 32 | 40):
-        assert ruled(machine, socket, family) == 0x00050000 | errno.EAFNOSUPPORT
+    for family in (1, 17, 38, 40, 44, 1 << 32 | 40, 1 << 32 | 1):
+        assert ruled(machine, socket, family) == NO_SUCH_FAMILY
+
+
+FLAGS = (0, 0x800, 0x80000, 0x80800)
+"""SOCK_NONBLOCK and SOCK_CLOEXEC, which come with a socket's type."""
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("flags", FLAGS)
+def test_only_pairs_of_unix_sockets_that_lead_to_each_other(machine: str, flags: int) -> None:
+    """SOCK_STREAM and SOCK_SEQPACKET; SOCK_RAW makes a datagram socket, which goes anywhere."""
+    pair = MACHINES[machine].numbers["socketpair"]
+    for kind in (1, 5):
+        assert ruled(machine, pair, 1, kind | flags) == ALLOW
+    for kind in (2, 3, 6, 7, 10, 1 << 32 | 2):
+        assert ruled(machine, pair, 1, kind | flags) == NO_SUCH_TYPE
+    for family in (0, 2, 10, 16, 30, 1 << 32 | 40):
+        assert ruled(machine, pair, family, 1 | flags) == NO_SUCH_FAMILY
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_unix_sockets_can_be_let_through(machine: str) -> None:
+    """With the setting all of their calls pass; other families are refused as before."""
+    socket, pair = (MACHINES[machine].numbers[name] for name in ("socket", "socketpair"))
+    for kind in (1, 2, 3, 5):
+        assert ruled(machine, socket, 1, kind, unix_sockets=True) == ALLOW
+        assert ruled(machine, pair, 1, kind, unix_sockets=True) == ALLOW
+    for number in (socket, pair):
+        assert ruled(machine, number, 40, 1, unix_sockets=True) == NO_SUCH_FAMILY
 
 
 def known(machine: str, places: dict[str, int]) -> list[tuple[int, list[int]]]:

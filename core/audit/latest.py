@@ -1,0 +1,80 @@
+"""Find the last record of each of some runs, read from the journal's end backwards."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.audit.chain import BrokenLine, seal_of
+from core.errors import JournalError
+
+_BLOCK = 1 << 20
+_MARGIN_MS = 600_000
+"""How far the clock of a database may be from that of the journal."""
+_AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
+
+Record = Mapping[str, object]
+
+
+def latest(path: Path, run_ids: Collection[str], since_ms: int) -> dict[str, Record]:
+    """Return the last record of each run that has one; records before ``since_ms`` are not read.
+
+    A line that does not fit its hash is no record.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    missing, found = set(run_ids), dict[str, Record]()
+    oldest = datetime.fromtimestamp((since_ms - _MARGIN_MS) / 1000, UTC)
+    first = oldest.strftime("%Y-%m-%dT%H:%M:%S").encode()
+    try:
+        for block in _blocks(path):
+            for record in _records(block, missing):
+                run_id = str(record["run"])
+                found[run_id] = record
+                missing.discard(run_id)
+            at = _AT.search(block)
+            if not missing or (at is not None and at[1] < first):
+                break
+    except OSError as error:
+        raise JournalError(f"{path} cannot be read: {error.strerror}.") from error
+    return found
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield the file in blocks of whole lines, the last one first."""
+    with path.open("rb") as file:
+        end, rest = file.seek(0, 2), b""
+        while end:
+            start = max(0, end - _BLOCK)
+            file.seek(start)
+            block = file.read(end - start) + rest
+            begins = block.find(b"\n") + 1 if start else 0
+            if start and not begins:  # it is all of one line
+                rest, end = block, start
+                continue
+            rest, end = block[:begins], start
+            yield block[begins:]
+
+
+def _records(block: bytes, run_ids: Collection[str]) -> Iterator[Record]:
+    """Yield the records of these runs, the last one first, one a run."""
+    wanted = {run_id: f'"run":{json.dumps(run_id)}'.encode() for run_id in run_ids}
+    for run_id, words in wanted.items():
+        end = len(block)
+        while (at := block.rfind(words, 0, end)) >= 0:
+            record = _record(block[block.rfind(b"\n", 0, at) + 1 : block.find(b"\n", at) + 1])
+            if record.get("run") == run_id:
+                yield record
+                break
+            end = at
+
+
+def _record(line: bytes) -> Record:
+    try:
+        seal_of(line)
+        record: Record = json.loads(line)
+    except (BrokenLine, ValueError):
+        return {}
+    return record

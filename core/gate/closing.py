@@ -1,0 +1,64 @@
+"""Close the gate of a gateway that stops: nothing new is taken, what was taken comes to its end."""
+
+import time
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from core.errors import Stopping
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+
+_LOOK_S = 0.02
+_ENDING_S = 5.0
+"""Seconds for TERM, grace and KILL of what still runs."""
+
+
+@dataclass(slots=True)
+class Closing:
+    """Whether the gate is closed, and what it still has in hand.
+
+    ``running`` are the runs that have begun here and not ended yet; ``end`` ends one of them.
+    """
+
+    running: Mapping[ApprovalId, ExecPlan]
+    end: Callable[[ApprovalId, ExecPlan], Awaitable[object]]
+    closed: bool = False
+    _inside: int = 0
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Hold the gate open for one request or answer.
+
+        Raises:
+            Stopping: it is closed; nothing was changed.
+        """
+        if self.closed:
+            raise Stopping
+        self._inside += 1
+        try:
+            yield
+        finally:
+            self._inside -= 1
+
+    async def settle(self, grace_s: float) -> None:
+        """Wait until nothing is in hand; what runs after ``grace_s`` is ended (TERM, grace, KILL).
+
+        What does not end even so is left to whoever stops the runner.
+        """
+        grace_ends = time.monotonic() + grace_s
+        asked: set[ApprovalId] = set()
+        while self._busy() and (now := time.monotonic()) < grace_ends + _ENDING_S:
+            if now >= grace_ends:
+                await self._end_all(asked)
+            await sleep(_LOOK_S)
+
+    async def _end_all(self, asked: set[ApprovalId]) -> None:
+        """Ask each run to end, once it is where it can be asked, and not again."""
+        for run_id, plan in tuple(self.running.items()):
+            if run_id not in asked and await self.end(run_id, plan):
+                asked.add(run_id)
+
+    def _busy(self) -> bool:
+        return bool(self._inside or self.running)

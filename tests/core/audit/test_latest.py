@@ -1,0 +1,56 @@
+"""The last record of a run is found from the end of the journal, however large that is."""
+
+from pathlib import Path
+
+from core.audit import latest as module
+from core.audit.journal import AuditJournal
+from core.audit.latest import latest
+
+_LATER_MS = 4_102_444_800_000
+"""The year 2100."""
+
+
+async def filled(path: Path) -> None:
+    """Write a journal of several blocks; a run's records lie far apart."""
+    with AuditJournal(path) as journal:
+        await journal.append("decision", {"run": "a"})
+        await journal.append("decision", {"run": "b"})
+        await journal.append("finish", {"run": "a", "exit_code": 3})
+        for number in range(40):
+            await journal.append("pad", {"run": f"pad{number}", "pad": "x" * 100_000})
+        await journal.append("start", {"run": "b", "in": {"run": "a"}})
+
+
+async def test_the_last_record_counts(tmp_path: Path) -> None:
+    """One run's lies blocks behind the end, one's is the last line, one has none."""
+    await filled(tmp_path / "audit.jsonl")
+
+    found = latest(tmp_path / "audit.jsonl", {"a", "b", "c"}, 0)
+
+    assert {run: record["kind"] for run, record in found.items()} == {"a": "finish", "b": "start"}
+    assert found["a"]["exit_code"] == 3
+
+
+async def test_what_is_older_than_the_run_is_not_read(tmp_path: Path) -> None:
+    """Only the last block is read where everything that is wanted is younger."""
+    await filled(tmp_path / "audit.jsonl")
+    assert set(latest(tmp_path / "audit.jsonl", {"a", "b"}, _LATER_MS)) == {"b"}
+
+
+async def test_a_changed_line_is_no_record(tmp_path: Path) -> None:
+    """Nobody makes an ending by writing one over another."""
+    path = tmp_path / "audit.jsonl"
+    await filled(path)
+    path.write_bytes(path.read_bytes().replace(b'"exit_code":3', b'"exit_code":0'))
+
+    assert latest(path, {"a"}, 0)["a"]["kind"] == "decision"
+
+
+async def test_a_line_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
+    """A record of three blocks is one record."""
+    path = tmp_path / "audit.jsonl"
+    with AuditJournal(path) as journal:
+        await journal.append("finish", {"run": "a"})
+        await journal.append("finish", {"run": "b", "pad": "x" * 3 * module._BLOCK})
+
+    assert set(latest(path, {"a", "b"}, 0)) == {"a", "b"}

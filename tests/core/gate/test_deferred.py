@@ -1,0 +1,155 @@
+"""What the store or the journal cannot take at once is kept, and never held against a later run."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from core.audit.journal import AuditJournal
+from core.errors import JournalError
+from core.gate.deferred import Deferred
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.policy import ExecAsk, ExecSecurity
+from core.model.result import Denied, Finished
+from core.store import Store, approvals, open_store, runs
+from tests.core.gate.line import gate_at, layer, list_patterns, request
+from tests.core.store.making import ALICE, ONCE, draft, finished, run_draft
+
+_PATIENCE_S = 20.0
+
+
+@dataclass
+class Broken:
+    """Results that wait: store and journal are closed, so that each write fails."""
+
+    home: Path
+    deferred: Deferred
+    run_id: ApprovalId
+    queued: ApprovalId
+
+    @property
+    def files(self) -> list[str]:
+        """Return the names of the files with results."""
+        return sorted(path.name for path in (self.home / "results").glob("*.json"))
+
+    async def open_store(self) -> Store:
+        """Let the store work again."""
+        self.deferred.store = await open_store(f"sqlite:///{self.home / 'state.db'}")
+        return self.deferred.store
+
+    def open_journal(self) -> AuditJournal:
+        """Let the journal work again."""
+        journal = self.deferred.journal = AuditJournal(self.home / "audit.jsonl")
+        return journal
+
+
+@pytest.fixture
+async def broken(tmp_path: Path) -> AsyncIterator[Broken]:
+    """Yield what keeps results over a store with a run and a queued one, then closed."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    run, asked = run_draft(owner="me"), draft()
+    await store.write(runs.begin, run)
+    await store.write(approvals.create, asked)
+    await store.write(approvals.answer, asked.id, ONCE, ALICE, None)
+    await store.close()
+    journal = AuditJournal(tmp_path / "audit.jsonl")
+    journal.close()
+    deferred = Deferred(store, journal, tmp_path / "results")
+    yield Broken(tmp_path, deferred, run.id, asked.id)
+    await deferred.close()
+    await deferred.store.close()
+
+
+async def eventually(probe: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(_PATIENCE_S):
+        while not probe():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_journal_that_fails_does_not_hold_results_up(broken: Broken) -> None:
+    """The store has the result as soon as it can; the record follows when the journal can."""
+    kept = broken.deferred
+    await kept.append("finish", {"run": broken.run_id})
+    await kept.finish(broken.run_id, finished(broken.run_id), "me")
+    assert broken.files == [f"{broken.run_id}.json"]
+    assert kept.result(broken.run_id) == finished(broken.run_id)
+
+    store = await broken.open_store()
+    await eventually(lambda: kept.result(broken.run_id) is None)
+    assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
+    assert broken.files == []
+
+    path = broken.home / "audit.jsonl"
+    with broken.open_journal():
+        await eventually(lambda: broken.run_id in path.read_text())
+
+
+async def test_a_result_that_no_file_could_take_is_written_later(broken: Broken) -> None:
+    """The folder cannot be made at first; it is tried again while the store is away."""
+    folder = broken.home / "results"
+    folder.write_text("in the way")
+    await broken.deferred.finish(broken.run_id, finished(broken.run_id), "me")
+
+    folder.unlink()
+
+    await eventually(lambda: broken.files == [f"{broken.run_id}.json"])
+
+
+async def test_a_refusal_that_waits_ends_no_later_start(broken: Broken) -> None:
+    """Until the store has it, the run must not be claimed; then it has ended."""
+    kept, why = broken.deferred, (DenialReason.PLAN_DRIFT, "x was replaced")
+    await kept.end(broken.queued, lambda: kept.store.write(runs.refuse, broken.queued, *why, "me"))
+    assert kept.is_in_doubt(broken.queued)
+
+    store = await broken.open_store()
+    await eventually(lambda: not kept.is_in_doubt(broken.queued))
+
+    assert await store.read(runs.outcome, broken.queued) == Denied(broken.queued, *why)
+    assert not await store.write(runs.start, broken.queued, "me")
+
+
+async def test_a_claim_in_doubt_that_was_not_taken_may_be_made_again(broken: Broken) -> None:
+    """A queued run stays queued, and is held back until that is known."""
+    kept = broken.deferred
+    kept.abandon(broken.queued, "me", "in doubt")
+    assert kept.is_in_doubt(broken.queued)
+
+    store = await broken.open_store()
+    await eventually(lambda: not kept.is_in_doubt(broken.queued))
+
+    assert await store.write(runs.start, broken.queued, "me")
+
+
+async def test_what_is_in_doubt_is_not_offered_to_run(tmp_path: Path) -> None:
+    """The queue leaves it out until it is settled; the control is the queue before."""
+    list_patterns(tmp_path)
+    async with gate_at(tmp_path) as gate:
+        question = draft()
+        await gate.store.write(approvals.create, question)
+        await gate.store.write(approvals.answer, question.id, ONCE, ALICE, None)
+        before = await gate.queued()
+        gate.execution.deferred._in_doubt.add(question.id)
+
+        assert [run_id for run_id, _ in before] == [question.id]
+        assert await gate.queued() == ()
+
+
+async def test_a_journal_that_fails_at_the_claim_leaves_no_run_open(tmp_path: Path) -> None:
+    """The store took the claim, the journal did not: nothing runs, and the key is free again."""
+    anything = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
+    wish = request(f"touch {tmp_path / 'made'}", cwd=tmp_path, key="k")
+    async with gate_at(tmp_path, anything) as gate:
+        gate.journal.close()  # type: ignore[attr-defined]  # the real journal
+        with pytest.raises(JournalError):
+            await gate.submit(wish)
+        async with asyncio.timeout(_PATIENCE_S):
+            while await gate.store.read(runs.interrupted, "somebody else", 0):
+                await asyncio.sleep(0.02)
+    assert not (tmp_path / "made").exists()
+
+    async with gate_at(tmp_path, anything, owner="boot-2") as gate:
+        assert isinstance(await gate.submit(wish), Finished)

@@ -1,0 +1,136 @@
+"""A running gateway notices that others can get into its home, and runs nothing meanwhile."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.client import Client
+from tests.bot.terminals import in_terminal
+from tests.e2e.processes import GatewayProcess, until, write_config
+from tests.e2e.running import SAYSO, running_gateway
+
+
+def ran(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
+    """Run `true` as the agent that may run everything; return the exit code and the reason."""
+    done = gateway.cli("run", "--agent", "free", *words, "--", "true")
+    return done.returncode, done.stderr
+
+
+def records(gateway: GatewayProcess) -> list[dict[str, Any]]:
+    """Return what the journal says about the lockdown."""
+    lines = (gateway.home / "audit.jsonl").read_text().splitlines()
+    return [one for one in map(json.loads, lines) if one.get("kind") == "lockdown"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o750, 0o701, 0o1777])
+def test_nothing_runs_while_the_home_is_open(tmp_path: Path, mode: int) -> None:
+    """From the next request on, with what to do in the words; private again, requests go in."""
+    with running_gateway(tmp_path / "home") as gateway:
+        before = ran(gateway)
+        gateway.home.chmod(mode)
+        while_open = ran(gateway)
+        off = in_terminal(*SAYSO, "lockdown", "off", environ=gateway.environ())
+        gateway.home.chmod(0o700)
+        after = ran(gateway)
+
+    assert before[0] == 0, before
+    assert while_open[0] == 3, while_open
+    assert f"chmod 700 '{gateway.home}'" in while_open[1]
+    assert f"{mode:04o}" in while_open[1]
+    assert (off[0], "chmod 700" in off[1]) == (3, True), off
+    assert after[0] == 0, after
+
+
+def test_what_waits_does_not_start_in_an_open_home(tmp_path: Path) -> None:
+    """Allowed while it was private, or pressed while it is open: the spawn looks again."""
+    with running_gateway(tmp_path / "home") as gateway:
+        with Client(str(gateway.home / "gateway.sock")) as client:
+            wish = {"argv": ["/usr/bin/touch", str(tmp_path / "made")], "cwd": "/", "wait": False}
+            asked = client.call("exec.run", wish)
+            gateway.home.chmod(0o777)
+            answered = gateway.cli("approve", asked["id"], "allow-once", own_session=True)
+            end = client.call("exec.wait", {"id": asked["id"], "timeoutMs": 30_000})
+        gateway.home.chmod(0o700)
+
+    assert answered.returncode == 0, answered
+    assert (end["status"], end["reason"]) == ("denied", "locked_down"), end
+    assert not (tmp_path / "made").exists()
+
+
+def test_another_folder_in_its_place_is_noticed(tmp_path: Path) -> None:
+    """As private as the first, and without its limits: nothing runs until that is back."""
+    home, away = tmp_path / "home", tmp_path / "away"
+    with running_gateway(home) as gateway:
+        home.rename(away)
+        home.mkdir(mode=0o700)
+        (home / "gateway.sock").symlink_to(away / "gateway.sock")
+        swapped = ran(gateway)
+        (home / "gateway.sock").unlink()
+        home.rmdir()
+        away.rename(home)
+        after = ran(gateway)
+
+    assert (swapped[0], "another folder" in swapped[1]) == (3, True), swapped
+    assert after[0] == 0, after
+
+
+@pytest.mark.timeout(120)
+def test_people_and_the_journal_hear_of_it(tmp_path: Path) -> None:
+    """Without a request, too: the journal has both ends, and health says what is wrong."""
+    with running_gateway(tmp_path / "home") as gateway:
+        gateway.home.chmod(0o777)
+        until("the record", lambda: records(gateway), 40)
+        with Client(str(gateway.home / "gateway.sock")) as client:
+            part = client.call("health.get", {})["parts"]["lockdown"]
+        gateway.home.chmod(0o700)
+        until("the other record", lambda: len(records(gateway)) == 2, 40)
+
+    assert [one["state"] for one in records(gateway)] == ["on", "off"]
+    assert records(gateway)[0]["by"] == "home check"
+    assert (part["ok"], "chmod 700" in part["detail"]) == (False, True)
+    assert not (gateway.home / "lockdown").exists()
+
+
+def test_the_approvals_file_is_looked_at_again(tmp_path: Path) -> None:
+    """Opened to others under a running gateway it is obeyed no more, until it is private again."""
+    with running_gateway(tmp_path / "home") as gateway:
+        file = gateway.home / "exec-approvals.json"
+        before = ran(gateway)
+        file.chmod(0o666)
+        while_open = ran(gateway)
+        file.chmod(0o600)
+        after = ran(gateway)
+
+    assert (before[0], after[0]) == (0, 0), (before, after)
+    assert (while_open[0], "chmod 600" in while_open[1]) == (1, True), while_open
+
+
+@pytest.mark.parametrize("opened", ["file", "folder"])
+@pytest.mark.parametrize("which", ["config.json5", "token"])
+def test_a_start_refuses_what_others_could_write(tmp_path: Path, which: str, opened: str) -> None:
+    """Settings and secrets, also behind a link; mode or folder put right, they are taken."""
+    home, folder = tmp_path / "home", tmp_path / "shared"
+    folder.mkdir(mode=0o755)
+    write_config(home, None)
+    config = json.loads((home / "config.json5").read_text())
+    config["channels"]["telegram"] = {
+        "token": {"file": str(folder / "token")},
+        "apiBaseUrl": "http://127.0.0.1:9",
+        "approvers": ["1"],
+    }
+    (folder / "config.json5").write_text(json.dumps(config))
+    (folder / "token").write_text("123:secret")
+    (home / "config.json5").unlink()
+    (home / "config.json5").symlink_to(folder / "config.json5")
+    gateway = GatewayProcess(home)
+    found, private = (folder / which, 0o600) if opened == "file" else (folder, 0o755)
+    found.chmod(0o777)
+    refused = gateway.cli("config", "check")
+    found.chmod(private)
+    taken = gateway.cli("config", "check")
+
+    assert refused.returncode in {1, 2}, refused
+    assert "by others" in refused.stderr + refused.stdout, refused
+    assert taken.returncode == 0, taken

@@ -1,0 +1,23 @@
+"""A gateway that writes how a run ended once, and forgets it where the store is away.
+
+The negative control of ``test_endings``: this is what Sayso did before ``core.gate.deferred``.
+"""
+
+import sys
+
+from bot.cli import main
+from core.gate.deferred import Deferred
+from core.model.identity import AgentId, ApprovalId
+from core.model.result import Finished
+from core.store import runs
+
+
+async def _finish(
+    self: Deferred, run_id: ApprovalId, result: Finished, owner: str, _agent: AgentId | None = None
+) -> None:
+    await self.store.write(runs.finish, run_id, result, owner)
+
+
+if __name__ == "__main__":
+    Deferred.finish = _finish  # type: ignore[method-assign]  # the control takes the guard away
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""Fill the disk from the sandbox: a run ends before it takes what others need."""
+
+import asyncio
+import os
+import secrets
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.errors import HostUnavailable
+from core.hosts.sandbox.scratch import Scratch
+from core.model.result import Finished
+from core.runner import disk_use
+from core.runner.frames import Private
+from tests.core.hosts.sandbox.enclosed import PYTHON, House, sandbox
+from tests.faults import sandbox_attacks as attacks
+from tests.faults.test_sandbox_escape import vector
+
+MIB = 1024 * 1024
+LIMIT = 64
+FILES, EACH = 6, 32
+"""192 MiB in all; a single file may have 64."""
+HOLD_S = 15.0
+PLENTY = 1 << 40
+WAYS = ("written", "removed", "mapped", "deep", "forked", "allocated")
+
+
+async def filled(
+    house: House, way: str, folder: str, *, hold_s: float, **names: object
+) -> Finished:
+    """Fill a folder, inside; a run that goes on for so long was not ended."""
+    names = {"FILES": FILES, "EACH": EACH, "PAUSE": 0, **names}
+    return await house.run(vector(attacks.FILLS, WAY=way, FOLDER=folder, HOLD=hold_s, **names))
+
+
+async def filled_in_each_way(house: House, *, hold_s: float) -> dict[str, Finished]:
+    """Fill the private folders of as many runs at once."""
+    runs = (filled(house, way, "/tmp", hold_s=hold_s) for way in WAYS)
+    return dict(zip(WAYS, await asyncio.gather(*runs), strict=True))
+
+
+async def test_a_run_that_fills_its_tmp_is_ended(tmp_path: Path) -> None:
+    """Whether its files still have names or not, however they got their content."""
+    async with sandbox(tmp_path, private_bytes=LIMIT * MIB) as house:
+        found = await filled_in_each_way(house, hold_s=HOLD_S)
+        next_one = await house.run("touch /tmp/x")
+    left = list((house.home / "sandbox").iterdir())
+
+    for way, done in found.items():
+        assert "sayso: the private /tmp held more than 64 MiB" in done.output.text, (way, done)
+        assert "ESCAPED" not in done.output.text, way
+        assert (done.exit_code, done.signal) == (None, 9), way
+    assert (next_one.exit_code, left) == (0, [])
+
+
+async def test_without_the_limit_it_would_not_be(tmp_path: Path) -> None:
+    """The control: the same fits where more is allowed, and the runs end by themselves."""
+    async with sandbox(tmp_path) as house:
+        found = await filled_in_each_way(house, hold_s=0)
+
+    assert {way: done.output.text for way, done in found.items()} == dict.fromkeys(
+        WAYS, "ESCAPED\n"
+    )
+
+
+async def test_what_was_removed_counts_no_more(tmp_path: Path) -> None:
+    """A run may write any amount, as long as it never holds more than its limit."""
+    line = "for n in 1 2 3 4 5 6 7 8; do head -c 40m /dev/zero > /tmp/f && sleep 0.2; done"
+    async with sandbox(tmp_path, private_bytes=LIMIT * MIB) as house:
+        done = await house.run(("/bin/sh", "-c", f"{line}; echo WORKED"))
+
+    assert done.output.text == "WORKED\n"
+
+
+async def test_all_commands_of_a_line_count_together(tmp_path: Path) -> None:
+    """They share one folder; the one that goes over its limit ends the line."""
+    fill = "head -c 24m /dev/zero > /tmp/{}; sleep {}"
+    pauses = (0, 0, HOLD_S)
+    line = "; ".join(f"sh -c '{fill.format(*one)}' x; echo {one[0]}" for one in enumerate(pauses))
+    async with sandbox(tmp_path, private_bytes=LIMIT * MIB) as house:
+        done = await house.run(line)
+
+    assert done.output.text.startswith("0\n1\nsayso: the private /tmp held more"), done
+
+
+@contextmanager
+def small_disk(folder: Path, mib: int) -> Iterator[Path]:
+    """Yield a file system of its own."""
+    disk = folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", disk], check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def reserve(disk: Path, mib: int) -> None:
+    """Take so much of a disk."""
+    with (disk / "taken").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, mib * MIB)
+
+
+def left_on(disk: Path) -> int:
+    """Return the MiB that are left."""
+    now = os.statvfs(disk)
+    return now.f_bavail * now.f_frsize // MIB
+
+
+class Unbounded(Scratch):
+    """Private folders that nobody looks at."""
+
+    def limits(self, path: Path) -> Private:
+        """Return no limits."""
+        return {**super().limits(path), "bytes": PLENTY, "spared": []}
+
+
+@pytest.mark.parametrize(
+    ("way", "where", "guarded"),
+    [
+        ("written", "/tmp", True),
+        ("removed", "/tmp", True),
+        ("written", "workspace", True),
+        ("written", "/tmp", False),
+        ("written", "workspace", False),
+    ],
+)
+async def test_the_last_of_the_disk_is_left_to_the_store(
+    way: str, where: str, guarded: bool, tmp_path: Path
+) -> None:
+    """A fifth of a small disk: whether /tmp is filled or a workspace that lies on it as well."""
+    with small_disk(tmp_path, 800) as disk:
+        async with sandbox(disk, private_bytes=PLENTY) as house:
+            if not guarded:
+                house.host._scratch = Unbounded(house.home / "sandbox")
+            reserve(disk, 560)
+            folder = where if where == "/tmp" else str(house.workspace)
+            # It cannot be faster than 100 MB a second, so that a slow machine gets to it in time.
+            hold_s = HOLD_S if guarded else 0
+            many = {"FILES": 20, "EACH": 16, "PAUSE": 0.01}
+            done = await filled(house, way, folder, hold_s=hold_s, **many)
+            left = left_on(disk)
+            await house.host._scratch.settle()
+
+    assert ("ESCAPED" in done.output.text) is not guarded, done
+    if guarded:
+        assert f"the file system of {house.home} has less than 160 MiB left" in done.output.text
+        assert left > 0
+
+
+async def test_nothing_starts_on_a_full_disk(tmp_path: Path) -> None:
+    """It would be ended at once; and it is said what is to be done."""
+    with small_disk(tmp_path, 100) as disk:
+        async with sandbox(disk) as house:
+            ran = await house.run("true")
+            reserve(disk, 85)
+            with pytest.raises(HostUnavailable, match=r"less than 20 MiB left.*Free some space"):
+                await house.run("true")
+
+    assert ran.exit_code == 0
+
+
+async def test_folders_in_memory_are_full_at_their_size(tmp_path: Path) -> None:
+    """The home, /var/tmp and /dev/shm; /dev, /run and / take nothing at all."""
+    inside = [str(Path.home()), "/var/tmp", "/dev/shm", "/dev", "/run", "/home", "/"]
+    async with sandbox(tmp_path, private_bytes=LIMIT * MIB) as house:
+        done = await house.run(vector(attacks.FILLS_MEMORY, PLACES=inside, MANY=5))
+        control = await house.run_outside(
+            vector(attacks.FILLS_MEMORY, PLACES=[str(house.workspace)], MANY=5)
+        )
+
+    assert done.output.text.split() == [word for one in inside for word in ("TRIED", one)]
+    assert "ESCAPED" in control.output.text
+
+
+def test_a_file_with_two_names_counts_once(tmp_path: Path) -> None:
+    """As it takes room once; and folders count as well."""
+    (tmp_path / "one").write_bytes(bytes(MIB))
+    (tmp_path / "two").hardlink_to(tmp_path / "one")
+
+    assert MIB <= disk_use._held(str(tmp_path), PLENTY, 0) < 1.5 * MIB
+
+
+def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small: a file system may run out of inodes before it runs out of room."""
+    for number in range(11):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setattr(disk_use, "MOST_FILES", 10)
+
+    assert disk_use._held(str(tmp_path), 5 * MIB, 0) > 5 * MIB
+
+
+_AS_NOBODY = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from core.runner import disk_use
+os.setgid(65534)
+os.setuid(65534)
+os.mkdir(sys.argv[1] + "/closed")
+open(sys.argv[1] + "/closed/file", "wb").write(bytes(1 << 20))
+os.chmod(sys.argv[1] + "/closed", int(sys.argv[3], 8))
+print(disk_use._held(sys.argv[1], 1 << 40, 7 << 20) >= 7 << 20)
+"""
+
+
+@pytest.mark.parametrize("mode", ["000", "700"], ids=["closed", "control"])
+def test_what_is_closed_counts_for_all_that_is_gone(mode: str) -> None:
+    """A folder that took its rights away may hold all that the file system lost meanwhile."""
+    folder = Path(f"/var/tmp/sayso-{secrets.token_hex(4)}")
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    words = (PYTHON, "-c", _AS_NOBODY, str(folder), str(Path.cwd()), mode)
+    try:
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+    finally:
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+    assert done.stdout == f"{mode == '000'}\n"
