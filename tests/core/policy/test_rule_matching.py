@@ -331,7 +331,7 @@ def test_what_goes_through_a_folder_above_asks(line: str, wanted: Decision) -> N
     ],
 )
 def test_a_program_that_completes_names_may_read_anything(line: str) -> None:
-    """zcat adds suffixes, jq loads modules: asked about wherever the file may lie below."""
+    """Suffixes that zcat adds and modules that jq loads are asked about where they may be below."""
     assert judged(line, SECRET, rule("allow", glob="/**"), policy=CLASSICAL).decision is (
         Decision.ASK
     )
