@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.policy.carriers import in_system_directory
+from core.policy.carriers import in_installed_directory, in_system_directory, is_plain
+from core.policy.elements import below
 from core.policy.shims import (
     Chooser,
     Manager,
@@ -53,7 +54,7 @@ def chosen_by(command: PlannedCommand, cwd: str) -> str:
     suspects = tuple(file for file in started if _is_suspect(file))
     arguments = command.argv[1:]
     found = _starting(suspects, paths, arguments, cwd) if suspects else ""
-    return found or _loading(paths, arguments, cwd)
+    return found or _namesake(command, executable, cwd) or _loading(paths, arguments, cwd)
 
 
 @lru_cache(maxsize=4096)
@@ -72,6 +73,32 @@ def _starting(
     if not found and any(is_vouched_for(path, arguments) for path in paths):
         return next(filter(None, map(_imitation, suspects)), "")
     return found
+
+
+def _namesake(command: PlannedCommand, file: PinnedFile, cwd: str) -> str:
+    """Return that a binary of the work tree has only the name of a program that is known."""
+    if in_system_directory(file.realpath) or FINGERPRINTS.script_head(file.sha256):
+        return ""
+    # Package managers put tools of their own below a project, and none of the system's.
+    if in_installed_directory(file.path) and not is_plain(file.path):
+        return ""
+    paths, arguments = own_paths(file.path, file.realpath), command.argv[1:]
+    if any(runs_code(path, arguments) for path in paths):
+        return ""
+    known = any(is_vouched_for(path, arguments) for path in paths)
+    if not known or not _is_of_work_tree(command.argv[0], file.realpath, cwd):
+        return ""
+    name = file.path.rpartition("/")[2]
+    return f"`{file.path}` is a program of the work tree, which only its name calls {name}"
+
+
+def _is_of_work_tree(word: str, path: str, cwd: str) -> bool:
+    """Tell whether a program was named from its folder, or lies in the work tree around it."""
+    if "/" in word and not word.startswith("/"):
+        return True
+    around = tuple(_around(cwd))
+    root = next((one for one in around if os.path.lexists(f"{one}/.git")), cwd)
+    return below(root, path)
 
 
 def _loading(paths: tuple[str, ...], arguments: tuple[str, ...], cwd: str) -> str:

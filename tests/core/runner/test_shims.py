@@ -377,3 +377,36 @@ def test_every_manager_can_be_known() -> None:
     """Each row says by what it is known, and its files are read in a way that there is."""
     assert all(one.programs or one.paths for one in managers())
     assert len(managers()) == len(section(table("shims"), "managers"))
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "words"),
+    [
+        ("/bin/bash", "cat", "evil.sh"),
+        ("/bin/bash", "bin/head", "evil.sh"),
+        ("/bin/bash", "node_modules/.bin/ls", "evil.sh"),
+        ("/usr/bin/env", "od", "touch x"),
+    ],
+)
+def test_a_binary_of_the_work_tree_is_not_the_program_of_its_name(
+    source: str, name: str, words: str, tree: Path
+) -> None:
+    """Copied under an everyday name it would pass wherever every path is listed."""
+    (tree / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, tree / name)
+    (tree / "sub").mkdir()
+    (tree / ".git").mkdir()
+    found = judged(f"./{name} {words}", tree)
+    assert asks(found, "a program of the work tree")
+    assert asks(judged(f"../{name} {words}", tree / "sub"), "a program of the work tree")
+    assert asks(judged(f"{tree / name} {words}", tree / "sub"), "a program of the work tree")
+    itself = judged(f"{Path(name).name} {words}", tree)
+    assert not asks(itself)
+
+
+def test_a_tool_that_is_installed_for_a_project_keeps_its_name(tree: Path, tmp_path: Path) -> None:
+    """What a package manager put below the project, and what lies outside the work tree."""
+    for place in (tree / ".venv/bin", tmp_path / "elsewhere"):
+        place.mkdir(parents=True)
+        shutil.copy("/bin/bash", place / "ruff")
+        assert not asks(judged(f"{place / 'ruff'} --version", tree))
