@@ -167,7 +167,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(max(LINES // 20, 3600))
 def test_no_wrapper_runs_what_was_not_unwrapped(world: World) -> None:
     """Thousands of lines: each unwrapped wrapper ran exactly the programs that the plan names."""
     tally = campaign(world, world.plan, LINES)
