@@ -73,9 +73,14 @@ def watched(home: House, who: str, run_id: str) -> str:
         return json.dumps(list(events))
 
 
-@pytest.mark.parametrize("silent", ["sleep 30", "uname -s"])
-def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(tmp_path: Path, silent: str) -> None:
-    """A run, or a question, of which nothing is heard holds a stream no longer than any other."""
+@pytest.mark.parametrize(("silent", "ends"), [("sleep 30", ["end"]), ("uname -s", [])])
+def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(
+    tmp_path: Path, silent: str, ends: list[str]
+) -> None:
+    """A run, or a question, of which nothing is heard holds a stream no longer than any other.
+
+    A gateway that stops gives commands 5 s; who watches one hears how that ended it.
+    """
     for limits, stops in (({"longestStream": 0.5}, False), ({}, True)):
         with house(tmp_path / f"home-{stops}", limits=limits) as home:
             asked = home.ask(silent)
@@ -84,12 +89,14 @@ def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(tmp_path: Path, s
             with stream(home, "agent", f"/v1/runs/{asked['id']}/output") as events:
                 if stops:
                     stop.start()
-                assert list(events) == []
+                heard = list(events)
             took = time.monotonic() - began
+            assert [one["event"] for one in heard] == (ends if stops else [])
+            assert all("cancelled" in one["data"]["how"] for one in heard)
             if not stops:
                 cancelled = home.client("agent").delete(f"/v1/requests/{asked['id']}")
                 assert cancelled.status_code == 200, "negative control: it was still going on"
-        assert 0.2 < took < 3
+        assert 0.2 < took < (9 if heard else 3)
 
 
 def spoken(home: House, *, stream: bool, revoke: bool) -> tuple[list[dict[str, object]], int]:

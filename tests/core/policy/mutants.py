@@ -45,9 +45,16 @@ READERS = (
     Mutant(
         "the last status may stand in any word",
         "policy/shell.py",
-        'or ("?" in text and "$" in text and _odd_status(second))',
+        'or ("?" in text and "$" in text and _odd_status(second, text))',
         "",
         "policy/test_last_status.py::test_elsewhere_it_asks",
+    ),
+    Mutant(
+        "the last status may stand beside a substitution",
+        "policy/shell.py",
+        r'substitutes = "$(" in text.replace("\\\n", "")',
+        "substitutes = False",
+        "policy/test_shell.py::test_the_broken_rule_is_named",
     ),
     Mutant(
         "the last status may stand in loops",
