@@ -93,9 +93,12 @@ def _namesake(command: PlannedCommand, file: PinnedFile, cwd: str) -> str:
 
 
 def _is_of_work_tree(word: str, path: str, cwd: str) -> bool:
-    """Tell whether a program was named from its folder, or lies in the work tree around it."""
-    if "/" in word and not word.startswith("/"):
-        return True
+    """Tell whether a program was named by a path that leads into the work tree around a folder.
+
+    One that was found by its name alone lies where the owner has programs searched for.
+    """
+    if not word.startswith("/"):
+        return "/" in word
     around = tuple(_around(cwd))
     root = next((one for one in around if os.path.lexists(f"{one}/.git")), cwd)
     return below(root, path)
