@@ -67,6 +67,11 @@ class Running:
         asking = [asyncio.create_task(ask()) for _ in range(8)]
         for number in range(reloads):
             assert await self.reload(**(_FORBIDS if number % 2 else _LISTS))
+            # More than were in flight: some are asked and judged after it.
+            enough = ended.total() + 2 * len(asking)
+            async with asyncio.timeout(30):
+                while ended.total() < enough:
+                    await asyncio.sleep(0.01)
         over.set()
         await asyncio.gather(*asking)
         return ended
