@@ -1,17 +1,23 @@
-"""Wire the programs together, start and stop them; nothing imports this package.
+"""Build the programs, start and stop them; nothing imports this package.
 
 ::
 
-    cli        sayso …: one file a command group; heavy imports inside the command
-    settings   config.json5, environment and secret files become one frozen Settings
-    app        the composition root of the gateway: what is made, in which order it starts
-    intake     how requests come in: the socket, and the one table of methods
-    api        the same table over HTTP and WebSocket
-    chat       what senders may do in a chat: /run, /stop, /history …
-    inbox      a person's reply, authorised, to the gate
-    outbox     committed changes, to every copy of a prompt
-    clock      what happens by time
-    weekly     the look at what prompts cost, told to people once a week
-    gate_proof a harmless marked command down every way in, to see that it is held
-    health     what is well and what is not, part by part
+    cli/          sayso …: one module or folder a command; heavy imports inside the command
+    demo          the whole product in a scratch home
+    app           the gateway: what is built, in which order it starts, how it stops
+    wiring/       the parts of a running gateway, its reload, its log
+    api/          the methods over HTTP and WebSocket
+    doctor/       the checks of `sayso doctor`
+    jobs/         background work: the outbox, approved runs, recovery, all that is done by time
+    chat/         what people do in a chat: answer, /run, /stop, /history …
+    intake/       how requests come in: the socket, and the one table of methods
+    policy_tools/ test, backtest and suggest policy; import rules
+    explain/      judge a command without running it
+    factories/    channels, policy, rules, the sandbox and remote exec, from the settings
+    health/       what works and what does not, part by part
+    gate_proof/   a harmless marked command through every entry point, to see that it is held
+    client        calls of a gateway over its socket
+    settings/     config.json5, environment and secret files become one frozen Settings
+
+A package imports only from those below it; a contract in pyproject.toml holds this.
 """

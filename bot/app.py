@@ -17,33 +17,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from bot.clock import Clock
-from bot.delivery import Delivery
-from bot.dispatch import Dispatch
-from bot.gate import gate_of
+from bot.chat.inbox import GateInbox, inbox_of
+from bot.factories.channels import Console, approvers, make_channels, senders
+from bot.factories.remote_exec import remote_exec
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
-from bot.gate_proof.wiring import by_the_clock, prover_of
-from bot.ground import Ground, open_ground
 from bot.health import Health, Kept
 from bot.health.gate import GateLook
 from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
-from bot.inbox import GateInbox, inbox_of
-from bot.intake.methods import Table
-from bot.intake.remote import RemoteMethods
+from bot.intake.methods.remote import RemoteMethods
+from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
 from bot.intake.table import method_table
-from bot.machines import Machines, start_machines
-from bot.network import Network
-from bot.outbox import Outbox
-from bot.recovery import Heart
-from bot.reload import Reloading
-from bot.remote import remote_exec
+from bot.jobs.message_sender import Delivery
+from bot.jobs.outbox import Outbox
+from bot.jobs.periodic import TimedWork
+from bot.jobs.recovery import Heart
+from bot.jobs.run_dispatcher import Dispatch
+from bot.jobs.scheduler import Clock
+from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
-from bot.surfaces import Console, approvers, make_channels, senders
-from bot.timed import TimedWork
-from bot.weekly import every_week
+from bot.wiring.api import Network
+from bot.wiring.execution import Machines, start_machines
+from bot.wiring.gate import gate_of
+from bot.wiring.gate_proof import by_the_clock, prover_of
+from bot.wiring.reload import Reloading
+from bot.wiring.storage import Ground, open_ground
 from channels.base import Channel
 from core.gate import Gate
 from core.ipc.unix import Server, listen

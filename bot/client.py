@@ -142,7 +142,7 @@ class Client:
             SaysoError: what the gateway answered; of its type where that is known here.
         """
         if "result" not in answer:
-            from bot.client_faults import refused  # noqa: PLC0415  # needed on failure only
+            from bot.client_errors import refused  # noqa: PLC0415  # needed on failure only
 
             if answer.get("id") is None:
                 self.close()
@@ -156,7 +156,7 @@ class Client:
         Raises:
             GatewayUnreachable: always.
         """
-        from bot.client_faults import unreachable  # noqa: PLC0415  # needed on failure only
+        from bot.client_errors import unreachable  # noqa: PLC0415  # needed on failure only
 
         self.close()
         raise unreachable(self._path, error) from None
@@ -177,7 +177,7 @@ class Client:
         answer = _parsed(self._line(connection, deadline))
         # A frame without id tells why the gateway hangs up on us.
         if answer.get("id") not in (self._id, None):
-            raise hung_up or OSError("its answer is to another question")
+            raise hung_up or OSError("the response id does not match the request")
         return answer
 
     def _connected(self, deadline: "float | None") -> "_socket.socket":

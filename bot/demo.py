@@ -17,15 +17,15 @@ from typing import TextIO
 
 from bot.app import Gateway, gateway
 from bot.client import Client
+from bot.factories.channels import Console
 from bot.settings import load
-from bot.surfaces import Console
 from channels.base import Channel
-from channels.box import Page, prompt_lines
 from channels.cards import PromptCard
 from channels.memory import MemoryChannel
-from core.approvals.rendering import redact
+from channels.terminal_card import Page, prompt_lines
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor
+from core.text.render import redact
 
 _WIDTH = 76
 _EVENT_S = 0.1  # so that the session's events stand before the result that they lead to
@@ -85,8 +85,8 @@ async def _play(viewer: "Viewer", home: Path, answer: str | None) -> int:
 def _ask(home: Path, step: Step) -> dict[str, object]:
     """Ask as an agent does: over gateway.sock."""
     with Client(str(home / "gateway.sock")) as client:
-        wish = {"command": step.line, "cwd": str(home / "work"), "agent": step.agent}
-        answer: dict[str, object] = client.call("exec.run", {**wish, "session": "demo"})
+        params = {"command": step.line, "cwd": str(home / "work"), "agent": step.agent}
+        answer: dict[str, object] = client.call("exec.run", {**params, "session": "demo"})
         return answer
 
 

@@ -2,14 +2,35 @@
 
 ::
 
-    base        the Channel protocol, and the Inbox that answers go to
-    cards       platform-neutral prompt, outcome and notice, from the bound plan
-    wording     the words in cards: programs, endings, durations, digests
-    commands    the grammar of what people type (pure)
-    registry    name → class; entry points `sayso.channels`
-    memory      inside this process (demo, tests)
-    terminal    this terminal
-    telegram/   Telegram, on python-telegram-bot
+    base             the Channel protocol, and the Inbox that answers go to
+    cards            prompt, outcome and notice for every platform, from the bound plan
+    card_text        the words in cards: programs, endings, durations, digests
+    commands         what people may ask for in a chat;  grammar  the same, as it is typed (pure)
+    argument_values  durations and settings in commands
+    button_payload   what a button means, in at most 58 bytes
+    payload_preview  what a platform would be sent, for `sayso prompt render`
+    registry         name → class; entry points `sayso.channels`
+    plugin           the settings of a third party's channel
+    utf16            text counted as Telegram and Discord count it
+    memory           a channel inside this process (demo, tests)
+    terminal         this terminal;  terminal_card  cards in it
+    slack/  telegram/  discord/  webhook/
+
+The three chat platforms have the same file names for the same roles::
+
+    settings        its section of the configuration
+    channel         the Channel
+    connection      connect, keep trying, know why not (Telegram: in channel)
+    transport       how events come in: a socket, polls, requests
+    inbound_events  an event → Inbound
+    inbound         Inbound → the inbox, until it is committed
+    replies         what became of a press, a command or a message, told to its person
+    outbound        send, edit, open threads
+    render/         layout, buttons, messages, prompt_groups: cards → messages (pure)
+    rate_limits     the platform's limits, kept (Discord: in its library)
+    self_check      tokens, scopes and people, for `sayso doctor`
+    log_redaction   no token in the library's log (Discord's library logs none)
+    errors          the platform's errors → ChannelError
 
 A channel knows no policy, no store and no approver list: it passes who said what to the inbox and
 shows what the inbox answers. A chat SDK stays in its platform's folder.

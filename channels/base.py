@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Command
-from core.approvals.rendering import Redacted
 from core.model.identity import Actor, Target
+from core.text.render import Redacted
 
 
 class Tone(StrEnum):
@@ -70,7 +70,7 @@ class Health:
 
 
 class Inbox(Protocol):
-    """Where answers go; the composition root fills it (``bot.inbox``)."""
+    """Where answers go; the composition root fills it (``bot.chat.inbox``)."""
 
     async def receive(self, inbound: Inbound) -> Reply:
         """Authorise, decide and commit; return what that person is told.
@@ -100,7 +100,7 @@ class Channel(Protocol):
         """Stop listening; what people do meanwhile is taken up by the next ``start``."""
 
     async def check(self) -> Health:
-        """Say whether prompts and answers get through now."""
+        """Return whether prompts and answers get through now."""
 
     async def post(self, target: Target, card: PromptCard) -> str:
         """Show a prompt and return the platform's message id.
@@ -131,7 +131,7 @@ class Groups(Protocol):
     """A channel that shows several prompts in one message, each with its own buttons."""
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
-        """Say whether one message can show all of these in full, with every button."""
+        """Return whether one message can show all of these in full, with every button."""
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Show several prompts as one message and return the platform's message id.

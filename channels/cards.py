@@ -7,7 +7,7 @@ looks at the plan.
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from channels.wording import (
+from channels.card_text import (
     agreement,
     concerns,
     detail,
@@ -16,12 +16,12 @@ from channels.wording import (
     headline,
     programs,
 )
-from core.approvals.rendering import Redacted, command_text, join, phrase, redact, shell_statement
-from core.approvals.standard_input import shows_input
 from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import ExecResult
+from core.text.render import Redacted, command_text, join, phrase, redact, shell_statement
+from core.text.stdin_preview import shows_input
 
 NOTHING = Redacted("")
 LONGEST_SHOWN = 200_000
@@ -78,12 +78,12 @@ class PromptCard:
 
     @property
     def approvable(self) -> bool:
-        """Say whether a platform that offers the whole command may offer to allow it."""
+        """Return whether a platform that offers the whole command may offer to allow it."""
         return self.whole and bool(self.command.text)
 
     @property
     def offers_always(self) -> bool:
-        """Say whether allow-always may be offered."""
+        """Return whether allow-always may be offered."""
         return self.approvable and bool(self.promise)
 
     @property

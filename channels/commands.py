@@ -1,6 +1,6 @@
 """Name what people may ask for in a chat, and the words that explain it (S1 "Reply in chat").
 
-``channels.grammar`` reads these from what was typed, ``channels.presses`` from buttons.
+``channels.grammar`` reads these from what was typed, ``channels.button_payload`` from buttons.
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ SLASH_COMMANDS = (
     SlashCommand(
         "exec",
         "Show or set where this chat's commands run",
-        "[host=…] [security=…] [ask=…] [node=…]",
+        "[host=…] [security=…] [ask=…] [node=…] | reset",
     ),
     SlashCommand("elevated", "Full access on the gateway for this chat", "on|off|ask|full"),
     SlashCommand("pair", "Link this account to a person", "CODE"),
@@ -99,16 +99,21 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class HistoryList:
-    """A wish to see what was asked and how it ended, the newest first."""
+    """A request to see what was asked and how it ended, the newest first."""
 
     limit: int = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SetExec:
-    """``/exec``: knobs for this chat's session; without any, the wish to see them."""
+    """``/exec``: settings for this chat's session; without any, a request to see them."""
 
     overrides: ExecOverrides
+
+
+@dataclass(frozen=True, slots=True)
+class ResetExec:
+    """``/exec reset``: clear what was set for this chat's session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +153,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PendingList:
-    """A wish to see what is waiting."""
+    """A request to see what is waiting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """A wish to see the commands."""
+    """A request to see the commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,7 @@ Command = (
     | PendingList
     | HistoryList
     | SetExec
+    | ResetExec
     | Elevated
     | RunLine
     | Tail

@@ -8,6 +8,7 @@ understood is ``Malformed``, so that the person is told; ordinary talk is ``None
 import re
 from collections.abc import Callable, Mapping
 
+from channels.argument_values import exec_overrides, grant_terms
 from channels.commands import (
     MOST_LISTED,
     REPLY_USAGE,
@@ -20,13 +21,13 @@ from channels.commands import (
     Malformed,
     Pair,
     PendingList,
+    ResetExec,
     RunLine,
     SetExec,
     Stop,
     Tail,
     usage_of,
 )
-from channels.values import exec_overrides, grant_terms
 from core.model.approval import ApprovalReply
 from core.model.identity import CODE_LENGTH
 from core.model.policy import Elevation
@@ -177,6 +178,8 @@ def _history(words: list[str]) -> Command | None:
 
 
 def _exec(words: list[str]) -> Command | None:
+    if [word.lower() for word in words] == ["reset"]:
+        return ResetExec()
     overrides = exec_overrides(words)
     return None if overrides is None else SetExec(overrides)
 

@@ -9,10 +9,10 @@ from channels.base import Health, Inbound, Inbox, Reply
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, Choose, Command
 from channels.grammar import parse
-from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, ApprovalId, Target
+from core.text.render import Redacted
 
 _LONGEST_GROUP = 4_000
 
@@ -80,7 +80,7 @@ class MemoryChannel:
         self._inbox = None
 
     async def check(self) -> Health:
-        """Say whether the channel was started."""
+        """Return whether the channel was started."""
         return Health(ok=True, detail="listening") if self._inbox else Health(False, "not started")
 
     async def post(self, target: Target, card: PromptCard) -> str:
@@ -92,7 +92,7 @@ class MemoryChannel:
         await self.update_group(target, message, (card,))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
-        """Say whether the cards are as many and as long as a chat would show in one message."""
+        """Return whether the cards are as many and as long as a chat would show in one message."""
         return sum(card.size for card in cards) <= _LONGEST_GROUP
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:

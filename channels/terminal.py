@@ -14,15 +14,15 @@ from itertools import count
 from typing import TextIO
 
 from channels.base import Health, Inbound, Inbox
-from channels.box import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, Command, Malformed
 from channels.grammar import parse
-from core.approvals.rendering import Redacted
+from channels.terminal_card import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped
 from core.errors import ChannelError, SaysoError
 from core.ipc.users import user_name
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, Target
+from core.text.render import Redacted
 
 _LETTERS = {
     "a": ApprovalReply.ALLOW_ONCE,
@@ -76,7 +76,7 @@ class TerminalChannel:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def check(self) -> Health:
-        """Say whether somebody could answer here."""
+        """Return whether somebody could answer here."""
         if self._inbox is None:
             return Health(ok=False, detail="not started")
         if self._ended:

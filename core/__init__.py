@@ -1,32 +1,32 @@
 """Judge commands and run them; know no chat platform, scheduler or web framework.
 
-A request moves one way, one call a step (``core.gate.line`` is that line)::
+A request moves one way, one call a step (``core.gate.gate`` makes these calls)::
 
-    bot.intake: socket, chat, API ─┐
-    gate.tools: Exec, Which ───────┴▶ gate.submit ─▶ policy.resolve ─▶ runner.plan
-                                                                           │
-                                                                    policy.evaluate
-         ALLOW ────────────────────────────────────────────────────────────┤
-         ASK ──▶ approvals.broker ◀── bot.inbox ◀── channels               │
-         DENY ─▶ result                                                    ▼
-    bot.intake ◀─ store + session event ◀─ runner.process ◀─ hosts ◀─ audit.journal
+    bot.intake, bot.api, bot.chat, gate.tools
+      ─▶ gate.gate                 submit, answer, wait, cancel
+      ─▶ policy.judge.precedence   the effective policy: call, session, agent, global
+      ─▶ planning.planner          read by core.shell, resolved, pinned: a bound plan
+      ─▶ policy.judge.evaluate     allow, ask or deny
+           deny   ─▶ the journal, then the result
+           ask    ─▶ approvals.broker ◀─▶ store ◀─▶ bot.jobs.outbox ◀─▶ channels
+           allow  ─▶ audit.journal, on disk before anything runs
+                  ─▶ gate.execution     claim, once; guards before each spawn
+                  ─▶ hosts ─▶ runner ─▶ runner.supervisor, a process of its own
+                  ─▶ store: the result and the session's event
 
-    hosts    sandbox: enclosed, sees little; gateway: this machine, as the gateway's user
-    guard    gate.guard, asked before every spawn: is it locked down, is it our own proof
-    remote   a door of its own for other machines: a signed request, an access list, the same
-             runner and guard, its own log; nobody is asked
+    remote   an entry point of its own for other machines: a signed request, an access list, the
+             same runner and guard, its own log; nobody is asked
 
-The layers, each seeing only what stands below it (held by import-linter)::
+The layers, each importing only from below it (import contracts in pyproject.toml)::
 
-                         gate                    sees both wings; nothing in core sees it
-        people's wing     │     machines' wing   the wings never import each other
-                          │         hosts
-                          │         remote       alone holds keys
-          approvals ──────┴────── runner | ipc   only runner spawns
-              ▼                     ▼
-            store                   │            alone speaks SQL
-              ▼                     ▼
-                 policy | audit                  policy does no I/O
-                 ports | settings
-                 model | errors
+                           gate                     sees both wings; nothing in core sees it
+        people's wing       │      machines' wing   the wings never import each other
+                            │      hosts | remote   only remote holds keys
+          approvals ────────┴────── runner          only runner spawns
+              ▼                        ▼
+            store                   planning        only store speaks SQL
+              ▼                        ▼
+                     policy | text                  policy does no I/O
+      shell | settings | audit | ipc | files | ports
+               model | errors | validation
 """

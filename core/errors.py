@@ -6,7 +6,7 @@
     ├── ConfigError            a setting is unknown, duplicated or ill-typed          exit 2
     ├── BadRequest             a frame or request cannot be understood                exit 2
     │   ├── NotFound           nothing has the id that was named                      exit 2
-    │   └── Conflict           what was to be changed is otherwise by now             exit 2
+    │   └── Conflict           what was to be changed has changed meanwhile           exit 2
     ├── Forbidden              this caller may not call this method                   exit 3
     ├── Unauthenticated        a token is missing, unknown, expired or revoked        exit 3
     ├── StateError             $SAYSO_HOME or a file in it cannot be used             exit 1
@@ -40,13 +40,13 @@ class SaysoError(Exception):
 
 
 class ConfigError(SaysoError):
-    """The configuration cannot be used. Mend the named key; `sayso config check` tells more."""
+    """The configuration cannot be used. Fix the named key; run `sayso config check` for details."""
 
     exit_code: ClassVar[int] = 2
 
 
 class BadRequest(SaysoError):
-    """The request cannot be understood. Mend it and send it again."""
+    """The request is not valid. Correct it and retry."""
 
     exit_code: ClassVar[int] = 2
 
@@ -56,7 +56,7 @@ class NotFound(BadRequest):
 
 
 class Conflict(BadRequest):
-    """What was to be changed is otherwise by now. Look at it again; nothing was changed."""
+    """It has changed since you read it; nothing was changed. Read it again and retry."""
 
 
 class Forbidden(SaysoError):
@@ -72,7 +72,7 @@ class Unauthenticated(SaysoError):
 
 
 class StateError(SaysoError):
-    """A file in $SAYSO_HOME cannot be used. `sayso doctor` names it and the way to mend it."""
+    """A file in $SAYSO_HOME cannot be used. `sayso doctor` names it and says how to fix it."""
 
 
 class AnotherGateway(StateError):
@@ -80,7 +80,7 @@ class AnotherGateway(StateError):
 
 
 class ApprovalsFileError(StateError):
-    """exec-approvals.json cannot be used. Mend it, or restore exec-approvals.json.last-good."""
+    """exec-approvals.json cannot be used. Fix it, or restore exec-approvals.json.last-good."""
 
 
 class StoreError(SaysoError):
@@ -96,7 +96,7 @@ class StoreFull(StoreError):
 
 
 class JournalError(SaysoError):
-    """The audit journal cannot be written, so nothing runs. Free space or mend its permissions."""
+    """The audit journal cannot be written, so nothing runs. Free space or fix its permissions."""
 
 
 class GatewayUnreachable(SaysoError):

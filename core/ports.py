@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from core.model.command import ExecPlan
-from core.model.identity import ApprovalId
+from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished, LiveOutput, OutputChunk
 
 
@@ -46,6 +46,12 @@ class ExecutionHost(Protocol):
     @property
     def place(self) -> str:
         """Return the word that events show: ``gateway``, ``sandbox`` or a node id."""
+
+    def withheld(self, plan: ExecPlan, requester: Requester) -> str:
+        """Return why a plan would give who asks more rights than are theirs, ``""`` if it does not.
+
+        What people are asked about is theirs to judge; this is for what runs unasked.
+        """
 
     async def check(self, plan: ExecPlan) -> None:
         """Refuse what could not start here however it was answered, before anybody is asked.

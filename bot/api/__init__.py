@@ -2,13 +2,15 @@
 
 ::
 
-    uvicorn ─▶ connection   one socket: its head in time, its number bounded, cut when it must be
-                  ▼
-               guard        Host and Origin, rates, token, concurrency, body; one error shape
-                  ▼
-     rest | streams | websocket | openapi | health | metrics
-                  ▼
-               methods      the one table that gateway.sock serves too
+    http/       the server: connections bounded in number and time, bodies, errors, metrics
+       ▼
+    access/     Host and Origin, rates, token, concurrency; the access log
+       ▼
+    rest/ | websocket/ | openapi/ ─▶ bot.intake.table, which gateway.sock serves too
+
+    app         the application, put together and run
+    answers/    models of what REST answers, for the OpenAPI document
+    gate_proof  the proof that REST and WebSocket hold what they must
 
 Tokens travel in the Authorization header only, never in a URL; there are no cookies, and no other
 site's page is let in (no CORS headers, ``Host`` and ``Origin`` are checked).

@@ -1,10 +1,12 @@
-"""What people may do in a chat besides answering: look, run, watch, stop, set, pair.
+"""Do what people ask for in a chat: look, run, watch, stop, set, pair, answer.
 
 ::
 
-    bot.inbox ─▶ answers   /approve, replies, "Always allow…"
-              ─▶ lists     /pending, /history
-              ─▶ running   /run, /tail, /stop
-              ─▶ knobs     /exec, /elevated
-              ─▶ pairing   /pair
+    inbox ─▶ answers           /approve, replies, "Always allow…"
+          ─▶ listings          /pending, /history
+          ─▶ runs              /run, /tail, /stop
+          ─▶ session_settings  /exec, /elevated
+          ─▶ pairing           /pair
+
+    permissions  who may look, and who may act
 """

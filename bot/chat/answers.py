@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from channels.base import Choice, Inbound, Reply, Tone
 from channels.commands import Approve, BareReply, Choose
-from core.approvals.answering import Answer, Answered, AnswerOutcome
-from core.approvals.rendering import Redacted, join, phrase, redact
+from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.gate import Gate
-from core.gate.previews import Previews, words_of
+from core.gate.grant_preview import Previews, words_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, Approval, ApprovalReply
 from core.store import Store
-from core.store.copies import adopt, approval_of, members
+from core.store.outbox.message_lookup import adopt, approval_of, members
+from core.text.render import Redacted, join, phrase, redact
 
 _ALWAYS = ApprovalReply.ALLOW_ALWAYS
 _DONE = {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED}
@@ -51,7 +51,7 @@ class Answers:
         if await self.store.read(members, inbound.place, inbound.replied_to):
             words = "That message shows several prompts. Press a button, or send /approve CODE …"
             return Reply(redact(words), Tone.REFUSED)
-        return Reply(redact("That message is no prompt of mine; nothing changed."))
+        return Reply(redact("That message is not a Sayso prompt; nothing changed."))
 
     async def choices(self, inbound: Inbound, command: Choose) -> Reply:
         """Say exactly what allow-always would store, and offer for how long."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from channels.base import Inbound, Reply, Tone
 from channels.commands import Pair
-from core.approvals.rendering import phrase, redact
 from core.store import Store
-from core.store.pairing import Paired, PairOutcome, pair
+from core.store.people.pairing import Paired, PairOutcome, pair
+from core.text.render import phrase, redact
 
 _WORDS = {
     PairOutcome.LINKED: "This account is {}'s now.",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "demo": "bot.cli.demo",
     "serve": "bot.cli.serve",
-    "run": "bot.cli.run",
+    "run": "bot.cli.run.command",
     "pending": "bot.cli.approve",
     "approve": "bot.cli.approve",
     "cancel": "bot.cli.cancel",
@@ -27,12 +27,12 @@ COMMANDS = {
     "task": "bot.cli.grants",
     "token": "bot.cli.token",
     "lockdown": "bot.cli.lockdown",
-    "policy": "bot.cli.policy",
+    "policy": "bot.cli.policy.command",
     "prompt": "bot.cli.prompt",
-    "approvals": "bot.cli.approvals",
-    "exec": "bot.cli.exec",
-    "diagnostics": "bot.cli.exec",
-    "check": "bot.cli.exec",
+    "approvals": "bot.cli.approvals.command",
+    "exec": "bot.cli.exec.command",
+    "diagnostics": "bot.cli.exec.command",
+    "check": "bot.cli.exec.command",
     "audit": "bot.cli.audit",
     "config": "bot.cli.config",
     "doctor": "bot.cli.doctor",
@@ -55,7 +55,7 @@ def build_parser(command: str | None = None) -> "ArgumentParser":
     import argparse  # noqa: PLC0415 - a third of the start of `sayso run`, which seldom needs it
     from importlib import import_module  # noqa: PLC0415 - the same
 
-    from bot.cli.layout import Formatter  # noqa: PLC0415 - the same
+    from bot.cli.help_format import Formatter  # noqa: PLC0415 - the same
 
     parser = argparse.ArgumentParser(
         prog="sayso",
@@ -92,7 +92,7 @@ def _fill() -> None:
     """Print to nowhere where standard output or error is closed: Python has ``None`` there."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.home; open to the end
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.paths; open to the end
 
 
 def _flushed() -> int:
@@ -131,7 +131,7 @@ def _run_quickly(words: list[str]) -> int | None:
     """Run `sayso run`, which stands before every command of an agent, without the parser."""
     if words[:1] != ["run"]:
         return None
-    from bot.cli.run import run_words  # noqa: PLC0415 - only the group that is called
+    from bot.cli.run.command import run_words  # noqa: PLC0415 - only the group that is called
 
     return run_words(words[1:])
 

@@ -5,9 +5,9 @@ import json
 import sys
 import time
 
-from bot.cli.home import socket_path
-from bot.cli.layout import Formatter
-from bot.cli.numbers import count
+from bot.cli.arg_types import count
+from bot.cli.help_format import Formatter
+from bot.cli.paths import socket_path
 from bot.client import Client
 
 _REFUSED = 3
@@ -103,9 +103,9 @@ def pending(args: argparse.Namespace) -> int:
 
 def approve(args: argparse.Namespace) -> int:
     """Answer a question; exit 3 when the answer did not count."""
-    wish = {"id": args.id, "note": args.note, **_decision(args.decision.lower(), args.limit)}
+    params = {"id": args.id, "note": args.note, **_decision(args.decision.lower(), args.limit)}
     with Client(socket_path()) as client:
-        answered = client.call("exec.approval.resolve", wish)
+        answered = client.call("exec.approval.resolve", params)
     if args.json:
         _json(answered)
     else:
@@ -130,9 +130,9 @@ def _decision(word: str, limit: str | None) -> dict[str, str]:
 
 def history(args: argparse.Namespace) -> int:
     """Print what was asked and how it ended, newest first."""
-    wish = {"limit": args.limit} | ({"agent": args.agent} if args.agent else {})
+    params = {"limit": args.limit} | ({"agent": args.agent} if args.agent else {})
     with Client(socket_path()) as client:
-        rows = client.call("history.list", wish)["history"]
+        rows = client.call("history.list", params)["history"]
     if args.json:
         return _json(rows)
     for row in rows:

@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from bot.cli.layout import Formatter
-from bot.cli.numbers import count
+from bot.cli.arg_types import count
+from bot.cli.help_format import Formatter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def tail(args: argparse.Namespace) -> int:
         try:
             said = _said(line, as_json=args.json)
         except (ValueError, LookupError, AttributeError, TypeError):
-            _refuse(f"{path}:{number}: it is no journal line; `sayso audit verify` tells more.")
+            _refuse(f"{path}:{number}: not a journal line; run `sayso audit verify` for details.")
         sys.stdout.write(f"{said}\n")
     return 0
 

@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 
-from bot.cli.home import socket_path
-from bot.cli.layout import offer
+from bot.cli.help_format import offer
+from bot.cli.paths import socket_path
 from bot.client import Client
 
 _NOTHING = 3

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bot.cli.layout import Formatter
+from bot.cli.help_format import Formatter
 
 if TYPE_CHECKING:  # the settings cost 0.3 s to import; the parser of other commands must not pay
     from bot.settings import InvalidConfig
@@ -61,11 +61,11 @@ def check(args: argparse.Namespace) -> int:
     Raises:
         StateError: somebody else could rewrite the configuration.
     """
-    from bot.provisions import provisions_of  # noqa: PLC0415 - slow to import
+    from bot.factories.rules import provisions_of  # noqa: PLC0415 - slow to import
     from bot.settings import InvalidConfig, home_folder, read  # noqa: PLC0415 - slow to import
     from bot.settings.home import CONFIG_NAME  # noqa: PLC0415 - slow to import
-    from core.policy.examples import broken_examples  # noqa: PLC0415 - slow to import
-    from core.policy.rule_lint import lint  # noqa: PLC0415 - slow to import
+    from core.policy.rules.lint_rules import lint  # noqa: PLC0415 - slow to import
+    from core.policy.rules.self_test import broken_examples  # noqa: PLC0415 - slow to import
 
     home = home_folder(None, os.environ)
     try:

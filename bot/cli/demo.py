@@ -2,7 +2,7 @@
 
 import argparse
 
-from bot.cli.layout import Formatter
+from bot.cli.help_format import Formatter
 
 _EXAMPLES = """\
 examples:

@@ -5,13 +5,13 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from bot.cli.layout import Formatter
-from bot.cli.numbers import seconds
+from bot.cli.arg_types import seconds
+from bot.cli.help_format import Formatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.finding import Finding
+    from bot.doctor.finding import Finding
 
 _EXAMPLES = """\
 examples:
@@ -72,13 +72,13 @@ def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
     if args.what == "all":
         import logging  # noqa: PLC0415
 
-        from bot.doctor import examine  # noqa: PLC0415
+        from bot.doctor.installation import examine  # noqa: PLC0415
 
         # What a backend lacks is a finding below; the log's line would only tell it once more.
         logging.getLogger("core.hosts.sandbox").addHandler(logging.NullHandler())
         yield from examine(os.environ)
         return
-    from bot.proofs import prove_by_prompt, prove_channels  # noqa: PLC0415
+    from bot.doctor.channels import prove_by_prompt, prove_channels  # noqa: PLC0415
     from bot.settings import load  # noqa: PLC0415
 
     settings = load(environ=os.environ)

@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 
-from bot.cli.home import socket_path
-from bot.cli.layout import Formatter
-from bot.cli.numbers import count
+from bot.cli.arg_types import count
+from bot.cli.help_format import Formatter
+from bot.cli.paths import socket_path
 from bot.client import Client
 
 _EXAMPLES = """\

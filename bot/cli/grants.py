@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Mapping
 
-from bot.cli.home import socket_path
-from bot.cli.layout import offer
+from bot.cli.help_format import offer
+from bot.cli.paths import socket_path
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ _REFUSED = 3
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command group to the parser."""
     group = commands.add_parser(
-        "grants", help="see and end what was allowed for a while", allow_abbrev=False
+        "grants", help="list and revoke temporary grants", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
     parser = offer(inner, "list", "print the grants that hold", "sayso grants list --json")
@@ -32,7 +32,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
 
 def _add_task(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    group = commands.add_parser("task", help="end what was allowed for a task", allow_abbrev=False)
+    group = commands.add_parser("task", help="revoke a task's grants", allow_abbrev=False)
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
     example = "sayso task end fix-login"
     parser = offer(inner, "end", "end every grant of a task at once", example)
@@ -55,7 +55,7 @@ def show(args: argparse.Namespace) -> int:
         if grant["preview"] is not None:
             sys.stdout.write(f"        {grant['preview']['sentence']}\n")
     if not found:
-        sys.stdout.write("No grant holds.\n")
+        sys.stdout.write("No active grants.\n")
     return 0
 
 
@@ -82,9 +82,9 @@ def revoke(args: argparse.Namespace) -> int:
 
 def end_task(args: argparse.Namespace) -> int:
     """End every grant of a task; exit 3 if none holds."""
-    wish = {"task": args.name} | ({"agent": args.agent} if args.agent else {})
+    params = {"task": args.name} | ({"agent": args.agent} if args.agent else {})
     with Client(socket_path()) as client:
-        return _told(args, client.call("tasks.end", wish))
+        return _told(args, client.call("tasks.end", params))
 
 
 def _told(args: argparse.Namespace, answer: "Mapping[str, Any]") -> int:

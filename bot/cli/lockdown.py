@@ -5,15 +5,15 @@ import json
 import os
 import sys
 
-from bot.cli.home import home, socket_path
-from bot.cli.layout import offer
+from bot.cli.help_format import offer
+from bot.cli.paths import home, socket_path
 from bot.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from core.gate.lockdown import Lockdown
+    from core.gate.guards.lockdown import Lockdown
 
 _REFUSED = 3
 _PATIENCE_S = 5.0
@@ -105,7 +105,7 @@ def lift(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Say how it stands, by the gateway or else by the file; exit 3 while it is locked.
+    """Return how it stands, by the gateway or else by the file; exit 3 while it is locked.
 
     Raises:
         SaysoError: the gateway cannot say, and the file alone does not lock.
@@ -140,7 +140,7 @@ def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
 
 
 def _by_file() -> "dict[str, Any]":
-    from bot.intake.lockdown import shown  # noqa: PLC0415 - lazily, as everything heavy here
+    from bot.intake.methods.lockdown import shown  # noqa: PLC0415 - lazily, as everything heavy here
 
     return dict(shown(_lockdown().state()))
 
@@ -148,13 +148,13 @@ def _by_file() -> "dict[str, Any]":
 def _lockdown() -> "Lockdown":
     from pathlib import Path  # noqa: PLC0415 - lazily, as everything heavy here
 
-    from core.gate.lockdown import NAME, Lockdown  # noqa: PLC0415
+    from core.gate.guards.lockdown import NAME, Lockdown  # noqa: PLC0415
 
     return Lockdown(Path(home()) / NAME)
 
 
 def _safe(words: str) -> str:
-    from core.approvals.rendering import redact  # noqa: PLC0415 - lazily, as everything heavy here
+    from core.text.render import redact  # noqa: PLC0415 - lazily, as everything heavy here
 
     return redact(words).text
 

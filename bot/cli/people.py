@@ -5,8 +5,8 @@ import json
 import sys
 from collections.abc import Mapping
 
-from bot.cli.home import socket_path
-from bot.cli.layout import offer
+from bot.cli.help_format import offer
+from bot.cli.paths import socket_path
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -33,9 +33,11 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     parser.add_argument("account", metavar="CHANNEL:ACCOUNT", help="such as telegram:1001")
     example = "sayso people revoke ana\n  sayso people revoke telegram:1001"
-    parser = _change(inner, "revoke", "let nobody of this name answer any more", example)
+    parser = _change(inner, "revoke", "revoke a person's or an account's right to approve", example)
     parser.add_argument("who", metavar="WHO", help="a person, or one account")
-    parser = _change(inner, "restore", "let a revoked one answer again", "sayso people restore ana")
+    parser = _change(
+        inner, "restore", "restore a revoked right to approve", "sayso people restore ana"
+    )
     parser.add_argument("who", metavar="WHO", help="a person, or one account")
 
 
@@ -52,9 +54,9 @@ def _change(
 
 def change(args: argparse.Namespace) -> int:
     """Change the directory and print what became of it; exit 3 when nothing was changed."""
-    wish = {key: getattr(args, key) for key in ("name", "account", "who") if hasattr(args, key)}
+    params = {key: getattr(args, key) for key in ("name", "account", "who") if hasattr(args, key)}
     with Client(socket_path()) as client:
-        answer = client.call(f"people.{args.action}", wish)
+        answer = client.call(f"people.{args.action}", params)
     if args.json:
         _print_json(answer)
     else:
@@ -76,7 +78,7 @@ def show(args: argparse.Namespace) -> int:
             ref = f"{account['channel']}:{account['account']}"
             sys.stdout.write(f"  {ref}{name}{_mark(account)}\n")
     if not found:
-        sys.stdout.write("Nobody is there. `sayso people add NAME` adds somebody.\n")
+        sys.stdout.write("No people yet. Add one with `sayso people add NAME`.\n")
     return 0
 
 

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from bot.cli.layout import Formatter
+from bot.cli.help_format import Formatter
 
 _EXAMPLES = """\
 examples:
@@ -53,8 +53,8 @@ def render(args: argparse.Namespace) -> int:
         return 2
     import json  # noqa: PLC0415 - the rendering is slow to import anyway
 
-    from bot.explain.single import explain_one  # noqa: PLC0415
-    from bot.preview import render_batch, render_here  # noqa: PLC0415
+    from bot.explain.explain_one import explain_one  # noqa: PLC0415
+    from bot.explain.prompt_preview import render_batch, render_here  # noqa: PLC0415
     from core.model.policy import ExecHost  # noqa: PLC0415
 
     if args.batch:

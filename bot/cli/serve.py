@@ -3,13 +3,15 @@
 import argparse
 import sys
 
-from bot.cli.layout import Formatter
+from bot.cli.help_format import Formatter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # heavy; the other commands start without them
     from bot.app import Gateway
     from bot.settings import Settings
+    from bot.wiring.sighup import Hangup
 
+_M_MMAP_THRESHOLD, _LONG_BYTES = -3, 1 << 16
 _EXAMPLES = """\
 examples:
   sayso serve                          state in ~/.sayso, settings in ~/.sayso/config.json5
@@ -40,43 +42,60 @@ def serve(args: argparse.Namespace) -> int:
     import gc  # noqa: PLC0415
     import os  # noqa: PLC0415
 
-    from bot.logs import configure  # noqa: PLC0415
-    from bot.settings import load  # noqa: PLC0415
+    from bot.wiring.sighup import Hangup  # noqa: PLC0415
 
+    hangup = Hangup.here()
+    from bot.settings import load  # noqa: PLC0415
+    from bot.wiring.logs import configure  # noqa: PLC0415
+
+    _return_memory()
     configure(json_lines=args.json)
     environ = dict(os.environ)
     if args.exec_acl is not None:
-        environ["SAYSO_REMOTE__ACL"] = os.path.abspath(args.exec_acl)  # noqa: PTH100 - see bot.cli.home
+        environ["SAYSO_REMOTE__ACL"] = os.path.abspath(args.exec_acl)  # noqa: PTH100 - see bot.cli.paths
     settings = load(environ=environ)
-    asyncio.run(_serve(settings, environ))
+    asyncio.run(_serve(settings, environ, hangup))
     gc.freeze()  # the interpreter's last look at each object of the libraries takes 0.7 s
     return 0
 
 
-async def _serve(settings: "Settings", environ: dict[str, str]) -> None:
+def _return_memory() -> None:
+    """Have glibc give the memory of long requests back to the kernel as soon as it is free.
+
+    By itself it would keep it, in pieces that fit nothing: gigabytes after a flood.
+    """
+    import ctypes  # noqa: PLC0415 - only the gateway needs it
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:  # another C library has none
+        mallopt(_M_MMAP_THRESHOLD, _LONG_BYTES)
+
+
+async def _serve(settings: "Settings", environ: dict[str, str], hangup: "Hangup") -> None:
     import asyncio  # noqa: PLC0415
-    import signal  # noqa: PLC0415
 
     from bot.app import gateway  # noqa: PLC0415
-    from bot.hangup import Hangup  # noqa: PLC0415
-    from bot.surfaces import Console  # noqa: PLC0415
+    from bot.factories.channels import Console  # noqa: PLC0415
 
-    stop, hangup = asyncio.Event(), Hangup.here()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGHUP, hangup.hear, stop)
+    stop = asyncio.Event()
+    hangup.listen(stop)
     async with gateway(settings, console=Console.here(), environ=environ) as running:
         _tell(settings, running)
         reloads = asyncio.create_task(hangup.reloads(running.reloading))
         await stop.wait()
         reloads.cancel()
-        sys.stderr.write("sayso: stopping\n")
+        _say("stopping")
+    hangup.end()
 
 
 def _tell(settings: "Settings", running: "Gateway") -> None:
     how = "with `sayso approve`" + (" or over the API" if running.api_url else "")
     names = ", ".join(running.channels) or f"none; approvers answer {how}"
-    sys.stderr.write(f"sayso: listening on {settings.home}/gateway.sock; channels: {names}\n")
+    _say(f"listening on {settings.home}/gateway.sock; channels: {names}")
     if running.api_url is not None:
-        sys.stderr.write(f"sayso: the API is at {running.api_url}\n")
+        _say(f"the API is at {running.api_url}")
+
+
+def _say(words: str) -> None:
+    """Write a line to the log's end, which ``bot.wiring.logs`` made such that nobody waits."""
+    sys.stderr.write(f"sayso: {words}\n")

@@ -7,8 +7,8 @@ import sys
 import time
 from collections.abc import Mapping
 
-from bot.cli.home import socket_path
-from bot.cli.layout import Formatter
+from bot.cli.help_format import Formatter
+from bot.cli.paths import socket_path
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _REFUSED = 3
 _SCOPES = ("request", "approve", "admin", "read")
 _SHORTEST_S, _LONGEST_S = 60, 10 * 366 * 86_400
-"""What the gateway takes (``bot.intake.tokens``)."""
+"""What the gateway takes (``bot.intake.methods.tokens``)."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _CREATE = """\
 examples:
@@ -38,9 +38,7 @@ example:
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command group to the parser."""
-    group = commands.add_parser(
-        "token", help="let programs and people in over the network", allow_abbrev=False
-    )
+    group = commands.add_parser("token", help="manage API tokens", allow_abbrev=False)
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
     parser = _command(inner, "create", "make a token; it is shown this once", _CREATE)
     parser.add_argument("name", metavar="NAME", help="what it is for")
@@ -93,7 +91,7 @@ def _seconds(text: str) -> int:
 
 def create(args: argparse.Namespace) -> int:
     """Make a token and print its text alone on standard output; exit 3 if none was made."""
-    wish = {
+    params = {
         "name": args.name,
         "scopes": args.scope,
         "agent": args.agent,
@@ -101,7 +99,7 @@ def create(args: argparse.Namespace) -> int:
         "expiresS": args.expires,
     }
     with Client(socket_path()) as client:
-        answer = client.call("token.create", wish)
+        answer = client.call("token.create", params)
     if args.json:
         _print_json(answer)
     elif answer["done"]:
@@ -125,7 +123,7 @@ def show(args: argparse.Namespace) -> int:
             f"{_until(token)}  {_used(token)}\n"
         )
     if not found:
-        sys.stdout.write("No token was made. `sayso token create --help` tells how.\n")
+        sys.stdout.write("No tokens yet. Create one with `sayso token create`.\n")
     return 0
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TextIO
 
-from bot.explain.entry import Entry, entry_of, parse_line
+from bot.explain.batch_entry import Entry, entry_of, parse_line
 from core.errors import SaysoError
 from core.model.approval import AllowlistEntry
 from core.model.decision import Decision, Evaluation
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.runner.plan import Planner, Refusal
+from core.planning.planner import Planner, Refusal
+from core.policy.judge.evaluate import evaluate
+from core.policy.matching.allowlist import Allowlist
 
 _HOME = os.path.expanduser("~")  # noqa: PTH111 - patterns are text
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from core.approvals.forwarding import Forwarding
-from core.approvals.rendering import redact
+from core.approvals.routing.forwarding import Forwarding
 from core.errors import SaysoError
-from core.gate.lockdown import Lockdown, Locked
+from core.gate.guards.lockdown import Lockdown, Locked
 from core.model.identity import Target
 from core.ports import Journal
 from core.store import Store, outbox
+from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ account that is a random number, in a channel that does not exist.
 import asyncio
 import secrets
 
-from bot.gate_proof.ways import Answer
+from bot.gate_proof.entry_points import Answer
 from channels.base import Inbound, Inbox, Tone
 from channels.commands import RunLine
-from core.approvals.listing import Listing
+from core.approvals.routing.principals import Listing
 from core.errors import SaysoError
-from core.gate.marks import SESSION, Mark
+from core.gate.guards.canary import SESSION, Mark
 from core.model.identity import Actor, Target
 
 _PLACE = Target(SESSION, "proof")

@@ -9,14 +9,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from bot.gate_proof.alarm import Alarm
-from bot.gate_proof.ways import Answer, WayIn
+from bot.gate_proof.entry_points import Answer, WayIn
 from core.errors import SaysoError
-from core.gate.guard import Guard
-from core.gate.marks import FOLDER, Mark, is_number
+from core.gate.guards.canary import FOLDER, Mark, is_number
+from core.gate.guards.spawn_guard import Guard
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Reason
+from core.planning.paths.search_path import SearchPath
 from core.ports import Journal
-from core.runner.resolve import SearchPath
 
 _log = logging.getLogger(__name__)
 _PROGRAM = "touch"
@@ -149,7 +149,7 @@ class Prover:
             return None, str(failure) or type(failure).__name__
 
     def _seen(self, mark: Mark, answer: Answer | None, why: str, took_ms: int) -> Proof:
-        """Say how a proof ended, by the worst that gate, answer and witness tell."""
+        """Return how a proof ended, by the worst that gate, answer and witness tell."""
         ran = answer is Answer.RAN or os.path.lexists(mark.witness)
         if ran:
             self.guard.trip(mark)

@@ -9,20 +9,20 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bot.gate_proof.ways import Answer
+from bot.gate_proof.entry_points import Answer
 from core.errors import SaysoError
-from core.gate.marks import Mark, Marks
-from core.remote.acl import Acl, AclEntry
-from core.remote.admission import Condition, Grounds
-from core.remote.connecting import NotConnected, connect
-from core.remote.contacts import Contact, Contacts, Trust
+from core.gate.guards.canary import Mark, Marks
+from core.remote.acl.acl import Acl, AclEntry
 from core.remote.denials import RemoteDenial
-from core.remote.envelope import Kind, Opened, Order, Sealer
-from core.remote.frames import Accepted, AnyFrame, BadFrame, End
-from core.remote.identity import Identity
+from core.remote.host.admission import Condition, Grounds
 from core.remote.ids import new_id
-from core.remote.link import LinkLost
-from core.remote.nonces import wall_clock_ms
+from core.remote.trust.contacts import Contact, Contacts, Trust
+from core.remote.trust.envelope import Kind, Opened, Order, Sealer
+from core.remote.trust.identity import Identity
+from core.remote.trust.replay_window import wall_clock_ms
+from core.remote.wire.connect import NotConnected, connect
+from core.remote.wire.frames import Accepted, AnyFrame, BadFrame, End
+from core.remote.wire.link import LinkLost
 
 _ADMITTED = frozenset(
     (

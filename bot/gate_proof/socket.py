@@ -6,9 +6,9 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from bot.gate_proof.frames import frame_of, result_of
-from bot.gate_proof.ways import Answer, read_answer
-from core.gate.marks import Mark
+from bot.gate_proof.entry_points import Answer, read_answer
+from bot.gate_proof.rpc import frame_of, result_of
+from core.gate.guards.canary import Mark
 
 _LARGEST_ANSWER = 1 << 20
 

@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from bot.gate_proof.frames import tool_frame_of
+from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.rpc import tool_frame_of
 from bot.gate_proof.socket import asked
-from bot.gate_proof.ways import Answer
 from core.errors import SaysoError
-from core.gate.marks import FOLDER, SESSION, Mark
-from core.gate.tools.answers import ToolError
+from core.gate.guards.canary import FOLDER, SESSION, Mark
+from core.gate.tools.protocol import ToolError
 from core.model.identity import AgentId
-from core.policy.capabilities import TOOL, Capabilities
-from core.policy.provisions import Compiled, Provisions
+from core.policy.rules.capabilities import TOOL, Capabilities
+from core.policy.rules.compiled import Compiled, Provisions
 
 
 def is_offered(compiled: Compiled) -> bool:
-    """Say whether an owner granted Exec to any agent; without that this way in is not there."""
+    """Return whether an owner granted Exec to any agent; without that this way in is not there."""
     granted = (one.capabilities for one in compiled.agents.values())
     return any(limits is not None and TOOL in limits.tools for limits in granted)
 

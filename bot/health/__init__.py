@@ -1,16 +1,17 @@
-"""Say how the gateway is, part by part; asking often costs the platforms nothing.
+"""Report how the gateway is, part by part; asking often costs the platforms nothing.
 
 ::
 
-    report    all parts together, as `health.get`, /health and `sayso doctor` show them
-    store     a write that reaches the disk, its time, the room that is left, the store's clock
-    clock     whether the wall clock jumped
-    channels  what each platform says, asked once a minute at most
-    sandbox   the backend that encloses commands, where that is wanted
-    gate      the last gate proof of each way in, and whether all is locked down
+    report     all parts together, as `health.get`, /health and `sayso doctor` show them
+    component  the state of one part, kept for a while
+    store      a write that reaches the disk, its time, the room that is left, the store's clock
+    clock      whether the wall clock jumped
+    channels   what each platform says, asked once a minute at most
+    sandbox    the backend that encloses commands, where that is wanted
+    gate       the last proof of each entry point, and whether all is locked down
 """
 
-from bot.health.parts import Kept, Look, Part
+from bot.health.component import Kept, Look, Part
 from bot.health.report import Health
 
 __all__ = ["Health", "Kept", "Look", "Part"]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.health.parts import Part
+from bot.health.component import Part
 from channels.base import Channel
 from core.errors import SaysoError
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from bot.health.parts import Part
+from bot.health.component import Part
 
 _JUMP_S = 1.0
 _TOLD_FOR_S = 600.0

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bot.gate_proof.prover import Proof, ProofState, Prover
-from bot.health.parts import Part
-from core.approvals.rendering import redact
+from bot.health.component import Part
+from core.text.render import redact
 
 _FIRST_S = 30.0
 """Seconds that the first proof may take before its absence is a fault."""

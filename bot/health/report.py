@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from bot.health.channels import BAD_S, GOOD_S, ChannelLook
 from bot.health.clock import ClockLook
+from bot.health.component import Kept, Look, Part
 from bot.health.gate import GateLook
-from bot.health.parts import Kept, Look, Part
 from bot.health.store import StoreLook, disk
 from bot.settings import Settings
 from channels.base import Channel

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.health.parts import Part
+from bot.health.component import Part
 from bot.settings import Settings
 from core.errors import SaysoError
 from core.hosts.sandbox.host import SandboxHost

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.health.parts import Part
+from bot.health.component import Part
 from core.errors import SaysoError, StoreAway
-from core.store import Store, replicas
-from core.store.ballast import BALLAST_BYTES
-from core.store.probe import Probed, probe
+from core.store import Store
+from core.store.engine import replicas
+from core.store.engine.probe import Probed, probe
+from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
 
 _PATIENCE_S = 5.0
 _SLOW_MS = 1_000

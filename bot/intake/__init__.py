@@ -1,16 +1,14 @@
-"""Take requests in: frames become ``ExecRequest``; who asks comes from the connection.
+"""Take requests in: parameters become ``ExecRequest``; who asks comes from the connection.
 
 ::
 
-    socket ─▶ caller ─┐                       ┌─▶ runs, questions, records, outlook,
-    bot.api ─▶ bearer ─┴─▶ methods.invoke ─▶ ─┴─▶ people, grants, tokens, tools, approvals_file
+    socket, bot.api ─▶ callers ─▶ registry.method.invoke ─▶ methods ─▶ core.gate
+                                                               └─▶ results ─▶ the answer
 
-    table      every method, for every way in
-    methods    the one way to call one: scope, agent, params, handler
-    caller     who calls and what they may do;  peers  who is at the other end of a Unix socket
-    bearer     who holds a token
-    terminal   a person at a terminal, who alone may give rights on the socket
-    sight      what of another agent's is hidden
-    frames     params of the methods, strict at this edge;  results  what they answer
-    standing   how a request stands, and where it is answered
+    socket     gateway.sock and the shared socket
+    table      every method, for every entry point
+    callers/   who calls and what they may do: a Unix peer, a terminal, a token
+    registry/  the one way to call a method: scope, agent, params, handler
+    methods/   the handlers, one module for each group
+    results/   what they answer, redacted; what of another agent's is hidden
 """

@@ -3,8 +3,8 @@
 import pwd
 from collections.abc import Callable, Mapping
 
-from bot.intake.caller import Admitted, Caller, of_peer
-from bot.intake.methods import AnyMethod, Table, invoke
+from bot.intake.callers.caller import Admitted, Caller, of_peer
+from bot.intake.registry.method import AnyMethod, Table, invoke
 from core.errors import ConfigError
 from core.ipc.jsonrpc import Handler, Notify
 from core.ipc.unix import Peer

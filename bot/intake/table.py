@@ -3,18 +3,18 @@
 from collections.abc import Awaitable, Callable, Iterable
 
 from bot.gate_proof.prover import Prover
-from bot.intake.approvals_file import ApprovalsFileMethods
-from bot.intake.grants import GrantMethods
-from bot.intake.lockdown import LockdownMethods
-from bot.intake.methods import Part, Table, table_of
-from bot.intake.outlook import OutlookMethods
-from bot.intake.people import PeopleMethods
-from bot.intake.questions import QuestionMethods
-from bot.intake.records import RecordMethods
-from bot.intake.runs import RunMethods
-from bot.intake.terminal import Askers
-from bot.intake.tokens import TokenMethods
-from bot.intake.tools import ToolMethods
+from bot.intake.callers.terminal import Askers
+from bot.intake.methods.approvals import QuestionMethods
+from bot.intake.methods.approvals_file import ApprovalsFileMethods
+from bot.intake.methods.explain import OutlookMethods
+from bot.intake.methods.grants import GrantMethods
+from bot.intake.methods.history import RecordMethods
+from bot.intake.methods.lockdown import LockdownMethods
+from bot.intake.methods.people import PeopleMethods
+from bot.intake.methods.runs import RunMethods
+from bot.intake.methods.tokens import TokenMethods
+from bot.intake.methods.tools import ToolMethods
+from bot.intake.registry.method import Part, Table, table_of
 from core.gate import Gate
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.policy_tools.judging import Judge, Judged
+from bot.policy_tools.judge import Judge, Judged
 from bot.policy_tools.past_commands import replayed
 from core.model.approval import ApprovalReply
 from core.model.decision import Decision
-from core.store.past import PastCommand
+from core.store.views.past_commands import PastCommand
 
 
 class Change(StrEnum):

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from bot.policy_tools.backtest import Backtest, Change, Difference
-from bot.policy_tools.judging import Judged
-from core.approvals.rendering import redact
+from bot.policy_tools.judge import Judged
+from core.text.render import redact
 
 _MOST_SHOWN = 20
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bot.explain.entry import Entry, entry_of, parse_line
-from bot.policy_tools.judging import Judge, Judged, listed
+from bot.explain.batch_entry import Entry, entry_of, parse_line
+from bot.policy_tools.judge import Judge, Judged, listed
 from core.errors import BadRequest, SaysoError
 from core.model.approval import AllowlistEntry
 from core.model.decision import Decision
-from core.runner.plan import Refusal
+from core.planning.planner import Refusal
 from core.settings import CoreSettings
 from core.settings.rules import RuleSection
 
-_KNOBS = ("security", "ask", "trust", "safe_bins")
+_SETTINGS = ("security", "ask", "trust", "safe_bins")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def failures_in(
 
 
 def _problem(line: bytes, judge: Judge, cwd: str) -> str | None:
-    """Say how a line's expectation is missed, ``None`` if it holds."""
+    """Return how a line's expectation is missed, ``None`` if it holds."""
     try:
         fields = parse_line(line)
         expected = _expected(fields)
@@ -89,8 +89,8 @@ def _expected(fields: Mapping[str, object]) -> Decision:
 
 
 def _judged(fields: Mapping[str, object], entry: Entry, judge: Judge) -> Judged:
-    """Judge as the configuration does; a knob that the line gives replaces the configured one."""
-    given = {knob: getattr(entry.policy, knob) for knob in _KNOBS if knob in fields}
+    """Judge as the configuration does; what the line sets replaces what is configured."""
+    given = {setting: getattr(entry.policy, setting) for setting in _SETTINGS if setting in fields}
     policy = replace(judge.policy(entry.request.agent), **given)
     plan = judge.plan(entry.request, policy)
     if isinstance(plan, Refusal):

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bot.explain.entry import REQUESTER
-from bot.policy_tools.judging import Judge
+from bot.explain.batch_entry import REQUESTER
+from bot.policy_tools.judge import Judge
 from bot.settings import Settings
 from core.errors import BadRequest
 from core.model.command import ExecPlan, ExecRequest
 from core.model.policy import ExecHost
-from core.runner.plan import Refusal
-from core.store.aside import read_aside
-from core.store.past import PastCommand, past
+from core.planning.planner import Refusal
+from core.store.engine.read_only import open_and_read
+from core.store.views.past_commands import PastCommand, past
 
 _MOST: Final = 100_000
 _SPAN = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
@@ -59,7 +59,7 @@ def past_commands(settings: Settings, since: str, most: int = _MOST) -> tuple[Pa
         StoreError: the store cannot be read.
     """
     begin = time.time_ns() // 1_000_000 - span_ms(since)
-    return read_aside(settings.store_url, past, begin, most)
+    return open_and_read(settings.store_url, past, begin, most)
 
 
 def replayed(command: PastCommand, judge: Judge, cwd: str) -> Replay:

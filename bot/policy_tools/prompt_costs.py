@@ -7,7 +7,7 @@ from statistics import median
 
 from core.model.approval import ApprovalReply
 from core.model.decision import Decision, SegmentVerdict
-from core.store.past import PastCommand
+from core.store.views.past_commands import PastCommand
 
 
 @dataclass(frozen=True, slots=True)

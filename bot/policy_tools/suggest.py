@@ -9,13 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.policy_tools.entries import suggestible
-from bot.policy_tools.judging import Judge
+from bot.policy_tools.judge import Judge
 from bot.policy_tools.prompt_costs import Cost, by_program, by_reason, by_rule, prompts_of, total
+from bot.policy_tools.suggestible import suggestible
 from core.model.approval import AllowlistEntry, ApprovalReply
 from core.model.decision import Decision, Promise
 from core.model.identity import AgentId
-from core.store.past import PastCommand
+from core.store.views.past_commands import PastCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _still_asked(prompt: PastCommand, judge: Judge) -> bool:
 
 
 def _passes(prompt: PastCommand, suggestions: Iterable[Suggestion], judge: Judge) -> bool:
-    """Tell whether a prompt's command would run unasked with the suggestions of its agent."""
+    """Return whether a prompt's command would run unasked with the suggestions of its agent."""
     if prompt.plan is None:
         return False
     extra = tuple(

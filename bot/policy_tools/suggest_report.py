@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from bot.policy_tools.entries import add_command
 from bot.policy_tools.prompt_costs import Cost
 from bot.policy_tools.suggest import Report, Suggestion
-from core.approvals.rendering import redact
+from bot.policy_tools.suggestible import add_command
+from core.text.render import redact
 
 _MOST_SHOWN = 10
 
@@ -61,7 +61,7 @@ def shown(found: Report) -> str:
 
 
 def printable(one: Suggestion) -> bool:
-    """Tell whether a suggestion can be copied: no secret in it, no character that misleads."""
+    """Return whether a suggestion can be copied: no secret in it, no character that misleads."""
     command = add_command(one.agent, one.entry)
     return redact(command).text == command
 

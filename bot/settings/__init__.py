@@ -1,8 +1,8 @@
 """Read the settings: defaults, then $SAYSO_HOME/config.json5, then ``SAYSO_…`` variables.
 
 The order of evaluation is: ``home`` (find and check the folder), ``json5_file`` (syntax, lines,
-duplicates), ``environment`` (overrides), ``examine`` (unknown keys, secrets) and ``model``
-(types, by pydantic). Every mistake found is told at once, one line each.
+duplicates), ``environment`` (overrides), ``resolve`` (unknown keys, secrets) and ``model``
+(types, by pydantic). All mistakes are reported at once, one line each.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.settings.home import ensure_home, home_folder
 from bot.settings.model import ChannelsSection, Settings
 from bot.settings.problems import InvalidConfig, Problem
-from bot.settings.reading import Reading, read
+from bot.settings.reader import Reading, read
 
 __all__ = [
     "ChannelsSection",

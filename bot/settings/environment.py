@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import json5
 
+from bot.settings.did_you_mean import unknown_key
 from bot.settings.origins import beneath
 from bot.settings.problems import KeyPath, Problem
-from bot.settings.shape import Kind, Shape
-from bot.settings.unknown import unknown_key
+from bot.settings.schema import Kind, Shape
 
 PREFIX = "SAYSO_"
 _BETWEEN = "__"

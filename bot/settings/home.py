@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import StateError
-from core.runner.exposure import changeable_on_the_way
+from core.planning.paths.writable_by_others import changeable_on_the_way
 
 CONFIG_NAME = "config.json5"
 _MODE = 0o700

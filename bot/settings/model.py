@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.settings.environment import Tree
-from bot.settings.shape import Shape, shape_of
+from bot.settings.schema import Shape, shape_of
 from channels.discord.settings import DiscordSettings
 from channels.plugin import PluginSettings
 from channels.slack.settings import SlackSettings

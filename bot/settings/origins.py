@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.settings.home import CONFIG_NAME
 from bot.settings.problems import KeyPath
-from bot.settings.shape import Kind, Shape
+from bot.settings.schema import Kind, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Origins:
         return self._variable(path) or self._line(path) or "default"
 
     def near(self, path: KeyPath) -> str:
-        """Return the place to mend: where the value is set, or its nearest section is."""
+        """Return the place to fix: where the value is set, or its nearest section is."""
         if variable := self._variable(path):
             return variable
         cuts = (path[:end] for end in range(len(path), 0, -1))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bot.settings.model import SHAPE, Settings
 from bot.settings.problems import KeyPath, dotted
-from bot.settings.reading import Reading
-from bot.settings.shape import Kind, Shape
+from bot.settings.reader import Reading
+from bot.settings.schema import Kind, Shape
 
 
 @dataclass(frozen=True, slots=True)

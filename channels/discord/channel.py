@@ -7,20 +7,20 @@ from pathlib import Path
 
 from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
-from channels.discord import groups
-from channels.discord.answers import Answers
-from channels.discord.deliveries import Deliveries, calling
-from channels.discord.gateway import GatewayClient
-from channels.discord.incoming import NAME
-from channels.discord.line import Line
-from channels.discord.proving import ENDPOINT, prove
-from channels.discord.session import SessionFile
+from channels.discord.connection import Line
+from channels.discord.connection_status import Status
+from channels.discord.gateway_session import SessionFile
+from channels.discord.inbound import Answers
+from channels.discord.inbound_events import NAME
+from channels.discord.outbound import Deliveries, calling
+from channels.discord.render import prompt_groups
+from channels.discord.render.messages import render_notice, render_outcome, render_prompt
+from channels.discord.self_check import ENDPOINT, prove
 from channels.discord.settings import DiscordSettings
-from channels.discord.status import Status
-from channels.discord.views import render_notice, render_outcome, render_prompt
-from core.approvals.rendering import Redacted
+from channels.discord.transport import GatewayClient
 from core.errors import ChannelError
 from core.model.identity import Target
+from core.text.render import Redacted
 
 _START_PATIENCE_S = 5.0
 _NOT_CONNECTED_MS = 1_000
@@ -73,7 +73,7 @@ class DiscordChannel:
         await line.client.leave()
 
     async def check(self) -> Health:
-        """Say whether the gateway and the REST API work, or what keeps them from it."""
+        """Return whether the gateway and the REST API work, or what keeps them from it."""
         if self._line is None:
             return Health(ok=False, detail="not started")
         if self._line.status.problem:
@@ -110,19 +110,19 @@ class DiscordChannel:
         await self._deliveries.edit(target, message, render_outcome(card))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
-        """Say whether one message shows all of these in full, and later how each ended."""
-        return groups.fits(cards)
+        """Return whether one message shows all of these in full, and later how each ended."""
+        return prompt_groups.fits(cards)
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Send several prompts as one message and return its id."""
         subject = _hash(" ".join(card.id for card in cards))
-        return await self._deliveries.send(target, subject, (groups.render_group(cards),))
+        return await self._deliveries.send(target, subject, (prompt_groups.render_group(cards),))
 
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
         """Edit several prompts to what is true now; only open ones keep their buttons."""
-        await self._deliveries.edit(target, message, groups.render_group(cards))
+        await self._deliveries.edit(target, message, prompt_groups.render_group(cards))
 
     async def open_thread(self, target: Target, title: Redacted) -> Target:
         """Open a public thread in a text channel and return its place."""

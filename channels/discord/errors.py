@@ -14,8 +14,8 @@ from discord import (
     RateLimited,
 )
 
-from core.approvals.rendering import redact
 from core.errors import ChannelError
+from core.text.render import redact
 
 FAILURES = (DiscordException, aiohttp.ClientError, OSError, TimeoutError)
 """What a call of the library may raise when Discord refuses or cannot be reached."""
@@ -68,12 +68,12 @@ def translate(error: BaseException) -> ChannelError:
 
 
 def gone(error: BaseException) -> bool:
-    """Say whether an edit failed because nothing is left to edit."""
+    """Return whether an edit failed because nothing is left to edit."""
     return isinstance(error, NotFound) and error.code in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL)
 
 
 def archived(error: BaseException) -> bool:
-    """Say whether an edit failed because its thread went to sleep."""
+    """Return whether an edit failed because its thread went to sleep."""
     return isinstance(error, HTTPException) and error.code == _THREAD_ARCHIVED
 
 

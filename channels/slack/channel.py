@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
-from channels.slack.blocks import Message, body, render_notice, render_outcome
 from channels.slack.connection import Connection
-from channels.slack.events import NAME, message_id
-from channels.slack.groups import fits, render_group
-from channels.slack.proving import prove
+from channels.slack.inbound_events import NAME, message_id
+from channels.slack.render.messages import Message, body, render_notice, render_outcome
+from channels.slack.render.prompt_groups import fits, render_group
+from channels.slack.self_check import prove
 from channels.slack.settings import SlackSettings
-from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
+from core.text.render import Redacted
 
 _START_PATIENCE_S = 5.0
 _NOT_CONNECTED_MS = 1_000
@@ -58,7 +58,7 @@ class SlackChannel:
         await connection.close()
 
     async def check(self) -> Health:
-        """Say whether calls and answers get through, or what keeps them from it."""
+        """Return whether calls and answers get through, or what keeps them from it."""
         if self._connection is None:
             return Health(ok=False, detail="not started")
         if problem := await self._connection.problem():
@@ -91,7 +91,7 @@ class SlackChannel:
         await self._edit(target, message, render_outcome(card))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
-        """Say whether one message shows all of these in full, as Slack counts."""
+        """Return whether one message shows all of these in full, as Slack counts."""
         return fits(cards)
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:

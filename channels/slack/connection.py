@@ -12,16 +12,16 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import Inbox
-from channels.slack.calls import CALL_TIMEOUT, Calls, web_client
-from channels.slack.deliveries import Deliveries
 from channels.slack.errors import FAILURES, translate
-from channels.slack.events import Identity, heard
-from channels.slack.intake import Intake
-from channels.slack.line import HttpLine, Line, SocketLine
-from channels.slack.masking import library_logger
+from channels.slack.inbound import Intake
+from channels.slack.inbound_events import Identity, heard
+from channels.slack.log_redaction import library_logger
 from channels.slack.membership import Membership
-from channels.slack.notes import Notes
+from channels.slack.outbound import Deliveries
+from channels.slack.replies import Notes
 from channels.slack.settings import Mode, SlackSettings
+from channels.slack.transport import HttpLine, Line, SocketLine
+from channels.slack.web_api import CALL_TIMEOUT, Calls, web_client
 from core.errors import ChannelError
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Connection:
             await self._hang_up()
 
     async def problem(self) -> str:
-        """Say what keeps answers from coming in at present; empty where all is well."""
+        """Return what keeps answers from coming in at present; empty where all is well."""
         return self._problem or (await self._line.problem() if self._line else "not listening")
 
     async def close(self) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import aiohttp
 from slack_sdk.errors import SlackApiError
 
-from core.approvals.rendering import redact
 from core.errors import ChannelError
+from core.text.render import redact
 
 FAILURES = (SlackApiError, aiohttp.ClientError, OSError, TimeoutError)
 """What a call of the Web API raises."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from channels.base import Inbound
 from channels.commands import Help, Malformed
-from channels.slack.calls import Calls
 from channels.slack.settings import GROUP
+from channels.slack.web_api import Calls
 from core.errors import ChannelError
 
 _log = logging.getLogger(__name__)

@@ -110,9 +110,7 @@ class SlackSettings(Section):
         default=(),
         description="the same, of those who may send /exec, /elevated and /run; empty: nobody",
     )
-    ping_interval: Seconds = Field(
-        default=3.0, description="seconds between signs of life on the socket"
-    )
+    ping_interval: Seconds = Field(default=3.0, description="heartbeat interval in seconds")
 
     @property
     def address(self) -> tuple[str, int]:

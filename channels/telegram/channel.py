@@ -11,22 +11,23 @@ from telegram.ext import TypeHandler
 from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import SLASH_COMMANDS
-from channels.telegram import groups
-from channels.telegram.answers import Answers
-from channels.telegram.confirmed import Handled
-from channels.telegram.connection import PollWatch, prepare_library
 from channels.telegram.errors import translate
-from channels.telegram.intake import Intake
-from channels.telegram.prompts import render_notice, render_outcome, render_prompt
-from channels.telegram.proving import prove
-from channels.telegram.sending import Sender
+from channels.telegram.inbound import Intake
+from channels.telegram.inbound_events import NAME, Identity
+from channels.telegram.log_redaction import prepare_library
+from channels.telegram.outbound import Sender
+from channels.telegram.polling import PollWatch
+from channels.telegram.render import prompt_groups
+from channels.telegram.render.messages import render_notice, render_outcome, render_prompt
+from channels.telegram.replies import Answers
+from channels.telegram.self_check import prove
 from channels.telegram.settings import Mode, TelegramSettings
-from channels.telegram.updates import NAME, Identity
+from channels.telegram.transport import App, Line, PollingLine, polling_app, webhook_app
+from channels.telegram.update_ack import Handled
 from channels.telegram.webhook import WebhookLine
-from channels.telegram.wiring import App, Line, PollingLine, polling_app, webhook_app
-from core.approvals.rendering import Redacted
 from core.errors import ChannelError
 from core.model.identity import Target
+from core.text.render import Redacted
 
 _log = logging.getLogger(__name__)
 _START_PATIENCE_S = 5.0
@@ -83,7 +84,7 @@ class TelegramChannel:
         await app.bot.shutdown()
 
     async def check(self) -> Health:
-        """Say whether updates and calls get through, or what keeps them from it."""
+        """Return whether updates and calls get through, or what keeps them from it."""
         if self._app is None or self._problem:
             return Health(ok=False, detail=self._problem)
         try:
@@ -109,20 +110,22 @@ class TelegramChannel:
         await self._connected().edit(target, message, render_outcome(card))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
-        """Say whether one message can show all of these in full, with every button."""
-        return groups.fits(cards, _LONGEST_NAME)
+        """Return whether one message can show all of these in full, with every button."""
+        return prompt_groups.fits(cards, _LONGEST_NAME)
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Send several prompts as one message and return its id."""
         sender = self._connected()
-        return await sender.send(target, (groups.render_group(cards, self._name_in(target)),))
+        return await sender.send(
+            target, (prompt_groups.render_group(cards, self._name_in(target)),)
+        )
 
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
         """Edit the message to what is true now; only what still waits keeps its buttons."""
         sender = self._connected()
-        final = groups.render_group(cards, self._name_in(target))
+        final = prompt_groups.render_group(cards, self._name_in(target))
         await sender.edit(target, message, final)
 
     async def open_thread(self, target: Target, title: Redacted) -> Target:

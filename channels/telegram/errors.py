@@ -12,8 +12,8 @@ from telegram.error import (
     TelegramError,
 )
 
-from core.approvals.rendering import redact
 from core.errors import ChannelError
+from core.text.render import redact
 
 CONFLICT = "Another program polls with this bot's token. Stop it, or give each gateway its own bot."
 CONFLICT_WITH_WEBHOOK = (
@@ -62,7 +62,7 @@ def _advice(said: str) -> str:
 
 
 def conflict(said: str) -> str:
-    """Say who takes this bot's answers away, by the platform's words."""
+    """Return who takes this bot's answers away, by the platform's words."""
     return CONFLICT_WITH_WEBHOOK if "webhook" in said.lower() else CONFLICT
 
 

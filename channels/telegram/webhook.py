@@ -14,11 +14,11 @@ from http import HTTPStatus
 from aiohttp import web
 from telegram import Update, WebhookInfo
 
-from channels.telegram.confirmed import Handled
 from channels.telegram.settings import WebhookSection
-from channels.telegram.wiring import UPDATES, App
-from core.approvals.rendering import redact
+from channels.telegram.transport import UPDATES, App
+from channels.telegram.update_ack import Handled
 from core.errors import ChannelError
+from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
@@ -62,7 +62,7 @@ class WebhookLine:
             await runner.cleanup()
 
     async def problem(self) -> str:
-        """Say what keeps updates from coming in; empty where nothing does.
+        """Return what keeps updates from coming in; empty where nothing does.
 
         Raises:
             TelegramError: Telegram cannot be asked.
@@ -119,7 +119,7 @@ def _parsed(body: bytes, app: App) -> Update | None:
 
 
 def delivery_problem(info: WebhookInfo, heard_at: float) -> str:
-    """Say why Telegram cannot deliver what waits; empty if it could since (epoch s)."""
+    """Return why Telegram cannot deliver what waits; empty if it could since (epoch s)."""
     failed_at = info.last_error_date.timestamp() if info.last_error_date else 0.0
     if not info.pending_update_count or failed_at <= heard_at:
         return ""

@@ -9,13 +9,13 @@ import aiohttp
 from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.webhook import messages
-from channels.webhook.intake import PATH, Intake
+from channels.webhook.inbound import PATH, Intake
 from channels.webhook.messages import NAME, body_of
 from channels.webhook.settings import WebhookSettings
 from channels.webhook.signing import Direction, sign
-from core.approvals.rendering import redact
 from core.errors import ChannelError
 from core.model.identity import Target
+from core.text.render import redact
 
 _PATIENCE_S = 10.0
 _ACCEPTED = range(200, 300)
@@ -61,7 +61,7 @@ class WebhookChannel:
             await session.close()
 
     async def check(self) -> Health:
-        """Say whether the service took what was sent to it last."""
+        """Return whether the service took what was sent to it last."""
         if self._trouble:
             return Health(False, self._trouble)
         return Health(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from channels import presses
+from channels import button_payload
 from channels.base import Inbound, Reply
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
 from channels.commands import Command
@@ -36,9 +36,9 @@ def prompt(card: PromptCard) -> _Json:
 
 
 def _buttons(card: PromptCard) -> tuple[tuple[str, str], ...]:
-    once = (("Allow once", presses.answer(ApprovalReply.ALLOW_ONCE, card.id)),)
+    once = (("Allow once", button_payload.answer(ApprovalReply.ALLOW_ONCE, card.id)),)
     always = (("Always allow…", f"c:{card.id}"),)
-    deny = (("Deny", presses.answer(ApprovalReply.DENY, card.id)),)
+    deny = (("Deny", button_payload.answer(ApprovalReply.DENY, card.id)),)
     return (once if card.approvable else ()) + (always if card.offers_always else ()) + deny
 
 
@@ -71,7 +71,8 @@ def body_of(target: Target, message: str, content: _Json) -> bytes:
 def told(reply: Reply) -> bytes:
     """Return the answer to an answer."""
     choices = [
-        {"label": choice.label, "press": presses.encode(choice.command)} for choice in reply.choices
+        {"label": choice.label, "press": button_payload.encode(choice.command)}
+        for choice in reply.choices
     ]
     return json.dumps({"tone": reply.tone, "text": reply.text.text, "choices": choices}).encode()
 
@@ -121,5 +122,5 @@ def read(body: bytes) -> Inbound | None:
 
 def _command(said: AnswerBody) -> Command | None:
     if said.press is not None:
-        return presses.decode(said.press)
+        return button_payload.decode(said.press)
     return parse(said.text or "", bot_name="sayso", is_reply=bool(said.message))

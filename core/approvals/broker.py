@@ -11,16 +11,18 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core.approvals.answering import Answer, Answered, Answering
-from core.approvals.asking import Asking, Fallback
+from core.approvals.answer import Answer, Answered, Answering
+from core.approvals.ask import Asking, Fallback
+from core.errors import StoreAway
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
-from core.model.crowding import Crowded
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
+from core.model.pending_limits import Crowded
 from core.store import Store, approvals, outbox
 
 _LOOK_AGAIN_S = 5.0
+_LOOK_SOON_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,22 @@ class Broker:
         return await self.answering.answer(answer)
 
     async def wait(self, approval_id: ApprovalId) -> Approval | None:
-        """Wait until an approval is final and return it; ``None`` if no such approval exists."""
+        """Wait until an approval is final and return it; ``None`` if no such approval exists.
+
+        A store that is away is waited for: what was asked is kept there.
+        """
         changed = asyncio.Event()
         about = {f"approval:{approval_id}", "resync"}
         unsubscribe = self.store.subscribe(lambda note: changed.set() if note in about else None)
         try:
             while True:
-                approval = await self.store.read(approvals.get, approval_id)
-                if approval is None or approval.resolution is not None:
-                    return approval
-                await _either(changed, _LOOK_AGAIN_S)
+                pause = _LOOK_SOON_S
+                with suppress(StoreAway):
+                    approval = await self.store.read(approvals.get, approval_id)
+                    if approval is None or approval.resolution is not None:
+                        return approval
+                    pause = _LOOK_AGAIN_S
+                await _either(changed, pause)
                 changed.clear()
         finally:
             unsubscribe()

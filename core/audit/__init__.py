@@ -3,7 +3,7 @@
 ::
 
     journal   one writer thread; a record is durable when ``append`` returns
-    opening   take the file for one writer, and repair what a power cut left half written
+    open      take the file for one writer, and repair what a power cut left half written
     chain     the form of a line, and the SHA-256 that ties it to the line before
     verify    check a journal offline, with the standard library only
 """

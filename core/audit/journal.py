@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from core.audit.chain import Head, fields, head_text, sealed
-from core.audit.opening import holds, open_journal
+from core.audit.open import holds, open_journal
 from core.errors import JournalError
 
 _LOG = logging.getLogger(__name__)
@@ -186,7 +186,7 @@ class AuditJournal:
     def _failure(self, error: OSError) -> JournalError:
         return JournalError(
             f"{self._path} cannot be written: {error.strerror}. Nothing runs until it can: "
-            f"free some space or mend the disk."
+            f"free disk space or replace the disk."
         )
 
     def _note_head(self) -> None:

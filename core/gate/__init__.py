@@ -2,19 +2,17 @@
 
 ::
 
-    line        Gate: submit, answer, wait, cancel; one call a step
-    rulebook    what an agent may do now: settings, session, approvals file
-    sessions    what people set for one chat session: /exec, /elevated
-    granted     what people allowed for a while, before anybody is asked again
-    waiters     where requests stand, and who waits for an end
-    execution   claim, run and tell; at most once (DESIGN §1 rule 6)
-    lockdown    stop everything: $SAYSO_HOME/lockdown
-    marks       the commands by which the gateway proves that its ways in hold
-    guard       both of these, before each spawn
-    tools       what agents may call by name, Exec among it (S3)
-    announce    the journal's records, redacted
+    gate              Gate: submit, answer, wait, cancel; one call a step
+    effective_policy  what an agent may do now: settings, session, approvals file
+    sessions          what people set for one chat session: /exec, /elevated
+    apply_grants      what people allowed for a while, before anybody is asked again
+    run_status        the status of requests, and who waits for an end
+    execution         claim, run and report; at most once (DESIGN §1 rule 6)
+    guards            lockdown and the gateway's self-test, checked before each spawn
+    tools             what agents may call by name, Exec among it (S3)
+    journal_records   the journal's records, redacted
 """
 
-from core.gate.line import Gate
+from core.gate.gate import Gate
 
 __all__ = ["Gate"]

@@ -4,12 +4,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.gate import announce
+from core.gate import journal_records
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.ports import Journal
-from core.store import Store, runs
+from core.store import Store
+from core.store.runs import runs
 
 
 class Claim(Protocol):
@@ -41,7 +42,7 @@ class NewRun:
     async def take(self) -> bool:
         """Write the decision to the journal and the run to the store, both before any spawn."""
         self.asked = True
-        decided = announce.decided(
+        decided = journal_records.decided(
             self.draft.id, self.draft.requester, self.draft.plan, self.evaluation
         )
         # Both have ended when either fails, so that nothing is claimed after it was given up.

@@ -13,19 +13,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.approvals.private_file import read_private, replace_private
-from core.errors import JournalError, SaysoError, StoreError
+from core.errors import JournalError, SaysoError, StoreAway, StoreError
+from core.files.private_state import read_private, replace_private
 from core.model.decision import DenialReason
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished
 from core.ports import Journal
-from core.store import Store, runs
-from core.store.codec import dump, load
+from core.store import Store
+from core.store.runs import runs
+from core.store.schema.json_columns import dump, load
 
 _log = logging.getLogger(__name__)
 _SOON_S = 0.1
 """How long the store may take before a result is written to a file as well."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
+_LAST_S = 5.0
+"""How long a gateway that stops tries to deliver what is in memory only."""
 _SUFFIX = ".json"
 
 _Note = Callable[[], Awaitable[object]]
@@ -53,6 +56,8 @@ class Deferred:
     _writes: deque[_Note] = field(default_factory=deque)
     _records: deque[_Note] = field(default_factory=deque)
     _delivery: asyncio.Task[None] | None = None
+    _hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    _closed: bool = False
 
     def result(self, run_id: ApprovalId) -> Finished | None:
         """Return how a run ended that the store does not know of yet."""
@@ -78,7 +83,7 @@ class Deferred:
             return
         self._kept[run_id] = KeptResult(owner, result, agent)
         self._unsaved.add(run_id)
-        await asyncio.to_thread(self._save, run_id)
+        await asyncio.to_thread(self._save, run_id, self._kept[run_id])
         writing.add_done_callback(_seen)
         self._deliver_soon()
 
@@ -119,10 +124,24 @@ class Deferred:
         self._in_doubt.discard(run_id)
 
     async def close(self) -> None:
-        """Stop delivering; what is in files is delivered by the next start."""
-        if self._delivery is not None:
-            self._delivery.cancel()
-            await asyncio.gather(self._delivery, return_exceptions=True)
+        """Deliver what only memory has; what is in files is delivered by the next start.
+
+        That is for as long as it takes ``_LAST_S`` seconds at most: the disk may have just begun
+        to work again.
+        """
+        self._closed = True
+        self._hurry.set()
+        if self._delivery is None:
+            return
+        await asyncio.wait({self._delivery}, timeout=_LAST_S)
+        self._delivery.cancel()
+        await asyncio.gather(self._delivery, return_exceptions=True)
+        if self._only_here():
+            _log.error(
+                "The gateway stops before the store or the journal can be written: %d results, %d "
+                "notes and %d records are lost.",
+                *map(len, (self._unsaved, self._writes, self._records)),
+            )
 
     def _write_later(self, note: _Note) -> None:
         self._writes.append(note)
@@ -132,46 +151,71 @@ class Deferred:
         if self._delivery is None or self._delivery.done():
             self._delivery = asyncio.create_task(self._deliver(), name="sayso-deferred")
 
+    def _only_here(self) -> bool:
+        """Return whether anything would be lost with this process."""
+        return bool(self._unsaved or self._writes or self._records)
+
+    def _is_wanted(self) -> bool:
+        """Return whether there is something to deliver; at a stop only what no file has."""
+        return self._only_here() or (bool(self._kept) and not self._closed)
+
     async def _deliver(self) -> None:
-        pause = 0.0
-        while self._kept or self._writes or self._records:
-            await asyncio.sleep(pause)
+        pause, failed = 0.0, False
+        while self._is_wanted():
+            await self._rest(pause)
             through = await asyncio.gather(
                 self._deliver_results(), _emptied(self._writes), _emptied(self._records)
             )
             pause = min(max(_FIRST_PAUSE_S, pause * 2), _LONGEST_PAUSE_S)
+            failed |= not all(through)
             if all(through):
                 pause = 0.0
-                _log.info("the store and the journal have every result again")
+        if failed and not self._kept:
+            _log.info("the store and the journal have every result again")
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait before the next attempt, shortly where the gateway stops."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+                await asyncio.sleep(_FIRST_PAUSE_S)
 
     async def _deliver_results(self) -> bool:
+        through = True
         for run_id, kept in tuple(self._kept.items()):
             try:
                 await self.store.write(runs.finish, run_id, kept.result, kept.owner)
-            except StoreError:
+            except StoreError as failure:
                 await asyncio.to_thread(self._save_all)
-                return False
-            await asyncio.to_thread(self._forget, run_id)
+                through = False
+                if isinstance(failure, StoreAway):
+                    return False
+                # It may be for this one's sake: the others must not wait behind it.
+                continue
             del self._kept[run_id]
-        return True
+            await asyncio.to_thread(self._forget, run_id)
+        return through
 
     def _save_all(self) -> None:
         for run_id in tuple(self._unsaved):
-            self._save(run_id, again=True)
+            kept = self._kept.get(run_id)
+            if kept is not None:
+                self._save(run_id, kept, again=True)
 
-    def _save(self, run_id: ApprovalId, *, again: bool = False) -> None:
+    def _save(self, run_id: ApprovalId, kept: KeptResult, *, again: bool = False) -> None:
         if self.folder is None:
             return
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            text = dump(runs.kept_form(self._kept[run_id].result))
-            owner = self._kept[run_id].owner
-            replace_private(str(self._file(run_id)), f"{owner}\n{text}".encode())
+            text = dump(runs.kept_form(kept.result))
+            replace_private(str(self._file(run_id)), f"{kept.owner}\n{text}".encode())
         except (OSError, SaysoError) as failure:
             if not again:
                 _log.error("the result of run %s is kept in memory only: %s", run_id, failure)
-        else:
-            self._unsaved.discard(run_id)
+            return
+        self._unsaved.discard(run_id)
+        if run_id not in self._kept:  # the store has taken it meanwhile
+            self._forget(run_id)
 
     def _forget(self, run_id: ApprovalId) -> None:
         self._unsaved.discard(run_id)
@@ -185,11 +229,12 @@ class Deferred:
 
 
 async def _emptied(notes: deque[_Note]) -> bool:
-    """Write notes in their order; ``False`` if one has to wait."""
+    """Write notes; ``False`` if one has to wait."""
     while notes:
         try:
             await notes[0]()
         except (StoreError, JournalError):
+            notes.rotate(-1)  # it may be for this one's sake: the others must not wait behind it
             return False
         except SaysoError as failure:
             _log.error("a note cannot be written, so it is given up: %s", failure)

@@ -14,20 +14,22 @@ from core.errors import (
     PlanDrift,
     SaysoError,
     SpawnError,
+    Stopping,
     StoreError,
 )
-from core.gate import announce
+from core.gate import journal_records
 from core.gate.claims import Claim
 from core.gate.deferred import Deferred
-from core.gate.guard import Guard
+from core.gate.guards.spawn_guard import Guard
 from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
-from core.model.identity import ApprovalId
+from core.model.identity import ApprovalId, Requester
 from core.model.result import Denied, ExecResult, LiveOutput, OutputChunk
+from core.planning.planner import Refusal
 from core.ports import Journal
-from core.runner.plan import Refusal
-from core.store import Store, runs
+from core.store import Store
+from core.store.runs import runs
 
 _log = logging.getLogger(__name__)
 Chunks = AsyncIterator[OutputChunk]
@@ -50,7 +52,10 @@ _IN_DOUBT = (
 
 @dataclass(slots=True)
 class Execution:
-    """Run plans on their hosts. ``owner`` names this boot of the gateway; times in ms."""
+    """Run plans on their hosts. ``owner`` names this boot of the gateway; times in ms.
+
+    Once ``closed``, nothing is started any more, not even what waits for its turn.
+    """
 
     store: Store
     journal: Journal
@@ -59,6 +64,13 @@ class Execution:
     notice_after_ms: int
     deferred: Deferred
     guard: Guard = field(default_factory=Guard)
+    closed: bool = False
+
+    def withheld(self, plan: ExecPlan, requester: Requester) -> Refusal | None:
+        """Return why a plan would give who asks more than is theirs, ``None`` where it does not."""
+        host = self.hosts.pick(plan)
+        why = "" if host is None else host.withheld(plan, requester)
+        return Refusal(DenialReason.BAD_CWD, why) if why else None
 
     async def missing(self, plan: ExecPlan) -> Refusal | None:
         """Return why a plan could run nowhere, so that nobody is asked about it in vain."""
@@ -79,6 +91,7 @@ class Execution:
         Raises:
             StoreError: nothing ran; a claim that is in doubt is given up later.
             JournalError: the decision could not be written down, so nothing ran.
+            Stopping: the gateway stops, so nothing ran.
         """
         watcher = _Watcher(self, run_id, claim, plan)
         try:
@@ -102,7 +115,7 @@ class Execution:
         finally:
             watcher.close()
         await asyncio.gather(
-            self.deferred.append("finish", announce.finished(finished)),
+            self.deferred.append("finish", journal_records.finished(finished)),
             self.deferred.finish(run_id, finished, self.owner, plan.agent),
         )
         return finished
@@ -162,6 +175,8 @@ class _Watcher:
 
     async def claim(self) -> bool:
         # It may have waited for its turn meanwhile.
+        if self.execution.closed:
+            raise Stopping
         self.execution.guard.check(self.plan)
         taken = await self.claim_on.take()
         self.lost = not taken

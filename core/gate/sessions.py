@@ -1,4 +1,4 @@
-"""Set a chat session's knobs, as a person who may: ``/exec`` and ``/elevated`` (S0).
+"""Set a chat session's overrides, as a person who may: ``/exec`` and ``/elevated`` (S0).
 
 ``SessionLayers`` is what the gate reads, ``SessionRules`` what a chat's inbox writes. No intake of
 agents reaches the latter: an agent never sets its session's policy (docs/decisions/0003).
@@ -7,20 +7,26 @@ agents reaches the latter: an agent never sets its session's policy (docs/decisi
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.approvals.rendering import redact
-from core.approvals.senders import Senders
+from core.approvals.routing.senders import Senders
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
 from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.ports import Journal
-from core.store import Store, session_overrides
-from core.store.notes import RESYNC
-from core.store.session_overrides import CHANGED, SessionKnobs
+from core.store import Store
+from core.store.engine.notifications import RESYNC
+from core.store.sessions import overrides as session_overrides
+from core.store.sessions.overrides import CHANGED, SessionOverrides
+from core.text.render import redact
 
 SOURCE = "session"
 """The source of the layer that people set for one session."""
 
 
+_SKIPPED = "Approvals are skipped; only security=deny, deny rules and capabilities still block."
+_NOT_ELEVATED = (
+    "This session is not elevated, so nothing was changed. /exec shows what is set, /exec reset "
+    "clears it."
+)
 _ASK = {Elevation.ON: None, Elevation.ASK: ExecAsk.ALWAYS, Elevation.FULL: ExecAsk.OFF}
 
 
@@ -41,7 +47,7 @@ class SessionLayers:
     """
 
     store: Store
-    _kept: Mapping[SessionKey, SessionKnobs] | None = None
+    _kept: Mapping[SessionKey, SessionOverrides] | None = None
     _shared: bool = False
     _changes: int = 0
 
@@ -61,14 +67,14 @@ class SessionLayers:
             StoreError: it cannot be read, so nothing runs.
         """
         if self._kept is not None:
-            knobs = self._kept.get(session)
+            overrides = self._kept.get(session)
         elif self._shared:
-            knobs = await self.store.read(session_overrides.get, session)
+            overrides = await self.store.read(session_overrides.get, session)
         else:
-            knobs = await self._read(session)
-        return None if knobs is None else layer_of(knobs)
+            overrides = await self._read(session)
+        return None if overrides is None else layer_of(overrides)
 
-    async def _read(self, session: SessionKey) -> SessionKnobs | None:
+    async def _read(self, session: SessionKey) -> SessionOverrides | None:
         seen = self._changes
         found = await self.store.read(session_overrides.every)
         self._shared = not found.alone
@@ -78,17 +84,26 @@ class SessionLayers:
         return found.sessions.get(session)
 
 
-def layer_of(found: SessionKnobs) -> PolicyLayer:
+def layer_of(found: SessionOverrides) -> PolicyLayer:
     """Return what people set for a session as a layer of policy."""
-    knobs = found.overrides
+    overrides = found.overrides
     return PolicyLayer(
-        SOURCE, host=knobs.host, security=knobs.security, ask=knobs.ask, node=knobs.node
+        SOURCE,
+        host=overrides.host,
+        security=overrides.security,
+        ask=overrides.ask,
+        node=overrides.node,
+        skip_approvals=_skips_approvals(overrides) or None,
     )
+
+
+def _skips_approvals(overrides: ExecOverrides) -> bool:
+    return overrides.security is ExecSecurity.FULL and overrides.ask is ExecAsk.OFF
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """Change a session's knobs; only authorised senders may, and each change is in the journal.
+    """Change a session's settings; only authorised senders may, and each change is in the journal.
 
     ``elevated`` is ``tools.elevated.enabled``: without it nobody gives a session full security.
     """
@@ -101,7 +116,10 @@ class SessionRules:
     async def set(
         self, session: SessionKey, overrides: ExecOverrides, actor: Actor
     ) -> SessionChange:
-        """Set the given knobs; those that are not given stay as they were set before.
+        """Set the given settings; those that are not given stay as they were set before.
+
+        Full security skips approvals unless ``ask`` is given (S1 "Security notes"). While the
+        session is elevated, the settings stay set when that ends.
 
         Raises:
             StoreError: nothing was changed.
@@ -110,26 +128,49 @@ class SessionRules:
         refusal = await self._refusal(actor, widens=overrides.security is ExecSecurity.FULL)
         if refusal is not None:
             return refusal
-        before = await self.store.read(session_overrides.get, session)
-        merged = overrides if before is None else _merged(before.overrides, overrides)
-        return await self._write(session, merged, actor)
+        if overrides.security is ExecSecurity.FULL and overrides.ask is None:
+            overrides = replace(overrides, ask=ExecAsk.OFF)
+        found = await self.shown(session)
+        if found is None:
+            return await self._write(session, overrides, actor)
+        restored = None if found.before is None else _merged(found.before, overrides)
+        return await self._write(session, _merged(found.overrides, overrides), actor, restored)
 
     async def elevate(self, session: SessionKey, mode: Elevation, actor: Actor) -> SessionChange:
-        """Give a session full access on the gateway host, or take back all that was set for it.
+        """Give a session full access on the gateway host, or restore what was set before (S0).
 
         Raises:
             StoreError: nothing was changed.
             JournalError: nothing was changed.
         """
-        if mode is Elevation.OFF:
-            return await self._clear(session, actor)
-        refusal = await self._refusal(actor, widens=True)
+        refusal = await self._refusal(actor, widens=mode is not Elevation.OFF)
         if refusal is not None:
             return refusal
-        knobs = ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, _ASK[mode])
-        return await self._write(session, knobs, actor)
+        found = await self.shown(session)
+        if mode is Elevation.OFF:
+            return await self._restore(session, found, actor)
+        overrides = ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, _ASK[mode])
+        if found is None:
+            return await self._write(session, overrides, actor, ExecOverrides())
+        restored = found.overrides if found.before is None else found.before
+        return await self._write(session, overrides, actor, restored)
 
-    async def shown(self, session: SessionKey) -> SessionKnobs | None:
+    async def reset(self, session: SessionKey, actor: Actor) -> SessionChange:
+        """Clear everything that was set for a session.
+
+        Raises:
+            StoreError: nothing was changed.
+            JournalError: nothing was changed.
+        """
+        refusal = await self._refusal(actor, widens=False)
+        if refusal is not None:
+            return refusal
+        await self._record(session, actor, "cleared")
+        if await self.store.write(session_overrides.clear, session):
+            return SessionChange(True, "Cleared: the configuration applies to this session again.")
+        return SessionChange(True, "Nothing was set for this session.")
+
+    async def shown(self, session: SessionKey) -> SessionOverrides | None:
         """Return what is set for a session and by whom, ``None`` if nothing."""
         return await self.store.read(session_overrides.get, session)
 
@@ -145,20 +186,28 @@ class SessionRules:
         return None
 
     async def _write(
-        self, session: SessionKey, knobs: ExecOverrides, actor: Actor
+        self,
+        session: SessionKey,
+        overrides: ExecOverrides,
+        actor: Actor,
+        restored: ExecOverrides | None = None,
     ) -> SessionChange:
-        words = worded(knobs)
+        words = worded(overrides)
         await self._record(session, actor, words)
-        await self.store.write(session_overrides.put, session, knobs, actor)
-        return SessionChange(True, f"Set for this session: {words}.")
+        await self.store.write(session_overrides.put, session, overrides, actor, restored)
+        skipped = f" {_SKIPPED}" if _skips_approvals(overrides) else ""
+        return SessionChange(True, f"Set for this session: {words}.{skipped}")
 
-    async def _clear(self, session: SessionKey, actor: Actor) -> SessionChange:
-        if not await self.senders.may(actor):
-            return _may_not(actor)
-        await self._record(session, actor, "cleared")
-        if await self.store.write(session_overrides.clear, session):
-            return SessionChange(True, "Cleared: the configuration holds for this session again.")
-        return SessionChange(True, "Nothing was set for this session.")
+    async def _restore(
+        self, session: SessionKey, found: SessionOverrides | None, actor: Actor
+    ) -> SessionChange:
+        if found is None or found.before is None:
+            return SessionChange(True, _NOT_ELEVATED)
+        if found.before == ExecOverrides():
+            change = await self.reset(session, actor)
+        else:
+            change = await self._write(session, found.before, actor)
+        return replace(change, sentence=f"No longer elevated. {change.sentence}")
 
     async def _record(self, session: SessionKey, actor: Actor, words: str) -> None:
         record: dict[str, object] = {
@@ -178,13 +227,13 @@ def _merged(before: ExecOverrides, now: ExecOverrides) -> ExecOverrides:
     return replace(before, **given)
 
 
-def worded(knobs: ExecOverrides) -> str:
-    """Word knobs as they are typed: ``host=gateway security=full``."""
+def worded(overrides: ExecOverrides) -> str:
+    """Word settings as they are typed: ``host=gateway security=full``."""
     given = {
-        "host": knobs.host,
-        "security": knobs.security,
-        "ask": knobs.ask,
-        "node": knobs.node,
+        "host": overrides.host,
+        "security": overrides.security,
+        "ask": overrides.ask,
+        "node": overrides.node,
     }
     return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 
 from core.model.command import ExecPlan
-from core.model.identity import ApprovalId
+from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher
-from core.runner.process import Runner
+from core.runner.runner import Runner
 
 
 class GatewayHost:
@@ -20,6 +20,11 @@ class GatewayHost:
     def place(self) -> str:
         """Return the word that events show."""
         return ExecHost.GATEWAY.value
+
+    def withheld(self, plan: ExecPlan, requester: Requester) -> str:
+        """Withhold nothing: here policy and people decide, who see the folder."""
+        del plan, requester
+        return ""
 
     async def check(self, plan: ExecPlan) -> None:
         """Let every plan be asked about: the planner has looked at all that it needs."""

@@ -6,7 +6,7 @@
     jsonrpc       one connection: requests side by side, deadlines, cancellation
     frames        one line: bytes to request, result to bytes; everything odd is refused
     strict_json   what reads the bytes, and bodies of the API as well
-    codes         what can be wrong with a frame
+    errors        what can be wrong with a frame
     peer          who is at the other end, as the kernel says
     users         the names of this machine's users
 """

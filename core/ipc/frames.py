@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.ipc.codes import Code, FrameError, Id
+from core.ipc.errors import Code, FrameError, Id
 from core.ipc.strict_json import check_content, is_clean, parsed
 
 MAX_FRAME = 8 << 20

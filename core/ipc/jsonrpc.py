@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.errors import BadRequest, Forbidden, SaysoError, Stopping, Unauthenticated
-from core.ipc.codes import Code, FrameError, Id
+from core.ipc.errors import Code, FrameError, Id
+from core.ipc.fair_turns import FairTurns, Turn
 from core.ipc.frames import (
     MAX_FRAME,
     Call,
@@ -25,6 +26,7 @@ from core.ipc.frames import (
     result_frame,
 )
 from core.ipc.peer import Peer
+from core.ipc.room import FREE, Room
 
 _LOG = logging.getLogger(__name__)
 CANCEL = "$/cancelRequest"
@@ -84,7 +86,7 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One peer's connection, served until it ends."""
+    """One peer's connection, served until it ends. Without ``turns``, requests begin at once."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -92,10 +94,14 @@ class Connection:
     peer: Peer
     limits: Limits = field(default_factory=Limits)
     admission: Admission | None = None
+    room: Room = field(default_factory=Room)
+    turns: FairTurns | None = None
     used_s: float = field(default_factory=time.monotonic)
     _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: dict[asyncio.Task[None], int] = field(default_factory=dict)  # bytes in ``room``
+    _held: int = 0  # in ``room``, of the frame that is being read or was just read
     _reading: asyncio.Task[None] | None = None
+    _ended: bool = False  # nothing more is written
 
     async def serve(self) -> None:
         """Read requests until the peer ends; then let those in flight finish while it listens."""
@@ -108,6 +114,7 @@ class Connection:
         finally:
             self._reading.cancel()
             await self._abandon()
+            self._give_back()
             await self._close()
 
     @property
@@ -117,8 +124,7 @@ class Connection:
 
     def dismiss(self, why: str) -> None:
         """Say why this connection is closed, and close it; nothing may be in flight."""
-        if not self.writer.is_closing():
-            self.writer.write(error_frame(None, Code.BUSY, why))
+        self._write(error_frame(None, Code.BUSY, why))
         self.stop_reading()
 
     def stop_reading(self) -> None:
@@ -129,25 +135,70 @@ class Connection:
     async def _read(self) -> None:
         while True:
             try:
-                line = await self.reader.readuntil(b"\n")
-            except asyncio.IncompleteReadError as end:
-                if end.partial:
-                    await self._send(error_frame(None, Code.PARSE_ERROR, "half a frame"))
-                return
-            except asyncio.LimitOverrunError:
-                await self._refuse_flood()
+                line = await self._line()
+            except FrameError as error:
+                await self._refuse_flood(error)
                 return
             except ConnectionError:
                 return
-            await self._take(line)
+            if not line.endswith(b"\n"):
+                if line:
+                    await self._send(error_frame(None, Code.PARSE_ERROR, "half a frame"))
+                return
+            turn = None if self.turns is None else await self.turns.take(self.peer.uid)
+            await self._take(line, turn)
+            self._give_back()
             if len(self._tasks) >= self.limits.in_flight and not await self._has_room():
                 return
 
-    async def _refuse_flood(self) -> None:
+    async def _line(self) -> bytes:
+        """Return the next line, or what there is of it where the peer ends.
+
+        Raises:
+            FrameError: it is too long, or there is no room for it now.
+        """
+        pieces = [await self._piece()]
+        size = len(pieces[0])
+        try:
+            while pieces[-1] and not pieces[-1].endswith(b"\n"):
+                pieces.append(await self._piece())
+                size += len(pieces[-1])
+                if size > MAX_FRAME:
+                    why = f"a frame is larger than {MAX_FRAME} bytes"
+                    raise FrameError(Code.INVALID_REQUEST, why)
+                self._hold(size - FREE)
+            return b"".join(pieces)
+        finally:
+            pieces.clear()  # what is raised keeps this frame alive
+
+    async def _piece(self) -> bytes:
+        """Return what is there of a line, as far as the reader's limit goes; empty at the end."""
+        try:
+            return await self.reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            return end.partial
+        except asyncio.LimitOverrunError as over:
+            return await self.reader.readexactly(over.consumed)
+
+    def _hold(self, size: int) -> None:
+        more = size - self._held
+        if more <= 0:
+            return
+        if not self.room.take(self.peer, more):
+            words = "too many long requests are read or in flight; wait for their answers"
+            raise FrameError(Code.BUSY, words)
+        self._held += more
+
+    def _give_back(self) -> None:
+        self.room.give_back(self.peer, self._held)
+        self._held = 0
+
+    async def _refuse_flood(self, why: FrameError) -> None:
         """Say why and hang up; what the peer still sends is read, or it would lose the answer."""
-        message = f"a frame is larger than {MAX_FRAME} bytes"
-        await self._send(error_frame(None, Code.INVALID_REQUEST, message))
+        self._give_back()
+        await self._send(error_frame(None, why.code, str(why)))
         await self._abandon()
+        self._ended = True
         with contextlib.suppress(OSError, TimeoutError):
             self.writer.write_eof()
             async with asyncio.timeout(_LINGER_S):
@@ -180,13 +231,15 @@ class Connection:
         poll.register(connection.fileno(), 0)
         return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
-    async def _take(self, line: bytes) -> None:
+    async def _take(self, line: bytes, turn: Turn | None) -> None:
         try:
             call = read_frame(line)
             if call.method == CANCEL:
                 self._cancel(call)
             else:
-                self._start(call)
+                task = self._start(call)
+                if turn is not None:
+                    task.add_done_callback(turn.end)
                 # The task takes its first step now: one cancelled before that never answers.
                 await asyncio.sleep(0)
         except FrameError as error:
@@ -200,7 +253,7 @@ class Connection:
         if task is not None:
             task.cancel()
 
-    def _start(self, call: Call) -> None:
+    def _start(self, call: Call) -> asyncio.Task[None]:
         handler = self.methods.get(call.method)
         if call.id is None:
             raise FrameError(Code.INVALID_REQUEST, "a request needs an id")
@@ -214,11 +267,12 @@ class Connection:
             raise FrameError(Code.BUSY, refusal, call.id)
         task = asyncio.ensure_future(self._answer(call.id, handler, call))
         self._calls[call.id] = task
-        self._tasks.add(task)
+        self._tasks[task], self._held = self._held, 0
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self.room.give_back(self.peer, self._tasks.pop(task))
         self.used_s = time.monotonic()
 
     async def _answer(self, frame_id: Id, handler: Handler, call: Call) -> None:
@@ -251,9 +305,8 @@ class Connection:
 
     async def _send(self, frame: bytes) -> None:
         """Write a frame; a peer that does not read for ``write_s`` is hung up on."""
-        if self.writer.is_closing():
+        if not self._write(frame):
             return
-        self.writer.write(frame)
         if not self.writer.transport.get_write_buffer_size():
             return
         try:
@@ -261,6 +314,12 @@ class Connection:
                 await self.writer.drain()
         except (ConnectionError, TimeoutError):
             self.writer.transport.abort()
+
+    def _write(self, frame: bytes) -> bool:
+        if self._ended or self.writer.is_closing():
+            return False
+        self.writer.write(frame)
+        return True
 
     async def _close(self) -> None:
         self.writer.close()
@@ -278,5 +337,5 @@ async def serve_connection(
     peer: Peer,
     limits: Limits | None = None,
 ) -> None:
-    """Serve one connection until it ends. ``reader`` has its limit set to ``MAX_FRAME``."""
+    """Serve one connection until it ends."""
     await Connection(reader, writer, methods, peer, limits or Limits()).serve()

@@ -7,7 +7,7 @@ means something else to the next reader, so none of them passes here.
 import json
 from typing import NoReturn
 
-from core.ipc.codes import Code, FrameError, Id
+from core.ipc.errors import Code, FrameError, Id
 
 MAX_NESTING = 32
 LARGEST_NUMBER = 2**53 - 1
@@ -49,7 +49,7 @@ def parsed(line: bytes, decoder: json.JSONDecoder | None = None) -> object:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("duplicate key in one object")
     return found
 
 
@@ -125,7 +125,7 @@ def check_content(line: bytes, frame: dict[str, object], frame_id: Id | None) ->
 
 
 def is_clean(text: str) -> bool:
-    """Tell whether a program could be given a text: without NUL or half a character."""
+    """Return whether a program could be given a text: without NUL or half a character."""
     if "\0" in text:
         return False
     try:

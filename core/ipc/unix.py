@@ -19,11 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import AnotherGateway, StateError
-from core.ipc.codes import Code
-from core.ipc.frames import MAX_FRAME, error_frame
+from core.ipc.connection_slots import Places
+from core.ipc.errors import Code
+from core.ipc.fair_turns import FairTurns
+from core.ipc.frames import error_frame
 from core.ipc.jsonrpc import Connection, Handler, Limits
 from core.ipc.peer import Peer, peer_of
-from core.ipc.places import Places
+from core.ipc.room import FREE, Room
 
 __all__ = ["LONGEST_PATH", "Peer", "Server", "check_shared_folder", "listen"]
 
@@ -52,7 +54,10 @@ class Server:
     places: Places
     own: bool
     lock: int
+    room: Room
+    turns: FairTurns | None
     _connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
+    _hurrying: dict[Connection, asyncio.TimerHandle] = field(default_factory=dict)
     _dismissed: int = 0
     _listener: asyncio.Server | None = None
     _inode: int = 0
@@ -62,7 +67,7 @@ class Server:
         bound = _bound(self.path, 0o666 if self.shared else 0o600)
         self._inode = self.path.stat().st_ino
         self._listener = await asyncio.start_unix_server(
-            self._accept, sock=bound, limit=MAX_FRAME, backlog=_ACCEPTED_AT_ONCE
+            self._accept, sock=bound, limit=FREE, backlog=_ACCEPTED_AT_ONCE
         )
         bound.listen(_BACKLOG)  # asyncio has one number for both
 
@@ -106,14 +111,16 @@ class Server:
             return
         known = self.own and peer.pid == os.getpid()
         admission = None if known else self.places.refusal
-        connection = Connection(reader, writer, self.methods, peer, self.limits, admission)
+        connection = Connection(
+            reader, writer, self.methods, peer, self.limits, admission, self.room, self.turns
+        )
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # asyncio runs a coroutine callback as a task
         self._connections[connection] = task
-        if not known:
-            self.places.arrive(connection)
-            self._hurry(connection)
         try:
+            if not known:
+                self.places.arrive(connection)
+                self._hurry(connection)
             await connection.serve()
         except asyncio.CancelledError:
             return  # by `close`; before Python 3.12 the library would log it as a failure
@@ -122,6 +129,9 @@ class Server:
         finally:
             del self._connections[connection]
             self.places.leave(connection)
+            later = self._hurrying.pop(connection, None)
+            if later is not None:
+                later.cancel()  # it would hold all that the connection has read
 
     def _hurry(self, connection: Connection) -> None:
         """Close a connection that has no place and asks for nothing; look again later."""
@@ -129,7 +139,8 @@ class Server:
             return
         first_s = self.limits.first_s
         if connection.in_flight or time.monotonic() - connection.used_s < first_s:
-            asyncio.get_running_loop().call_later(first_s, self._hurry, connection)
+            later = asyncio.get_running_loop().call_later(first_s, self._hurry, connection)
+            self._hurrying[connection] = later
         else:
             connection.dismiss(f"no request came within {first_s:.0f} s")
 
@@ -179,6 +190,28 @@ async def listen(
         StateError: the path is too long, or its folder or the socket cannot be used.
         AnotherGateway: a live process listens there.
     """
+    _check_path(path, shared=shared)
+    lock = _locked(path)
+    served = frozenset({os.getuid()}) if uids is None else uids
+    places = Places(max_connections, urgent, len(served) if shared else 0)
+    room, turns = Room(shared=shared), FairTurns() if shared else None
+    server = Server(
+        path, methods, served, shared, limits or Limits(), places, own, lock, room, turns
+    )
+    try:
+        await server.start()
+    except OSError as error:
+        os.close(lock)
+        raise StateError(
+            f"{path} cannot be created: {error.strerror}. Check the folder's permissions."
+        ) from error
+    except BaseException:
+        os.close(lock)
+        raise
+    return server
+
+
+def _check_path(path: Path, *, shared: bool) -> None:
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise StateError(
             f"{path} has {len(os.fsencode(path))} bytes; a socket's path has {LONGEST_PATH} at "
@@ -188,19 +221,6 @@ async def listen(
         check_shared_folder(path.parent)
     else:
         _check_folder(path.parent)
-    lock = _locked(path)
-    served = frozenset({os.getuid()}) if uids is None else uids
-    places = Places(max_connections, urgent, len(served) if shared else 0)
-    server = Server(path, methods, served, shared, limits or Limits(), places, own, lock)
-    try:
-        await server.start()
-    except OSError as error:
-        os.close(lock)
-        raise StateError(f"{path} cannot be made: {error.strerror}. Mend its folder.") from error
-    except BaseException:
-        os.close(lock)
-        raise
-    return server
 
 
 def _check_folder(folder: Path) -> None:
@@ -270,7 +290,7 @@ def _bound(path: Path, mode: int) -> socket.socket:
 
 
 def _answers(path: Path) -> bool:
-    """Tell whether somebody listens on ``path``.
+    """Return whether somebody listens on ``path``.
 
     Raises:
         StateError: something other than a socket is there; it is not removed.

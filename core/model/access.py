@@ -30,7 +30,7 @@ def effective(scopes: frozenset[Scope], agent: str | None, person: str | None) -
 
 
 def misfit(scopes: frozenset[Scope], agent: str | None, person: str | None) -> str:
-    """Say why nobody may hold these scopes together; an empty string where somebody may."""
+    """Return why nobody may hold these scopes together; an empty string where somebody may."""
     if not scopes:
         return "A token without a scope may do nothing. Name one: request, approve, admin or read."
     if agent is not None and person is not None:

@@ -10,7 +10,7 @@ from core.model.stdio import PLAIN_STDIO, Environ, Stdio
 
 @dataclass(frozen=True, slots=True)
 class ExecOverrides:
-    """Knobs that a call or a chat session sets; ``None`` leaves the next layer's value."""
+    """Settings that a call or a chat session sets; ``None`` leaves the next layer's value."""
 
     host: ExecHost | None = None
     security: ExecSecurity | None = None
@@ -20,7 +20,7 @@ class ExecOverrides:
 
 @dataclass(frozen=True, slots=True)
 class ExecRequest:
-    """One wish to run something; exactly one of ``line`` and ``argv`` is set.
+    """One request to run something; exactly one of ``line`` and ``argv`` is set.
 
     ``cwd`` is absolute. ``env`` holds requested changes only. ``timeout_ms`` is wall clock.
     ``request_key`` makes a repeated submission the same request (idempotency). ``environ`` and
@@ -192,8 +192,9 @@ class PlannedCommand:
     with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
 
     ``neutral`` is set in its environment after everything else, so that it does not obey what lies
-    around it (``core.policy.neutral``). ``unsettled`` tells which earlier command of its line may
-    change what it obeys there: a person is asked, and that change alone is then no drift.
+    around it (``core.policy.programs.neutral_environment``). ``unsettled`` tells which earlier
+    command of its line may change what it obeys there: a person is asked, and that change alone is
+    then no drift.
 
     ``late`` are the places of ``$?`` in its words that get their digits when it starts, in order:
     the index of the word, and the offset in it. Elsewhere the two characters are text.
@@ -223,7 +224,7 @@ class PlannedCommand:
 
     @property
     def by_path(self) -> tuple[str, ...]:
-        """Return the vector that runs with its program named by path, as a wrapper is told."""
+        """Return the vector that runs with its program named by path, as a wrapper gets it."""
         return self.vector if self.executable is None else (self.executable.path, *self.vector[1:])
 
     @property

@@ -59,6 +59,14 @@ class Requester:
     account: str
     process: tuple[int, int] | None = None
 
+    @property
+    def uid(self) -> int | None:
+        """Return the Unix user who asks, ``None`` for who asks over the network or in a chat."""
+        if self.intake is not Intake.SOCKET:
+            return None
+        kind, _, number = self.account.partition(":")
+        return int(number) if kind == "uid" and number.isdecimal() else None
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:

@@ -47,8 +47,9 @@ class Trust(StrEnum):
 class Elevation(StrEnum):
     """What ``/elevated`` sets (S0 "Alias"): full access on the gateway for this session.
 
-    ``on`` leaves ``ask`` as configured, ``ask`` asks about every command, ``full`` asks about
-    none, ``off`` forgets what was set. The approvals file may still be stricter.
+    ``on`` leaves ``ask`` as configured, ``ask`` asks about every command, ``full`` skips approvals,
+    ``off`` restores what was set before. The approvals file may still be stricter, but for ``full``
+    only by denying.
     """
 
     ON = "on"
@@ -68,9 +69,10 @@ DEFAULT_SAFE_BINS = ("jq", "grep", "cut", "sort", "uniq", "head", "tail", "tr", 
 
 @dataclass(frozen=True, slots=True)
 class ExecPolicy:
-    """The effective policy of one request, each knob with the place it came from.
+    """The effective policy of one request, each setting with the place it came from.
 
-    ``sources`` maps a knob's name to words such as ``agents.list[main].tools.exec.ask``.
+    ``skip_approvals`` is what a person set for a session: nobody is asked, whatever would ask.
+    ``sources`` maps a setting's name to words such as ``agents.list[main].tools.exec.ask``.
     """
 
     host: ExecHost = ExecHost.SANDBOX
@@ -81,6 +83,7 @@ class ExecPolicy:
     trust: Trust = Trust.STRICT
     safe_bins: tuple[str, ...] = DEFAULT_SAFE_BINS
     timeout_ms: int = 1_800_000
+    skip_approvals: bool = False
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
@@ -105,9 +108,9 @@ def stricter_trust(a: Trust, b: Trust) -> Trust:
 
 
 def stricter(a: ExecPolicy, b: ExecPolicy) -> ExecPolicy:
-    """Combine two policies knob by knob; host, node, timeout and sources stay those of ``a``.
+    """Combine two policies setting by setting; host, node, timeout and sources stay those of ``a``.
 
-    Commutative and idempotent in the strictness knobs (S1: "the stricter of tools.exec.* and
+    Commutative and idempotent in the strictness settings (S1: "the stricter of tools.exec.* and
     approvals defaults").
     """
     return replace(
@@ -122,7 +125,7 @@ def stricter(a: ExecPolicy, b: ExecPolicy) -> ExecPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyLayer:
-    """One place that may set knobs; ``None`` leaves a knob to the next layer.
+    """One place that may set a policy; ``None`` leaves the value to the next layer.
 
     ``source`` is the words that a person sees: ``call``, ``session``,
     ``agents.list[main].tools.exec``, ``tools.exec``, ``exec-approvals.json agents.main``.
@@ -137,3 +140,4 @@ class PolicyLayer:
     trust: Trust | None = None
     safe_bins: tuple[str, ...] | None = None
     timeout_ms: int | None = None
+    skip_approvals: bool | None = None

@@ -1,8 +1,15 @@
 """Judge what was asked: pure functions of the plan and the configuration, no I/O, no clock.
 
-``resolve`` finds the effective policy (S0 precedence, then S1's stricter-of), ``shell`` reads a
-line, ``provisions`` compiles rules, capabilities and skills, ``evaluate`` judges the plan. Order of
-evaluation; the first three may end it for the line:
+::
+
+    judge      precedence: the effective policy (S0 precedence, then S1's stricter-of);
+               evaluate: the verdict on a plan
+    rules      rules, capabilities and skills, compiled for one agent
+    matching   allowlist entries, templates of arguments, patterns of paths
+    programs   what a command really runs: wrappers, shells, carriers, safe bins
+    profiles   what the shipped tables (``data``) say of programs and their arguments
+
+Order of evaluation; the first three may end it for the line:
 
 0. On the host ``sandbox`` neither ``security`` nor the lists apply (S0): as if c allowed.
 1. ``security: deny``: everything is denied; so is what goes beyond the agent's capabilities.

@@ -2,17 +2,14 @@
 
 ::
 
-    client ──▶ connecting ──▶ link ════ frames ════▶ listening ──▶ service ──▶ runner
-       │                                                              │
-    identity, contacts ─▶ envelope                admission ◀── acl, contacts, nonces, caps
-                                                  hosted ──▶ lease, exec_log
+    client ─▶ wire.connect ─▶ wire.link ═══ frames ═══▶ wire.listener ─▶ host.service ─▶ runner
+       │                                                                   │
+    trust.envelope                            host.admission ◀── acl, trust
+                                              host.run ──▶ host.lease, host.exec_log
 
-    acl          exec-acl.toml: who may run which vectors here, and the caps; acl_file loads it
-    complaints   what is wrong in a list or a contact, in our own words
-    identity     the keys of this agent and this machine
-    contacts     who is known, where, and whether it is trusted
-    envelope     a request, signed by its agent and bound to its machine
-    admission    the six conditions of S4, in its order
-    hosted       one run: its lease, its output, its entries in the exec log
-    link         the port that frames go through; TLS on loopback and Unix sockets here
+    client   ask another machine to run a command
+    host     admission: the six conditions of S4, in its order; run: one admitted run
+    wire     frames, and the link that they go through; TLS on loopback and Unix sockets here
+    acl      exec-acl.toml: who may run which vectors here, and the caps
+    trust    the keys of this agent and this machine, contacts, signed requests, replays
 """

@@ -1,1 +1,8 @@
-"""Turn a request into a bound plan, and run it: the only package that starts processes."""
+"""Run bound plans: the only package that starts processes.
+
+::
+
+    runner       Runner: one call runs one plan; the other modules serve it
+    pool         keeps the launcher alive and a few supervisors warm
+    supervisor   the child process: spawns, limits, drains and reaps; standard library only
+"""

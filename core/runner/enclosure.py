@@ -5,8 +5,8 @@ from typing import Protocol
 
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.identity import ApprovalId
-from core.runner.environ import RUN_MARK
-from core.runner.frames import Job, Stage
+from core.planning.environment import RUN_MARK
+from core.runner.supervisor.protocol import Job, Stage
 
 
 class Enclosure(Protocol):

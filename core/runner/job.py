@@ -12,11 +12,11 @@ from core.model.command import (
 )
 from core.model.identity import ApprovalId
 from core.model.stdio import Capture
-from core.runner.environ import RUN_MARK
-from core.runner.exposure import is_replaceable
-from core.runner.frames import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
+from core.planning.environment import RUN_MARK
+from core.planning.paths.writable_by_others import is_replaceable
+from core.planning.verify import OpenedPlan
 from core.runner.limits import Limits
-from core.runner.verify import OpenedPlan
+from core.runner.supervisor.protocol import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
 
 
 def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job, list[int]]:
@@ -61,6 +61,7 @@ def _stage(
         {
             "path": file.path,
             "identity": opened.files[file].identity,
+            "sha256": file.sha256,
             "names": [] if opened.files[file].elf else _names(file, command),
         }
         for file in pinned
@@ -73,7 +74,7 @@ def _stage(
         "pins": pins,
         "absent": [path for one in command.effective for path in one.absent],
         "folder": 0 if command.cwd is None else folders[command.cwd],
-        "folder_path": "" if command.cwd is None else command.cwd.path,
+        "folder_path": (command.cwd or opened.plan.cwd).path,
         "streams": _streams(command.routing),
         "inherit": [],
         "env": dict(command.neutral),

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Sequence
 
-from core.runner.frames import (
+from core.runner.supervisor.protocol import (
     CANCEL,
     GO,
     HALT,

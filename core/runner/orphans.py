@@ -11,9 +11,9 @@ import signal
 import time
 from contextlib import suppress
 
-from core.runner import procfs
-from core.runner.environ import RUN_MARK
-from core.runner.procfs import Process
+from core.planning.environment import RUN_MARK
+from core.runner.supervisor.processes import procfs
+from core.runner.supervisor.processes.procfs import Process
 
 PATIENCE_S = 5.0
 _ROUND_S = 0.005

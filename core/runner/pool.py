@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import SpawnError
-from core.runner.launcher import BORN, FORK, KILL, ORDER
 from core.runner.link import Link, receive_link
+from core.runner.supervisor.launcher import BORN, FORK, KILL, ORDER
 
 WARM = 2
 """Supervisors that wait for a job, so that a run does not wait for a fork."""
@@ -27,7 +27,8 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 _ROOT = str(Path(__file__).parents[2])
 BOOTSTRAP = (
     # Last on the path, so that nothing beside this package can stand in for the standard library.
-    "import sys; sys.path.append(sys.argv[1]); from core.runner.launcher import main; main()"
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from core.runner.supervisor.launcher import main; main()"
 )
 """The program of the launcher, and so a word in the command line of every supervisor."""
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]

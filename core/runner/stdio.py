@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from core.errors import SpawnError
 from core.model.stdio import Stdio
-from core.runner.feed import Feed
-from core.runner.frames import Job
+from core.runner.live_output import Feed
+from core.runner.supervisor.protocol import Job
 
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 

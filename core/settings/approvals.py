@@ -94,7 +94,7 @@ class AskStep(Section):
         description="everybody asked so far is reminded again and again after as many seconds "
         "while the step lasts; null: never",
     )
-    wake: bool = Field(default=False, description="whether it is asked in quietHours too")
+    wake: bool = Field(default=False, description="whether this step may notify during quiet hours")
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -122,7 +122,7 @@ class TierSection(Section):
 
 
 class TiersSection(Section):
-    """``approvals.exec.tiers``: questions that weigh more than others."""
+    """``approvals.exec.tiers``: risk tiers: stricter terms for riskier commands."""
 
     elevated: TierSection = Field(
         default_factory=TierSection, description="questions by rules of the tier elevated"
@@ -178,7 +178,7 @@ class ApprovalsExecSection(Section):
         "used counts no longer; null: they always count",
     )
     tiers: TiersSection = Field(
-        default_factory=TiersSection, description="questions that weigh more than others"
+        default_factory=TiersSection, description="risk tiers: stricter terms for riskier commands"
     )
     pending: PendingSection = Field(
         default_factory=PendingSection, description="how much may wait for people at a time"

@@ -44,7 +44,7 @@ DEFAULT_SEARCH_PATH = (
 DEFAULT_RUN_SECONDS = 1800
 DEFAULT_NOTICE_SECONDS = 10
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_KNOBS = ("host", "security", "ask", "ask_fallback", "node", "trust", "safe_bins")
+_SETTINGS = ("host", "security", "ask", "ask_fallback", "node", "trust", "safe_bins")
 
 
 class AgentExecSection(Section):
@@ -67,15 +67,15 @@ class AgentExecSection(Section):
     rules: Rules = Field(default=(), description="rules beside those of tools.exec")
 
     def layer(self, source: str) -> PolicyLayer:
-        """Return the knobs that the configuration sets, and only those.
+        """Return the settings that the configuration sets, and only those.
 
-        A default is no layer: the words that a person sees as a knob's source stay true.
+        A default is no layer: the words that a person sees as a setting's source stay true.
         """
         given = self.model_fields_set
-        knobs = {name: getattr(self, name) for name in _KNOBS if name in given}
+        settings = {name: getattr(self, name) for name in _SETTINGS if name in given}
         timeout = self.timeout if "timeout" in given else None
         timeout_ms = None if timeout is None else milliseconds(timeout)
-        return PolicyLayer(source=source, timeout_ms=timeout_ms, **knobs)
+        return PolicyLayer(source=source, timeout_ms=timeout_ms, **settings)
 
 
 class ExecSection(AgentExecSection):

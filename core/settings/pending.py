@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.model.crowding import DEFAULT_LIMITS, PendingLimits
+from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
 from core.settings.base import Section
 
 Waiting = Annotated[int, Field(ge=1, le=100_000)]

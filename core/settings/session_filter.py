@@ -66,7 +66,7 @@ class Pattern:
         self._first, self._last = parser.whole()
 
     def found_in(self, text: str) -> bool:
-        """Say whether the pattern is found anywhere in the first 500 characters of a text."""
+        """Return whether the pattern is found anywhere in the first 500 characters of a text."""
         seen = text[:LONGEST_TEXT]
         live: set[int] = set()
         for at in range(len(seen) + 1):

@@ -15,8 +15,9 @@ class SuggestSection(Section):
 
     weekly: bool = Field(
         default=True,
-        description="whether the gateway looks each Monday at 09:00 (approvals.exec.zone) whether "
-        "allowlist entries would have saved prompts of the last seven days, and tells people once",
+        description="whether the gateway checks each Monday at 09:00 (approvals.exec.zone) whether "
+        "allowlist entries would have saved prompts of the last seven days, "
+        "and notifies people once",
     )
     least: Annotated[int, Field(ge=1, le=_MOST)] = Field(
         default=_WORTH_A_MESSAGE,

@@ -2,10 +2,21 @@
 
 One set of operations (plain functions of SQLAlchemy Core), two runners: SQLite and PostgreSQL.
 ``await store.write(approvals.answer, …)`` runs one of them in one guarded transaction.
+
+::
+
+    views      queries for display: owners, counts, past commands, status
+    runs       claim once, finish once, recover
+    approvals  ask, answer, expire, find; grants
+    outbox     what must reach people until a platform has accepted it
+    people     named people, their accounts and tokens
+    sessions   events, origins, overrides, threads
+    engine     the protocol of a store, its clock; sqlite and postgres
+    schema     tables and records; migrations/ brings an older database to them
 """
 
+from core.store.engine.protocol import Store
+from core.store.open import open_store
 from core.store.retention import prune
-from core.store.seam import Store
-from core.store.url import open_store
 
 __all__ = ["Store", "open_store", "prune"]

@@ -19,7 +19,8 @@ from sqlalchemy import (
 )
 
 from core.model.identity import API_CHANNEL
-from core.store.directory import (
+from core.store.approvals.grants import TASK_IDLE_MS
+from core.store.schema.people_tables import (
     accounts,
     grants,
     pairings,
@@ -29,8 +30,7 @@ from core.store.directory import (
     tokens,
     votes,
 )
-from core.store.grants import TASK_IDLE_MS
-from core.store.tables import (
+from core.store.schema.tables import (
     IS_OPEN_ITEM,
     IS_OPEN_RUN,
     IS_STALE_PROMPT,

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from core.policy.git_settings import read_settings
-from core.runner import listing
-from core.runner.gitlinks import _of
-from core.runner.steering import steering
+from core.planning.git import folder_listing
+from core.planning.git.config import read_settings
+from core.planning.git.submodules import _of
+from core.planning.steering import steering
 from tests.benchmarks.pace import slowness, words
+from tests.core.planning.git.test_repository import git, repository
 from tests.core.runner.runs import planned, request
-from tests.core.runner.test_repository import git, repository
 
 LINES = ("git status", "git diff HEAD -- a", "git log --oneline -5", "git add a", "git fetch")
 FILES, ROUNDS = 500, 300
@@ -57,7 +57,7 @@ def forget(place: Path) -> None:
     os.utime(place / ".git/index")
     read_settings.cache_clear()
     _of.cache_clear()
-    listing._kept.cache_clear()
+    folder_listing.forget()
 
 
 def look_up(place: Path) -> None:

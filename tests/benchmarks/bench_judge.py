@@ -12,10 +12,10 @@ import tree_sitter_bash
 
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, Reading
-from core.policy import shell
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from tests.benchmarks.pace import slowness, words
+from core.policy.judge.evaluate import evaluate
+from core.policy.matching.allowlist import Allowlist
+from core.shell import reader
+from tests.benchmarks.pace import Pace, words
 from tests.core.policy.plans import LISTED, command, plan_of
 
 LINES = (
@@ -29,12 +29,13 @@ LINES = (
 )
 PATTERNS = 100_000
 ROUNDS = 400
+PACE_EVERY = 20
 GOAL_RATIO, GOAL_US, MATCH_US = 6.0, 60.0, 5.0
 
 
 def judge_line(line: str, allowlist: Allowlist, plans: dict[Reading, ExecPlan]) -> None:
     """Read a line and judge it; programs come from a warm cache, as in a running gateway."""
-    reading = shell.read(line)
+    reading = reader.read(line)
     assert isinstance(reading, Reading), line
     plan = plans.get(reading)
     if plan is None:
@@ -62,7 +63,7 @@ def middle(samples: list[float]) -> float:
     return sorted(samples)[len(samples) // 2]
 
 
-def measure_judging(allowlist: Allowlist) -> list[tuple[str, float, float]]:
+def measure_judging(allowlist: Allowlist, pace: Pace) -> list[tuple[str, float, float]]:
     """Return (line, parse p50, judge p50) in µs, the two interleaved."""
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
     plans: dict[Reading, ExecPlan] = {}
@@ -70,7 +71,9 @@ def measure_judging(allowlist: Allowlist) -> list[tuple[str, float, float]]:
     for line in LINES:
         judge_line(line, allowlist, plans)
         parsed, judged = [], []
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
+            if number % PACE_EVERY == 0:
+                pace.sample()
             parsed.append(microseconds(lambda: parser.parse(line.encode())))  # noqa: B023 - called at once
             judged.append(microseconds(lambda: judge_line(line, allowlist, plans)))  # noqa: B023 - called at once
         found.append((line, middle(parsed), middle(judged)))
@@ -94,10 +97,11 @@ def measure_matching(allowlist: Allowlist) -> dict[str, float]:
 def test_judging(capsys: pytest.CaptureFixture[str]) -> None:
     """Judge realistic lines at 100,000 patterns, and match among them, beside the bare parse."""
     allowlist = many_patterns()
-    rows = measure_judging(allowlist)
+    pace = Pace()
+    rows = measure_judging(allowlist, pace)
     matches = measure_matching(allowlist)
     parsed, judged = middle([row[1] for row in rows]), middle([row[2] for row in rows])
-    slow = slowness()
+    slow = pace.slowness()
     with capsys.disabled():
         print(f"\n{'line':<58} parse µs  judge µs  ratio")
         for line, parse_us, judge_us in rows:

@@ -17,18 +17,18 @@ import casbin
 import cedarpy
 import pytest
 
-from bot.explain.entry import Entry, entry_of
+from bot.explain.batch_entry import Entry, entry_of
 from core.errors import SaysoError
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan
 from core.model.decision import Decision
-from core.policy import shell
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.policy.provisions import Provisions, compiled
-from core.runner.plan import Planner, Refusal
+from core.planning.planner import Planner, Refusal
+from core.policy.judge.evaluate import evaluate
+from core.policy.matching.allowlist import Allowlist
+from core.policy.rules.compiled import Provisions, compiled
 from core.settings import CoreSettings
-from tests.benchmarks.pace import slowness, words
+from core.shell import reader
+from tests.benchmarks.pace import Pace, words
 from tests.core.policy.developer import installed
 from tests.core.policy.plans import corpus
 
@@ -127,11 +127,11 @@ _OTHERS = [AllowlistEntry(_KINDS[i % 4].format(i)) for i in range(ENTRIES)]
 def judge(case: Case, allowlist: Allowlist, held: Provisions) -> Decision:
     """Read and judge one case as a gateway does."""
     if case.entry.request.line is not None:
-        shell.read(case.entry.request.line)
+        reader.read(case.entry.request.line)
     return evaluate(case.plan, case.entry.policy, allowlist, case.entry.acl, held).decision
 
 
-def measured() -> list[Taken]:
+def measured(pace: Pace) -> list[Taken]:
     """Return the time of each case."""
     held, found = provisions(), []
     known: tuple[str, ...] | None = None
@@ -140,6 +140,7 @@ def measured() -> list[Taken]:
         if case.entry.allowlist != known:
             known = case.entry.allowlist
             allowlist = entries(known)
+        pace.sample()
         found.append(taken_by(lambda: judge(case, allowlist, held), ROUNDS))  # noqa: B023 - called at once
     return found
 
@@ -217,10 +218,11 @@ def peer_us(decide: Callable[[str, str], bool]) -> float:
 @pytest.mark.timeout(300)
 def test_judging_the_corpus(capsys: pytest.CaptureFixture[str]) -> None:
     """Judge each corpus entry at 1,000 rules and 10,000 entries, then the peers at 1,000."""
-    times = measured()
+    pace = Pace()
+    times = measured(pace)
     best, middle = (_cuts([getattr(one, kind) for one in times]) for kind in ("best", "middle"))
     peers = {"pycasbin": peer_us(casbin_judge(RULES)), "cedarpy": peer_us(cedar_judge(RULES))}
-    slow = slowness()
+    slow = pace.slowness()
     with capsys.disabled():
         print(f"\n{len(times)} entries at {RULES} rules and {ENTRIES} allowlist entries, µs:")
         for name, cuts in (("best", best), ("median", middle)):

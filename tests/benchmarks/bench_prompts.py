@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.model.decision import Decision
-from core.policy.provisions import NO_PROVISIONS, compiled
+from core.policy.rules.compiled import NO_PROVISIONS, compiled
 from tests.core.policy.developer import Verdict, example_settings, judged, workspace
 
 GOAL = 0.20

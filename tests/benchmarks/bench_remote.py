@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from bot.client import Client
-from core.remote.exec_log import ExecEvent, open_exec_log
+from core.remote.host.exec_log import ExecEvent, open_exec_log
 from tests.e2e.processes import GatewayProcess, until
 from tests.e2e.test_remote_exec import identity, know, write
 

@@ -9,10 +9,10 @@ import pytest
 
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, PlannedCommand
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.policy.provisions import NO_PROVISIONS, Provisions
-from tests.benchmarks.pace import slowness, words
+from core.policy.judge.evaluate import evaluate
+from core.policy.matching.allowlist import Allowlist
+from core.policy.rules.compiled import NO_PROVISIONS, Provisions
+from tests.benchmarks.pace import Pace, words
 from tests.core.policy.plans import LISTED, command, plan_of
 from tests.core.policy.ruled import provisions, rule
 
@@ -57,13 +57,16 @@ def ten_thousand_entries() -> Allowlist:
     return Allowlist([*entries, *(AllowlistEntry(f"/usr/bin/{n}") for n in everyday)], "/home/a")
 
 
-def samples(plans: list[ExecPlan], allowlist: Allowlist, held: Provisions) -> list[float]:
+def samples(
+    plans: list[ExecPlan], allowlist: Allowlist, held: Provisions, pace: Pace
+) -> list[float]:
     """Return the sorted times of judging each plan in every round, in µs of this thread.
 
     What other processes take of a shared machine is no cost of the judge.
     """
     found = []
     for _ in range(ROUNDS):
+        pace.sample()
         for plan in plans:
             started = time.thread_time_ns()
             evaluate(plan, LISTED, allowlist, provisions=held)
@@ -76,10 +79,11 @@ def test_a_thousand_rules_cost_little(capsys: pytest.CaptureFixture[str]) -> Non
     """The index finds the few rules that can concern a program; all others cost nothing."""
     plans = [plan_of(*_commands(vectors)) for vectors in LINES]
     allowlist, held = ten_thousand_entries(), thousand_rules()
-    without = samples(plans, Allowlist([], "/home/a"), NO_PROVISIONS)
-    with_all = samples(plans, allowlist, held)
+    without = samples(plans, Allowlist([], "/home/a"), NO_PROVISIONS, Pace())
+    pace = Pace()
+    with_all = samples(plans, allowlist, held, pace)
     p50, p99 = with_all[len(with_all) // 2], with_all[len(with_all) * 99 // 100]
-    floor, slow = without[len(without) // 2], slowness()
+    floor, slow = without[len(without) // 2], pace.slowness()
     with capsys.disabled():
         print(
             f"\njudge a plan at {RULES} rules and {ENTRIES} entries: p50 {p50:.1f} µs (goal <= "

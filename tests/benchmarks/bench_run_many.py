@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.benchmarks.bench_spawn import say
 from tests.core.runner.runs import Watcher, new_run, planned, request, running
 

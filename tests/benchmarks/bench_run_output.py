@@ -13,7 +13,7 @@ import time
 import pytest
 
 from core.model.stdio import PLAIN_STDIO, Capture, Stdio
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.benchmarks.bench_spawn import say
 from tests.benchmarks.pace import slowness
 from tests.core.runner.runs import Watcher, new_run, planned, request, running

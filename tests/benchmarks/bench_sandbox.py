@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from core.hosts.sandbox.bubblewrap import Bubblewrap
-from core.hosts.sandbox.places import places_of
+from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
+from core.hosts.sandbox.filesystem.layout import places_of
 from tests.core.hosts.sandbox.enclosed import House, bwrap, over, places_for, sandbox
 from tests.core.runner.runs import Watcher, new_run
 

@@ -16,10 +16,11 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from core.model.identity import ApprovalId
-from core.store import Store, approvals, open_store, outbox, runs
-from core.store.clock import now_ms
-from core.store.tables import approvals as approvals_table
-from core.store.tables import outbox as outbox_table
+from core.store import Store, approvals, open_store, outbox
+from core.store.engine.clock import now_ms
+from core.store.runs import runs
+from core.store.schema.tables import approvals as approvals_table
+from core.store.schema.tables import outbox as outbox_table
 from tests.core.store.making import ALICE, HALF_HOUR, ONCE, draft, finished, new_id, run_draft
 
 _ROUNDS = 400

@@ -41,7 +41,7 @@ class Stage(Protocol):
         """Return each message that has buttons."""
 
     def waits(self, button: Button) -> bool:
-        """Say whether a message still has buttons."""
+        """Return whether a message still has buttons."""
 
     def press(self, button: Button) -> Awaitable[object]:
         """Let Ana press a button."""
@@ -90,7 +90,7 @@ class SlackStage:
         return [(name, ts, row[0]["action_id"]) for name, ts, row in found if row]
 
     def waits(self, button: Button) -> bool:
-        """Say whether a message still has buttons."""
+        """Return whether a message still has buttons."""
         message = self.server.state.message(button[0], button[1])
         return bool(buttons(message.get("blocks", [])))
 
@@ -150,7 +150,7 @@ class TelegramStage:
         return found
 
     def waits(self, button: Button) -> bool:
-        """Say whether a message still has buttons."""
+        """Return whether a message still has buttons."""
         message = self.server.state.message(int(button[0]), int(button[1]))
         return bool(message.get("reply_markup"))
 
@@ -213,7 +213,7 @@ class DiscordStage:
         return found
 
     def waits(self, button: Button) -> bool:
-        """Say whether a message still has buttons."""
+        """Return whether a message still has buttons."""
         message = self.server.state.message(int(button[0]), int(button[1]))
         return bool(message.get("components"))
 

@@ -14,6 +14,24 @@ _QUIET_US = 205.0
 """What one unit takes there, in µs."""
 
 
+class Pace:
+    """Units of plain Python, timed between the calls that a benchmark measures.
+
+    A shared machine changes its pace within a second, so a sample afterwards tells little.
+    """
+
+    def __init__(self) -> None:
+        self._units_s: list[float] = []
+
+    def sample(self) -> None:
+        """Time one unit now."""
+        self._units_s.append(_one())
+
+    def slowness(self) -> float:
+        """Return how many times as long plain Python took in the median, 1 at least."""
+        return max(1.0, statistics.median(self._units_s) * 1e6 / _QUIET_US)
+
+
 def slowness() -> float:
     """Return how many times as long plain Python takes now, 1 at least."""
     return max(1.0, unit_us() / _QUIET_US)
@@ -21,7 +39,7 @@ def slowness() -> float:
 
 def words(slow: float) -> str:
     """Return the line that a benchmark prints of it."""
-    return f"(plain Python takes {slow:.1f} x as long now as where the goals in time were set)"
+    return f"(plain Python takes {slow:.1f} x as long as where the goals in time were set)"
 
 
 def unit_us() -> float:

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from bot.intake.bearer import Bearers
-from bot.intake.caller import Caller
-from bot.intake.methods import Table, invoke
-from bot.intake.remote import RemoteMethods
+from bot.factories.remote_exec import RemoteExec
+from bot.intake.callers.bearer import Bearers
+from bot.intake.callers.caller import Caller
+from bot.intake.methods.remote import RemoteMethods
+from bot.intake.registry.method import Table, invoke
 from bot.intake.table import method_table
-from bot.remote import RemoteExec
 from core.gate import Gate
 from core.model.access import Scope
 from core.model.identity import Intake
-from core.store import people, tokens
-from core.store.tokens import TokenDraft
+from core.store.people import people, tokens
+from core.store.people.tokens import TokenDraft
 
 ASK, LOOK, DECIDE, RULE = Scope.REQUEST, Scope.READ, Scope.APPROVE, Scope.ADMIN
 

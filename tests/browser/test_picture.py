@@ -1,6 +1,7 @@
 """Look at the three prompts as people see them: a real browser shows what was really sent."""
 
 import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,9 @@ from tests.emulators.page.sheet import sheet
 BUTTONS = ["Allow once", "Always allow…", "Deny"]
 LARGEST = 300_000
 PLATFORMS = {"telegram", "slack", "discord"}
+_DEADLINE = re.compile(r"\b(\d\d):(\d\d):(\d\d) UTC")
+_DAY_S = 24 * 60 * 60
+_SLOWEST_DELIVERY_S = 60
 
 
 async def expected(shown: Scene) -> list[str]:
@@ -26,6 +30,14 @@ async def expected(shown: Scene) -> list[str]:
     return [COMMAND, shown.asked.code, *(text for pair in pairs for text in pair)]
 
 
+def deadline_s(text: str) -> int:
+    """Return the deadline that a text shows, in seconds of the day."""
+    found = _DEADLINE.search(text)
+    assert found is not None, text
+    hours, minutes, seconds = map(int, found.groups())
+    return (hours * 60 + minutes) * 60 + seconds
+
+
 async def test_each_prompt_is_wholly_readable(tmp_path: Path) -> None:
     """Command, code, facts and buttons stand in all three cards, unclipped and uncovered."""
     async with scene(tmp_path) as shown:
@@ -35,7 +47,11 @@ async def test_each_prompt_is_wholly_readable(tmp_path: Path) -> None:
     assert seen["faults"] == []
     assert PLATFORMS == seen["cards"].keys()
     for card in seen["cards"].values():
-        assert [text for text in texts if text not in card["words"]] == []
+        words = _DEADLINE.sub("", card["words"])
+        assert [text for text in texts if _DEADLINE.sub("", text) not in words] == []
+        # The time to answer begins when the first prompt is confirmed, after each was drawn.
+        more_s = deadline_s("\n".join(texts)) - deadline_s(card["words"])
+        assert 0 <= more_s % _DAY_S <= _SLOWEST_DELIVERY_S
         assert BUTTONS == card["buttons"]
 
 

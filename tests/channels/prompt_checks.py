@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from core.approvals.rendering import command_text
-from core.approvals.secrets import mask
 from core.model.approval import Approval
 from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.identity import ApprovalId
+from core.text.render import command_text
+from core.text.secrets import mask
 from tests.channels.rendered import Rendered, render
 from tests.contracts.channel_examples import OTHER_ID, approval, plan
-from tests.core.approvals.test_rendering import hidden
+from tests.core.text.test_render import hidden
 from tests.emulators.telegram_rules import tappable, utf16
 
 Entry = dict[str, Any]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from channels.card_text import digest_words, duration
 from channels.cards import LONGEST_SHOWN, build_outcome, build_prompt, facts
-from channels.wording import digest_words, duration
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import Actor, TaskId
@@ -147,7 +147,7 @@ def test_the_headline_says_who_and_when(resolution: object, words: str) -> None:
         (Finished(ID, None, 9, Output(), 1_000), "Ended by signal 9 after 1.0 s"),
         (Finished(ID, None, 9, Output(), 1_000, timed_out=True), "Stopped at its time limit"),
         (Finished(ID, 0, None, Output(), 1_000, cancelled=True), "Cancelled after 1.0 s"),
-        (Finished(ID, None, None, Output(), 1_000), "Ended after 1.0 s, nobody saw how"),
+        (Finished(ID, None, None, Output(), 1_000), "Ended after 1.0 s, exit status unknown"),
         (Denied(ID, DenialReason.PLAN_DRIFT, "rm changed"), "Nothing ran (plan_drift): rm changed"),
         (Unknown(ID), "The gateway died while it ran"),
         (None, ""),

@@ -17,6 +17,7 @@ from channels.commands import (
     Malformed,
     Pair,
     PendingList,
+    ResetExec,
     RunLine,
     SetExec,
     SlashCommand,
@@ -233,7 +234,7 @@ def test_grants_have_limits(text: str, terms: GrantTerms) -> None:
     ],
 )
 def test_values_that_are_no_values_are_told(text: str) -> None:
-    """A limit, knob or code that cannot be meant is answered with the usage."""
+    """A limit, setting or code that cannot be meant is answered with the usage."""
     assert isinstance(parse(text, bot_name=BOT), Malformed)
 
 
@@ -253,6 +254,7 @@ def test_values_that_are_no_values_are_told(text: str) -> None:
         ),
         ("/exec node=build-1", SetExec(ExecOverrides(node="build-1"))),
         ("/elevated on", Elevated(Elevation.ON)),
+        ("/exec reset", ResetExec()),
         ("/elev off", Elevated(Elevation.OFF)),
         ("/pair 7K3F9QAB", Pair("7k3f9qab")),
     ],

@@ -68,7 +68,7 @@ class MemoryWorld:
         assert any(words in text for text in texts)
 
     def can_press(self, message: str) -> bool:
-        """Say whether buttons are left."""
+        """Return whether buttons are left."""
         return bool(self.memory.shown[message].buttons)
 
 

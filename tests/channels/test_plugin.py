@@ -67,7 +67,7 @@ class FolderWorld:
         await until(lambda: words in (self.folder / message).read_text())
 
     def can_press(self, message: str) -> bool:
-        """Say whether a file still asks."""
+        """Return whether a file still asks."""
         return "/approve" in (self.folder / message).read_text()
 
 

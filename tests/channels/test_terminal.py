@@ -72,7 +72,7 @@ class TerminalWorld:
         await self.told(words)
 
     def can_press(self, message: str) -> bool:
-        """Say whether a prompt is open."""
+        """Return whether a prompt is open."""
         assert isinstance(self.channel, TerminalChannel)
         return message in self.channel._open
 

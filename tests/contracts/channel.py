@@ -8,9 +8,9 @@ import pytest
 from channels.base import Groups, Threads
 from channels.cards import NoticeCard, build_outcome, build_prompt, facts
 from channels.commands import Approve, Choose, Command, Malformed, PendingList
-from core.approvals.rendering import redact
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import ApprovalId, Target
+from core.text.render import redact
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
 from tests.contracts.channel_world import CHOICES, RecordingInbox, World
 

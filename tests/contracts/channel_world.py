@@ -7,10 +7,10 @@ from typing import Protocol
 
 from channels.base import Channel, Choice, Inbound, Reply, Tone
 from channels.commands import Approve, Choose, Malformed
-from core.approvals.rendering import redact
 from core.errors import SaysoError
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target
+from core.text.render import redact
 from tests.contracts.channel_examples import ID
 
 _ALWAYS = ApprovalReply.ALLOW_ALWAYS
@@ -76,7 +76,7 @@ class World(Protocol):
         """Wait until the place shows these words for a message."""
 
     def can_press(self, message: str) -> bool:
-        """Say whether a message still offers its answers."""
+        """Return whether a message still offers its answers."""
 
 
 class PeopleWorld(World, Protocol):

@@ -9,7 +9,7 @@ from core.model.approval import HALF_HOUR, THIS_SESSION, Approval, ApprovalReply
 from core.model.decision import DenialReason
 from core.model.identity import DEFAULT_AGENT, SessionKey
 from core.model.result import Denied, Finished
-from core.store import grants
+from core.store.approvals import grants
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.people_house import House, people_line
 from tests.contracts.people_line import PeopleLine

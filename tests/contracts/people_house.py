@@ -10,19 +10,19 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.clock import Clock
-from bot.delivery import Delivery
-from bot.dispatch import Dispatch
+from bot.chat.inbox import inbox_of
 from bot.health import Health
-from bot.inbox import inbox_of
-from bot.outbox import Outbox
+from bot.jobs.message_sender import Delivery
+from bot.jobs.outbox import Outbox
+from bot.jobs.periodic import TimedWork
+from bot.jobs.run_dispatcher import Dispatch
+from bot.jobs.scheduler import Clock
 from bot.settings import load
-from bot.timed import TimedWork
 from channels.base import Channel
 from channels.memory import MemoryChannel
-from core.approvals.approvers import Approvers
-from core.approvals.forwarding import Forwarding, Step
-from core.approvals.listing import Listing
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.forwarding import Forwarding, Step
+from core.approvals.routing.principals import Listing
 from core.gate import Gate
 from core.model.identity import Target
 from core.settings import ForwardMode

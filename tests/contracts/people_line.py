@@ -14,9 +14,10 @@ from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.identity import LOCAL_CHANNEL, Actor, ApprovalId, SessionKey, Target
 from core.model.result import Denied, Finished, Pending, Submission
-from core.store import approvals, pairing, people
-from core.store.states import OutboxKind, OutboxState
-from core.store.tables import outbox as outbox_rows
+from core.store import approvals
+from core.store.people import pairing, people
+from core.store.schema.states import OutboxKind, OutboxState
+from core.store.schema.tables import outbox as outbox_rows
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.meeting import Meeting
 from tests.core.gate.line import request

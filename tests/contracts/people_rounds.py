@@ -12,10 +12,10 @@ import pytest
 from channels.base import Inbound, Inbox, Reply, Tone
 from channels.commands import Approve
 from channels.memory import MemoryChannel
-from core.approvals.rendering import redact
 from core.model.approval import Approval, ApprovalReply
 from core.model.identity import CODE_LENGTH
 from core.model.result import Finished
+from core.text.render import redact
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.meeting import faults
 from tests.contracts.people_house import House, people_line

@@ -7,7 +7,8 @@ import pytest
 from channels.memory import MemoryChannel
 from core.model.approval import Approval, ApprovalReply
 from core.model.result import Finished
-from core.store import approvals, people
+from core.store import approvals
+from core.store.people import people
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.people_house import House, people_line
 from tests.contracts.people_line import PeopleLine, until

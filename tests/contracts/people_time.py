@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from channels.memory import MemoryChannel
-from core.approvals.sentences import clock_time
+from core.approvals.messages import clock_time
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
 from core.model.result import Denied, Finished
-from core.store.states import OutboxKind
+from core.store.schema.states import OutboxKind
 from tests.contracts.channel_world import PeopleWorld
 from tests.contracts.people_house import House, people_line
 from tests.contracts.people_line import until

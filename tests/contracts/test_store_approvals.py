@@ -9,7 +9,9 @@ from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Output
-from core.store import approvals, events, outbox, runs
+from core.store import approvals, outbox
+from core.store.runs import runs
+from core.store.sessions import events
 from tests.core.store.bench import Bench
 from tests.core.store.making import (
     ALICE,

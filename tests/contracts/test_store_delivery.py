@@ -8,8 +8,10 @@ from core.model.approval import Approval, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, Target
 from core.model.result import Denied
-from core.store import approvals, copies, events, outbox, runs
-from core.store.outbox import OutboxItem, OutboxKind
+from core.store import approvals, outbox
+from core.store.outbox import OutboxItem, OutboxKind, message_lookup
+from core.store.runs import runs
+from core.store.sessions import events
 from tests.core.store.bench import Bench
 from tests.core.store.making import (
     ALICE,
@@ -121,7 +123,7 @@ async def test_two_replicas_confirm_the_clock_once(bench: Bench) -> None:
 async def test_a_press_on_an_unrecorded_copy_starts_the_clock(bench: Bench) -> None:
     """Whoever presses has seen it."""
     asked = await bench.ask()
-    assert await bench.store.write(copies.adopt, asked, GROUP, "lost")
+    assert await bench.store.write(message_lookup.adopt, asked, GROUP, "lost")
     assert (await _get(bench, asked)).delivered_ms is not None
 
 
@@ -236,9 +238,9 @@ async def test_one_message_may_show_several_questions(bench: Bench) -> None:
     assert await bench.store.write(outbox.sent_group, (*ids, 10_000), "burst") == 3
     read = bench.store.read
     assert await read(outbox.members, GROUP, "burst") == tuple(asked)
-    assert await read(copies.approval_of, GROUP, "burst") is None
+    assert await read(message_lookup.approval_of, GROUP, "burst") is None
     assert await read(outbox.members, CHIEF, "burst") == ()
-    assert not await bench.store.write(copies.adopt, asked[1], GROUP, "burst")
+    assert not await bench.store.write(message_lookup.adopt, asked[1], GROUP, "burst")
     assert all([(await _get(bench, one)).delivered_ms is not None for one in asked])
     for one in asked:
         await bench.store.write(approvals.answer, one, DENY, ALICE, None)
@@ -250,8 +252,8 @@ async def test_each_member_of_an_unrecorded_group_is_adopted(bench: Bench) -> No
     """The gateway died before it noted the message; each press brings its own question back."""
     one, two = [await bench.ask(draft(session=f"s{n}")) for n in range(2)]
     for asked in (one, two):
-        assert await bench.store.write(copies.adopt, asked, GROUP, "lost")
-        assert not await bench.store.write(copies.adopt, asked, GROUP, "lost")
+        assert await bench.store.write(message_lookup.adopt, asked, GROUP, "lost")
+        assert not await bench.store.write(message_lookup.adopt, asked, GROUP, "lost")
     assert await bench.store.read(outbox.members, GROUP, "lost") == (one, two)
 
 

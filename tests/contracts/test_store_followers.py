@@ -8,9 +8,11 @@ import pytest
 from core.model.approval import Approval, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
 from core.model.identity import Actor, ApprovalId, Intake, Requester, SessionKey
-from core.store import approvals, events, outbox, runs
-from core.store.drafts import Answer, AnswerRefusal, ApprovalDraft
+from core.store import approvals, outbox
 from core.store.outbox import OutboxItem
+from core.store.runs import runs
+from core.store.schema.records import Answer, AnswerRefusal, ApprovalDraft
+from core.store.sessions import events
 from tests.core.store.bench import Bench
 from tests.core.store.making import (
     ALICE,

@@ -7,8 +7,10 @@ import pytest
 
 from core.model.approval import HALF_HOUR, THIS_SESSION, GrantTerms
 from core.model.identity import AgentId, ApprovalId, SessionKey
-from core.store import approvals, grants, people, prune
-from core.store.grants import Grant, GrantSpent
+from core.store import approvals, prune
+from core.store.approvals import grants
+from core.store.approvals.grants import Grant, GrantSpent
+from core.store.people import people
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, ALWAYS, DENY, ONCE, SESSION, draft
 

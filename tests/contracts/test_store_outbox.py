@@ -5,8 +5,11 @@ import asyncio
 import pytest
 
 from core.model.identity import Target
-from core.store import approvals, cursors, events, leases, outbox, prune, replicas, runs
-from core.store.outbox import OutboxItem, OutboxKind
+from core.store import approvals, outbox, prune
+from core.store.engine import leases, replicas
+from core.store.outbox import OutboxItem, OutboxKind, cursors
+from core.store.runs import runs
+from core.store.sessions import events
 from tests.core.store.bench import Bench
 from tests.core.store.making import (
     ALICE,

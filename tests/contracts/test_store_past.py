@@ -1,8 +1,9 @@
 """What every engine must return of an agent's last commands."""
 
 from core.model.identity import AgentId, SessionKey
-from core.store import approvals, runs
-from core.store.past import recent
+from core.store import approvals
+from core.store.runs import runs
+from core.store.views.past_commands import recent
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, DENY, ONCE, draft, run_draft
 

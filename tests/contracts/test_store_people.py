@@ -6,9 +6,9 @@ import pytest
 
 from core.errors import BadRequest
 from core.model.identity import Actor, Intake, PersonId, Requester
-from core.store import pairing, people
-from core.store.pairing import CODE_LIFE_MS, MOST_TRIES, PairOutcome
-from core.store.people import Account, KnownAs, Person
+from core.store.people import pairing, people
+from core.store.people.pairing import CODE_LIFE_MS, MOST_TRIES, PairOutcome
+from core.store.people.people import Account, KnownAs, Person
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, ASKER, BOB
 

@@ -3,7 +3,8 @@
 import asyncio
 
 from core.model.identity import SessionKey, Target
-from core.store import approvals, origins, prune, threads
+from core.store import approvals, prune
+from core.store.sessions import origins, threads
 from tests.core.store.bench import Bench
 from tests.core.store.making import GROUP, MINUTE, SESSION, draft
 

@@ -3,10 +3,13 @@
 from core.model.decision import DenialReason
 from core.model.identity import AgentId
 from core.model.result import Denied
-from core.store import approvals, counting, events, owners, runs
-from core.store.refusals import RefusedRequest, record_refused
-from core.store.states import RowState
-from core.store.timed import TimedStore
+from core.store import approvals
+from core.store.engine.timed import TimedStore
+from core.store.runs import runs
+from core.store.runs.refusals import RefusedRequest, record_refused
+from core.store.schema.states import RowState
+from core.store.sessions import events
+from core.store.views import counts, owners
 from tests.core.store.bench import Bench
 from tests.core.store.making import SESSION, new_id
 
@@ -49,7 +52,7 @@ async def test_what_waits_is_counted_and_writes_are_timed(bench: Bench) -> None:
     await bench.ask()
     await bench.ask()
 
-    assert await timed.read(counting.pending) == 2
+    assert await timed.read(counts.pending) == 2
     await timed.write(record_refused, refused())
     assert len(took) == 1
     assert 0 < took[0] < 10

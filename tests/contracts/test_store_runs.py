@@ -10,9 +10,12 @@ from core.model.decision import DenialReason
 from core.model.events import EventKind
 from core.model.identity import ApprovalId, SessionKey
 from core.model.result import Denied, Finished, Output, Unknown
-from core.store import approvals, events, replicas, runs
-from core.store.drafts import OrphanedRun
-from core.store.states import RowState
+from core.store import approvals
+from core.store.engine import replicas
+from core.store.runs import runs
+from core.store.schema.records import OrphanedRun
+from core.store.schema.states import RowState
+from core.store.sessions import events
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, ONCE, SESSION, draft, finished, new_id, run_draft
 
@@ -51,8 +54,11 @@ async def test_an_id_or_a_request_key_begins_once(bench: Bench) -> None:
 
 async def test_a_key_is_bound_to_what_was_asked_under_it(bench: Bench) -> None:
     """Of a run, a denial and a question: the same wish finds it, another one is a conflict."""
-    run, denied = run_draft(key="ran", wish="one"), run_draft(key="denied", wish="one")
-    asked = draft(key="asked", wish="one")
+    run, denied = (
+        run_draft(key="ran", request_digest="one"),
+        run_draft(key="denied", request_digest="one"),
+    )
+    asked = draft(key="asked", request_digest="one")
     assert await bench.store.write(runs.begin, run)
     no = DenialReason.ALLOWLIST_MISS
     assert await bench.store.write(runs.record_denied, denied, no, "")
@@ -62,8 +68,10 @@ async def test_a_key_is_bound_to_what_was_asked_under_it(bench: Bench) -> None:
         with pytest.raises(Conflict, match=made.id):
             await bench.store.read(runs.by_request_key, key, "other")
     with pytest.raises(Conflict, match="under a new key"):
-        await bench.store.write(approvals.create, draft(key="asked", wish="other"))
-    assert not (await bench.store.write(approvals.create, draft(key="asked", wish="one"))).fresh
+        await bench.store.write(approvals.create, draft(key="asked", request_digest="other"))
+    assert not (
+        await bench.store.write(approvals.create, draft(key="asked", request_digest="one"))
+    ).fresh
 
 
 async def test_an_approved_run_starts_once(bench: Bench) -> None:

@@ -8,8 +8,9 @@ import pytest
 from core.errors import StoreError
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, GrantTerms
 from core.model.identity import AgentId, ApprovalId, SessionKey, TaskId
-from core.store import approvals, grants, prune
-from core.store.grants import TASK_IDLE_MS, Grant, GrantSpent
+from core.store import approvals, prune
+from core.store.approvals import grants
+from core.store.approvals.grants import TASK_IDLE_MS, Grant, GrantSpent
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, ALWAYS, BOB, SESSION, draft
 

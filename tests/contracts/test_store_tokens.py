@@ -11,20 +11,14 @@ from core.model.access import Scope
 from core.model.approval import ApprovalState
 from core.model.events import EventKind
 from core.model.identity import Actor, Intake, PersonId, Requester
-from core.store import (
-    approvals,
-    events,
-    owners,
-    pairing,
-    people,
-    retention,
-    runs,
-    token_text,
-    tokens,
-)
-from core.store.directory import ALL_TABLES
-from core.store.drafts import AnswerRefusal
-from core.store.tokens import CHANGED, NewToken, TokenDraft, TokenState
+from core.store import approvals, retention
+from core.store.people import pairing, people, token_text, tokens
+from core.store.people.tokens import CHANGED, NewToken, TokenDraft, TokenState
+from core.store.runs import runs
+from core.store.schema.people_tables import ALL_TABLES
+from core.store.schema.records import AnswerRefusal
+from core.store.sessions import events
+from core.store.views import owners
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, ONCE, draft, run_draft
 
@@ -52,7 +46,7 @@ async def approver(bench: Bench, name: str = "laptop", person: str = "ana") -> N
 
 
 async def lets_in(bench: Bench, new: NewToken) -> bool:
-    """Say whether a token's text lets anybody in."""
+    """Return whether a token's text lets anybody in."""
     return await bench.store.read(tokens.holder, token_text.digest(new.text)) is not None
 
 

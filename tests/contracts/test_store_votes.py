@@ -6,8 +6,10 @@ import pytest
 
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, ApprovalState, GrantTerms
 from core.model.identity import Actor, ApprovalId, Intake, PersonId, Requester
-from core.store import approvals, outbox, people, runs
-from core.store.drafts import Answer, AnswerRefusal
+from core.store import approvals, outbox
+from core.store.people import people
+from core.store.runs import runs
+from core.store.schema.records import Answer, AnswerRefusal
 from tests.contracts.test_store_people import ANA_SLACK, pair
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, GROUP, MINUTE, ONCE, PAGE, draft

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from core.model.identity import SessionKey, Target
-from core.store import open_store, origins
+from core.store import open_store
+from core.store.sessions import origins
 from tests.e2e.copies import Copy, from_discord, from_slack, from_telegram
 from tests.e2e.processes import ROOT
 from tests.emulators.discord_objects import CHANNEL, OTHER_CHANNEL, THREAD

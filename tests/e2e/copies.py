@@ -28,7 +28,7 @@ class Copy:
     buttons: tuple[str, ...]
 
     def offers(self, approval: str) -> bool:
-        """Say whether the message has buttons of this approval."""
+        """Return whether the message has buttons of this approval."""
         return any(button.endswith(approval) for button in self.buttons)
 
     @property
@@ -58,7 +58,7 @@ class Findings:
 
     @property
     def clean(self) -> bool:
-        """Say whether nothing is lost, wrong or there twice."""
+        """Return whether nothing is lost, wrong or there twice."""
         return not (self.lost or self.wrong or self.duplicates)
 
 
@@ -104,7 +104,7 @@ def judge(
 
 
 def _shows(copy: Copy, one: Asked) -> bool:
-    """Say whether a message shows a question; what answers a press names its code alone."""
+    """Return whether a message shows a question; what answers a press names its code alone."""
     command = re.search(rf"(?<![\w-]){re.escape(one.key)}(?![\w-])", copy.text)
     return one.code in copy.text and command is not None
 

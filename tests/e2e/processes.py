@@ -5,9 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,22 +14,12 @@ from typing import Any
 
 from bot.client import Client
 from core.errors import SaysoError
+from tests.core.wait import until
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAT = "77"
 ANA, BOB = "1001", "1002"
 """Ana is an approver, Bob is not."""
-
-
-def until(what: str, probe: Callable[[], Any], seconds: float = 15.0, pause: float = 0.02) -> Any:
-    """Return the probe's first true answer; fail naming what was waited for."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = probe()
-        if found:
-            return found
-        time.sleep(pause)
-    raise AssertionError(f"waited {seconds} s for {what}")
 
 
 @dataclass

@@ -27,11 +27,11 @@ def blocks(language: str) -> list[str]:
     return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
 
 
-def steps(script: str) -> str:
+def steps(script: str, settings: str = CONFIG) -> str:
     """Return the page's own steps up to a running gateway, then more of a test's."""
     users, folders, _start, _check = blocks("sh")
     (config,) = blocks("json5")
-    whole = config.replace("{", "{" + CONFIG, 1)
+    whole = config.replace("{", "{" + settings, 1)
     return f"""
 mkdir -m 700 /home/ann/.sayso /home/ann/.ssh
 echo '{SECRET}' > /home/ann/.ssh/id_rsa && chmod 600 /home/ann/.ssh/id_rsa
@@ -44,17 +44,17 @@ HOME=/home/ann
 as_ann {SAYSO} serve > /home/ann/log 2>&1 &
 gateway=$!
 trap 'kill $gateway; wait $gateway || true' EXIT
-for _ in $(seq 300); do [ -S /run/sayso/agents.sock ] && break; sleep 0.1; done
+while ! [ -S /run/sayso/agents.sock ] && kill -0 $gateway 2>/dev/null; do sleep 0.1; done
 [ -S /run/sayso/agents.sock ] || {{ cat /home/ann/log; exit 9; }}
 set +e
 {script}
 """
 
 
-def followed(tmp_path: Path, script: str) -> str:
+def followed(tmp_path: Path, script: str, settings: str = CONFIG) -> str:
     """Follow the page in namespaces of its own, then a script; return what it prints."""
     written = tmp_path / "steps.sh"
-    written.write_text(steps(script))
+    written.write_text(steps(script, settings))
     words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
     shell = ("sh", "tests/e2e/another_user.sh", str(tmp_path), str(ROOT), sys.base_prefix)
     done = subprocess.run(
@@ -62,7 +62,7 @@ def followed(tmp_path: Path, script: str) -> str:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=170,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -150,3 +150,54 @@ def test_without_the_wall_the_same_lines_succeed(tmp_path: Path) -> None:
         ["0", SECRET],
         ["0", "ann"],
     ]
+
+
+PRIVATE = """
+install -d -o ann /srv/closed
+as_ann mkdir -p -m 700 /home/ann/Documents /home/ann/bin /home/ann/open /srv/closed/work
+as_ann sh -c 'echo the-key-of-ann | tee /home/ann/Documents/diary > /srv/closed/work/f'
+chmod 755 /home/ann /home/ann/open; chmod 700 /srv/closed; chmod 777 /srv/closed/work
+sudo -u agent ln -s /home/ann/Documents /srv/work/link
+"""
+FOLDERS = (
+    "/home/ann/Documents",
+    "/home/ann/bin",
+    "/home/ann/open",
+    "/srv/closed/work",
+    "/srv",
+    "/srv/work/link",
+    "/srv/work/../../home/ann/Documents",
+    "/proc/self/root/home/ann/Documents",
+)
+"""Folders that are closed to agent, or that it may not write to; most of them ann may change."""
+HOSTILE = "cat diary f; echo hi > made"
+
+
+@pytest.mark.timeout(180)
+def test_the_sandbox_lends_no_folder_that_is_closed_to_who_asks(tmp_path: Path) -> None:
+    """Sandboxed commands run unasked, as ann: agent names its own folders only."""
+    runs = [f"sudo -u agent {SAYSO} run --cwd {one} -c '{HOSTILE}'" for one in FOLDERS]
+    works = f"sudo -u agent {SAYSO} run --cwd /srv/work -c 'echo hi > made; cat made'"
+    left = "find /home/ann /srv/closed /srv -name made"
+    printed = followed(tmp_path, PRIVATE + "".join(map(reported, (*runs, works, left))), "\n")
+    *refused, ran, found = [one for one in printed.splitlines() if re.match(r"\d+ ", one)]
+
+    assert len(refused) == len(FOLDERS)
+    for folder, answer in zip(FOLDERS, refused, strict=True):
+        assert "bad_cwd" in answer, (folder, answer)
+        assert "may not change it itself" in answer, (folder, answer)
+        assert SECRET not in answer
+    assert ran.split() == ["0", "hi"]
+    assert found.split() == ["0", "/srv/work/made"]
+
+
+@pytest.mark.timeout(180)
+def test_ann_herself_may_name_these_folders(tmp_path: Path) -> None:
+    """The negative control: the same lines on the owner's socket read and write there."""
+    runs = [f"as_ann {SAYSO} run --cwd {one} -c '{HOSTILE}'" for one in FOLDERS[:2]]
+    left = "cat /home/ann/Documents/made /home/ann/bin/made"
+    printed = followed(tmp_path, PRIVATE + "".join(map(reported, (*runs, left))), "\n")
+    first, _second, found = [one for one in printed.splitlines() if re.match(r"\d+ ", one)]
+
+    assert SECRET in first
+    assert found.split() == ["0", "hi", "hi"]

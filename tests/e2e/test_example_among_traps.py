@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.planning.test_shims import canary, hard_linked, manager
 from tests.core.policy.developer import EXAMPLE
-from tests.core.runner.test_shims import canary, hard_linked, manager
 from tests.e2e.processes import GatewayProcess, write_config
 from tests.e2e.running import finished
 from tests.faults.program_traps import Canary, Listener, listening, traps

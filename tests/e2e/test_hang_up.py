@@ -40,7 +40,7 @@ def close_window(master: int) -> None:
 
 
 def alive(words: str) -> bool:
-    """Tell whether a process with these words in its vector lives."""
+    """Return whether a process with these words in its vector lives."""
     found = subprocess.run(["pgrep", "-f", words], capture_output=True, check=False)
     return bool(found.stdout.split())
 

@@ -100,7 +100,7 @@ def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None
     listed = quiet.cli("grants", "list")
     unknown = quiet.cli("grants", "revoke", "ZZZZZZ")
 
-    assert (0, "No grant holds.\n") == (listed.returncode, listed.stdout)
+    assert (0, "No active grants.\n") == (listed.returncode, listed.stdout)
     assert [] == quiet.json("grants", "list")
     assert 3 == unknown.returncode
     assert "No such grant" in unknown.stdout

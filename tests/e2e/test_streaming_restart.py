@@ -69,5 +69,5 @@ def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:
 
     assert process.returncode == -signal.SIGINT
     assert time.monotonic() - begin < 1
-    assert f"`sayso history` tells how run {asked['id']} ends".encode() in error
+    assert f"detached from run {asked['id']}; see `sayso history`".encode() in error
     until("the end of the client", lambda: process.poll() is not None)

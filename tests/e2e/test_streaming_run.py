@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from bot.cli.running.outlets import KEPT
+from bot.cli.run.output_streams import KEPT
 from bot.client import Client
 from core.model.stdio import STREAM_BYTES
-from core.runner.output import LARGEST_HEAD_BYTES
+from core.runner.supervisor.output.capture import LARGEST_HEAD_BYTES
 from tests.bot.terminals import terminal
 from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.e2e.running import (
@@ -43,7 +43,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess
 
 
 def alive(gateway: GatewayProcess, words: str) -> bool:
-    """Tell whether a process with these words in its vector lives."""
+    """Return whether a process with these words in its vector lives."""
     found = subprocess.run(["pgrep", "-f", words], capture_output=True, check=False)
     return bool(found.stdout.split())
 
@@ -285,7 +285,7 @@ def test_the_first_signal_ends_the_run(gateway: GatewayProcess, number: int) -> 
         _, error = process.communicate(timeout=20)
 
     assert process.returncode == -number
-    assert b"asking the gateway to end it; once more leaves at once" in error
+    assert b"cancelling; press Ctrl-C again to detach" in error
     assert not alive(gateway, f"sleep {mark}")
 
 
@@ -316,7 +316,7 @@ def test_the_second_signal_leaves_at_once(gateway: GatewayProcess) -> None:
 
     assert process.returncode == -signal.SIGINT
     assert time.monotonic() - begin < 1.0
-    assert b"`sayso history` tells how run" in error
+    assert b"detached from run " in error
 
 
 def test_a_signal_withdraws_a_question(gateway: GatewayProcess) -> None:

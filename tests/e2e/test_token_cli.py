@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import main
-from core.store import token_text
+from core.store.people import token_text
 from tests.bot.terminals import in_terminal
 from tests.e2e.processes import GatewayProcess, write_config
 

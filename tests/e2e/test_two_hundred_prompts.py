@@ -60,7 +60,7 @@ def everywhere(asked: list[Asked]) -> list[Asked]:
 
 
 def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
-    """Say whether every question stands everywhere with its buttons."""
+    """Return whether every question stands everywhere with its buttons."""
     seen = {(copy.place, approval) for copy in copies(three) for approval in copy.open}
     return all((one.place, one.id) in seen for one in everywhere(asked))
 
@@ -206,7 +206,7 @@ def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def all_ended(gateway: GatewayProcess) -> bool:
-    """Say whether nothing runs or waits to."""
+    """Return whether nothing runs or waits to."""
     rows = _call(gateway, "history.list", limit=1000)["history"]
     return {row["state"] for row in rows} <= {"done", "denied"}
 

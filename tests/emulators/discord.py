@@ -103,7 +103,7 @@ class DiscordServer:
         return await self._pressed(max(offering, key=lambda one: int(one["id"])), user, label)
 
     def offers(self, user: int, label: str) -> bool:
-        """Say whether a person sees a button with this label."""
+        """Return whether a person sees a button with this label."""
         return bool(self._offering(user, label))
 
     def _offering(self, user: int, label: str) -> list[Json]:

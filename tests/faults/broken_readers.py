@@ -20,11 +20,11 @@ from core.model.command import (
     Word,
     WordPart,
 )
-from core.policy import second_reader, shell, syntax
-from core.policy.steps import stages_of
-from core.runner.expand import ExpandedCommand, ExpandedLine, NoFolder, _Expansion, expand
-from core.runner.frames import STATUS
-from core.runner.pipeline import filled
+from core.planning.expand import ExpandedCommand, ExpandedLine, NoFolder, _Expansion, expand
+from core.runner.supervisor.connectors import filled
+from core.shell import posix_reader, reader, tree_reader
+from core.shell.placeholders import STATUS
+from core.shell.working_directory import stages_of
 
 
 def _leaves(node: Node) -> list[Node]:
@@ -55,9 +55,9 @@ def tree_alone(line: str) -> Reading | Unreadable:
 
 def names_unchecked(line: str) -> Reading | Unreadable:
     """Let both readers agree, and forget that a shell has words of its own (R9)."""
-    if shell._unfit(line):
+    if reader._unfit(line):
         return Unreadable("R1", "unfit")
-    first, second = syntax.read(line), second_reader.read(line)
+    first, second = tree_reader.read(line), posix_reader.read(line)
     return first if first == second else Unreadable("R10", "two readers disagree")
 
 
@@ -74,7 +74,7 @@ def words_by_shlex(line: str) -> Reading | Unreadable:
 
 def connectors_turned(line: str) -> Reading | Unreadable:
     """Read soundly, then take each ``&&`` for ``||``."""
-    reading = shell.read(line)
+    reading = reader.read(line)
     if isinstance(reading, Unreadable):
         return reading
     turned = [Connector.OR if c is Connector.AND else c for c in reading.connectors]
@@ -83,7 +83,7 @@ def connectors_turned(line: str) -> Reading | Unreadable:
 
 def redirections_by_kind(line: str) -> Reading | Unreadable:
     """Read soundly, then forget that ``2>&1 >/dev/null`` is not ``>/dev/null 2>&1``."""
-    reading = shell.read(line)
+    reading = reader.read(line)
     if isinstance(reading, Unreadable):
         return reading
     return replace(reading, routings=tuple(map(_by_kind, reading.routings)))
@@ -96,12 +96,12 @@ def _by_kind(routing: Routing) -> Routing:
 
 def line_breaks_as_blanks(line: str) -> Reading | Unreadable:
     """Read soundly, but take a line break for a blank."""
-    return shell.read(line.replace("\n", " "))
+    return reader.read(line.replace("\n", " "))
 
 
 def globs_quoted_too(line: str) -> Reading | Unreadable:
     """Read soundly, but glob what was in quotes as well."""
-    reading = shell.read(line)
+    reading = reader.read(line)
     if isinstance(reading, Unreadable):
         return reading
     argvs = tuple((words[0], *map(_globbed, words[1:])) for words in reading.argvs)
@@ -110,7 +110,7 @@ def globs_quoted_too(line: str) -> Reading | Unreadable:
 
 def statuses_as_text(line: str) -> Reading | Unreadable:
     """Read soundly, but take the last status for text."""
-    reading = shell.read(line)
+    reading = reader.read(line)
     if isinstance(reading, Unreadable):
         return reading
     return replace(reading, argvs=tuple(tuple(map(_as_text, words)) for words in reading.argvs))
@@ -209,7 +209,7 @@ def expand_first_turns(reading: Reading, folder: str, home: str) -> ExpandedLine
 
 def braces_as_text(line: str) -> Reading | Unreadable:
     """Read soundly, but take a list in braces for text."""
-    return shell.read(re.sub(r"\{[^{}'\"\s]*,[^{}'\"\s]*\}", r"'\g<0>'", line))
+    return reader.read(re.sub(r"\{[^{}'\"\s]*,[^{}'\"\s]*\}", r"'\g<0>'", line))
 
 
 def expand_blanks_unsplit(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
@@ -229,7 +229,7 @@ def _in_quotes(word: str | OpenWord) -> str | OpenWord:
 
 
 def _is_one_glob(reading: Reading) -> bool:
-    """Tell whether a line is one plain name and one word with a glob."""
+    """Return whether a line is one plain name and one word with a glob."""
     words = reading.argvs[0]
     return (
         len(reading.argvs) == 1

@@ -227,7 +227,7 @@ def _of_retries(fleet: Fleet) -> Iterator[str]:
 
 
 def summary(fleet: Fleet) -> str:
-    """Say how much was asked and how it went."""
+    """Return how much was asked and how it went."""
     ends = Counter(str(one.end and one.end["status"]) for one in fleet.asked)
     errors = sum(one.errors for one in fleet.asked)
     return f"{len(fleet.asked)} requests: {dict(ends)}; {errors} repeated calls"

@@ -9,7 +9,7 @@ from bot.cli import main
 from core.gate.deferred import Deferred
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished
-from core.store import runs
+from core.store.runs import runs
 
 
 async def _finish(

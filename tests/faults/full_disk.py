@@ -44,8 +44,8 @@ async def _ask_until_full(store: Any, approvals: Any) -> list[ApprovalId]:
 
 
 async def _watch(folder: Path, package: str) -> dict[str, object]:
-    store = await import_module(f"{package}.url").open_store(f"sqlite:///{folder}/state.db")
-    approvals, runs = import_module(f"{package}.approvals"), import_module(f"{package}.runs")
+    store = await import_module(f"{package}.open").open_store(f"sqlite:///{folder}/state.db")
+    approvals, runs = import_module(f"{package}.approvals"), import_module(f"{package}.runs.runs")
     running = run_draft()
     await store.write(runs.begin, running)
     filler = _fill(folder, 2 * _MEGABYTE)

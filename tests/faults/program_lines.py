@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from core.policy.carriers import profiled
-from core.policy.tables import section, table
+from core.policy.profiles.tables import section, table
+from core.policy.programs.carriers import profiled
 from core.settings.rules import RuleSection
 
 BY_DESIGN: Final = {
@@ -78,7 +78,7 @@ def lines_of_rules(rules: tuple[RuleSection, ...]) -> Iterator[str]:
 
 
 def by_design(line: str) -> bool:
-    """Tell whether a line runs the project's code, or writes or connects, because it says so."""
+    """Return whether a line runs the project's code, or writes or connects, because it says so."""
     return any(re.fullmatch(pattern, line) for pattern in BY_DESIGN)
 
 

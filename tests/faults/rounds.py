@@ -9,8 +9,8 @@ from core.model.approval import ApprovalState
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target
 from core.store import approvals, outbox
-from core.store.receipts import receipts
-from core.store.states import OutboxState
+from core.store.outbox.receipts import receipts
+from core.store.schema.states import OutboxState
 from tests.e2e.copies import Asked, Copy, Findings, judge
 from tests.faults.sides import Side
 

@@ -234,6 +234,31 @@ def allocated(name):
         kept.append(fd)
     else:
         os.posix_fallocate(fd, 0, EACH * MIB)
+def only_mapped(name):
+    library = ctypes.CDLL(None)
+    library.mmap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 5]
+    written(name)
+    fd = os.open(name, os.O_RDONLY)
+    library.mmap(None, 4096, 1, 1, fd, 0)
+    os.unlink(name)
+    os.close(fd)
+def sent(name, by=0):
+    import socket
+    if not by:
+        kept.extend(socket.socketpair())
+    written(name)
+    with open(name, "rb") as file:
+        socket.send_fds(by or kept[-1], [b"x"], [file.fileno()])
+    os.unlink(name)
+def sent_twice(name):
+    import socket
+    one, other = socket.socketpair()
+    sent(name, one)
+    if not kept:
+        kept.extend(socket.socketpair())
+    for end in (one, other):
+        socket.send_fds(kept[0], [b"x"], [end.fileno()])
+        end.close()
 try:
     for count in range(FILES):
         globals()[WAY](f"{FOLDER}/file{count}")

@@ -5,9 +5,9 @@ import signal
 from dataclasses import dataclass, replace
 
 from core.model.command import Connector, ErrorTo, Reading, Routing, Word
-from core.policy.steps import STEP
-from core.runner.expand import ExpandedCommand, ExpandedLine
-from core.runner.pipeline import filled
+from core.planning.expand import ExpandedCommand, ExpandedLine
+from core.runner.supervisor.connectors import filled
+from core.shell.working_directory import STEP
 
 Argv = tuple[str, ...]
 
@@ -87,7 +87,7 @@ def undashed(argv: Argv) -> Argv:
 
 
 def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
-    """Tell whether more words begin with a dash than were written so: a glob made an option."""
+    """Return whether more words begin with a dash than were written so: a glob made an option."""
     if reading.loops:
         return False  # its words may be options as they were written
     written = sum(

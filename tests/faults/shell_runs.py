@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from core.model.command import Connector, ErrorTo, OpenWord, PartKind, Reading, Word
-from core.runner.expand import ExpandedLine
+from core.planning.expand import ExpandedLine
 from tests.faults.shell_expected import (
     Ran,
     expected_runs,
@@ -195,7 +195,7 @@ def shells_for(line: str, reading: Reading, expanded: ExpandedLine) -> list[str]
 
 
 def zsh_covers(line: str, reading: Reading, expanded: ExpandedLine) -> bool:
-    """Tell whether zsh is said to run a line as bash does (docs/reference/policy.md).
+    """Return whether zsh is said to run a line as bash does (docs/reference/policy.md).
 
     Where a pattern matches nothing it ends the line. It sends output to a file *and* down the
     pipe, or to both of two files. Behind a variable it reads ``:h`` and ``[1]``. Some of its
@@ -242,7 +242,7 @@ def _leads_each_stream_once(line: str, reading: Reading) -> bool:
 
 
 def has_braces(line: str) -> bool:
-    """Tell whether a line may hold a list or a range in braces."""
+    """Return whether a line may hold a list or a range in braces."""
     return bool(_BRACED.search(line))
 
 

@@ -69,7 +69,7 @@ class Ended:
         return int(self.answer["atMs"]) - int(self.answer["deadlineMs"])
 
     def is_as_far_behind(self, other: "Ended", slack_s: float) -> bool:
-        """Say whether as much time passed between two deadlines as between the questions."""
+        """Return whether as much time passed between two deadlines as between the questions."""
         apart_s = (self.answer["deadlineMs"] - other.answer["deadlineMs"]) / 1000
         least, most = self.before - other.after, self.after - other.before
         return bool(least - slack_s <= apart_s <= most + slack_s)
@@ -122,7 +122,7 @@ class SteppedGateway(GatewayProcess):
             self.request(_LONG)
 
     def is_running(self, run_id: str) -> bool:
-        """Say whether the history has a run as started."""
+        """Return whether the history has a run as started."""
         return any(one["id"] == run_id for one in self._live())
 
     def _live(self) -> list[dict[str, Any]]:

@@ -21,12 +21,14 @@ from pathlib import Path
 
 from core.errors import PlanDrift, SpawnError
 from core.runner import pool
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import Watcher, new_run, planned, request
 
 UNPROTECTED = (
-    "import sys; sys.path.append(sys.argv[1]); from core.runner import notifier; "
-    "notifier.fault = lambda: 'switched off'; from core.runner.launcher import main; main()"
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from core.runner.supervisor.pinned_files import open_notifier; "
+    "open_notifier.fault = lambda: 'switched off'; "
+    "from core.runner.supervisor.launcher import main; main()"
 )
 """The launcher's program without the delivery."""
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import core
-from core.approvals.allowlist_file import ApprovalsFile
-from core.approvals.private_file import Identity, replace_private
+from core.approvals.file.file import ApprovalsFile
+from core.files.private_state import Identity, replace_private
 from core.model.identity import AgentId
 
 ROOT = Path(core.__file__).parents[1]
@@ -18,7 +18,7 @@ EACH = 25
 SCRIPT = """
 import contextlib, sys
 from pathlib import Path
-from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.file.file import ApprovalsFile
 
 class Unguarded(ApprovalsFile):
     @contextlib.contextmanager

@@ -12,7 +12,7 @@ ROOT = Path(core.__file__).parents[1]
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from core.approvals.allowlist_file import ApprovalsFile
+from core.approvals.file.file import ApprovalsFile
 from core.errors import StateError
 from core.model.identity import AgentId
 

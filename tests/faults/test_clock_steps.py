@@ -27,8 +27,8 @@ import asyncio, sys, time
 from pathlib import Path
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
-from bot.clock import Clock
-from tests.bot.test_clock import Work
+from bot.jobs.scheduler import Clock
+from tests.bot.jobs.test_scheduler import Work
 from tests.faults.stepped import set_clock
 
 turns = {"loop": 0, "wall": 0}

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, select, text
 
-from core.store import Store, approvals, followed, open_store, replicas
-from core.store.clock import now_ms
-from core.store.postgres import open_postgres
+from core.store import Store, approvals, open_store
+from core.store.engine import replicas
+from core.store.engine.clock import now_ms
+from core.store.engine.postgres import wall_clock
+from core.store.engine.postgres.store import open_postgres
+from core.store.schema.tables import clock
 from tests.benchmarks.pace import slowness
 from tests.core.store.making import MINUTE, draft
 from tests.faults.stepped import faked, set_clock
@@ -118,7 +121,7 @@ async def test_without_the_look_a_question_ends_early(
     stepped_server: SteppedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: the server's clock is believed, and an hour forward ends what waits."""
-    monkeypatch.setattr(followed, "SLACK_MS", 10**12)
+    monkeypatch.setattr(wall_clock, "SLACK_MS", 10**12)
     url = await asyncio.to_thread(stepped_server.server.create)
     question = draft(timeout_ms=10 * MINUTE)
     async with sweeping(url) as (store, _):
@@ -180,3 +183,42 @@ async def test_a_gateway_that_stood_still_believes_the_others(postgres_url: str)
     finally:
         await awake.close()
         await stopped.close()
+
+
+async def passed(server: SteppedServer) -> tuple[float, float]:
+    """Set the clock an hour back just after its mark was kept, and ask for the time all the while.
+
+    Returns how many ms passed by the store's clock, and how many truly.
+    """
+    store = await open_postgres(await asyncio.to_thread(server.server.create))
+    try:
+        begun, before = await store.read(now_ms), time.monotonic()
+        await store.write(store._followed.mark)
+        await server.step(-HOUR)
+        for _ in range(60):
+            now = await store.read(now_ms)
+            await asyncio.sleep(0.05)
+        return now - begun, (time.monotonic() - before) * 1000
+    finally:
+        await store.close()
+        await server.step(0)
+
+
+@pytest.mark.timeout(120)
+async def test_a_step_back_right_after_a_mark_does_not_stop_the_clock(
+    stepped_server: SteppedServer,
+) -> None:
+    """The mark hides such a step at first: the time is where it has been a moment ago."""
+    stored, truly = await passed(stepped_server)
+    assert abs(stored - truly) < wall_clock.SLACK_MS
+
+
+@pytest.mark.timeout(120)
+async def test_a_clock_that_is_judged_by_its_mark_stands_still(
+    stepped_server: SteppedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: what is compared is the time that the mark holds up."""
+    by_mark = select(func.sayso_now(), clock.c.high_ms, clock.c.offset_ms).where(clock.c.id == 1)
+    monkeypatch.setattr(wall_clock, "_ASK", by_mark)
+    stored, truly = await passed(stepped_server)
+    assert stored < truly / 2

@@ -18,7 +18,7 @@ import pytest
 
 from bot.client import Client
 from core.errors import SaysoError
-from core.runner import procfs
+from core.runner.supervisor.processes import procfs
 from tests.bot.terminals import in_terminal
 from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
 

@@ -9,10 +9,13 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bot.client import Client
 from tests.e2e.processes import GatewayProcess, until, write_config
 from tests.faults.failing_disk import FailingDisk, failing_disk
 from tests.faults.fleet import Fleet, complaints, of_sqlite, summary
@@ -132,3 +135,45 @@ def test_without_deferred_delivery_endings_are_lost(tmp_path: Path) -> None:
 
     assert any("hanging: started" in words for words in found), found
     assert any("lost: its caller heard nothing" in words for words in found), found
+
+
+def ending_of_a_stop(tmp_path: Path, module: str) -> str:
+    """Let the disk fail while a command ends, and stop the gateway as soon as it works again.
+
+    Returns what the next gateway says of that run.
+    """
+    gateway = on_failing_disk(tmp_path, module)
+    ran = tmp_path / "ran"
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            caller = pool.submit(heard, gateway, f"sleep 2; echo ran > {ran}")
+            started = gateway.home / "audit.jsonl"
+            until("a start", lambda: '"decision"' in started.read_text())
+            time.sleep(0.5)  # its process is noted
+            with gateway.disk.failing():
+                until("the command's end", ran.exists)
+                assert caller.result(60)["exitCode"] == 0
+                time.sleep(1.5)  # deep in the pause before the next attempt
+            assert gateway.stop() == 0
+        gateway.module = "bot"
+        gateway.start()
+        (row,) = gateway.json("history")
+        return str(row["state"])
+    finally:
+        gateway.stop()
+
+
+def heard(gateway: GatewayProcess, line: str) -> dict[str, Any]:
+    """Return how a line ended, as its caller hears it."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        return client.call("exec.run", {"command": line, "cwd": "/"}, 60)
+
+
+def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
+    """What only memory has is written before the gateway ends."""
+    assert ending_of_a_stop(tmp_path, "bot") == "done"
+
+
+def test_a_stop_that_cuts_the_delivery_off_loses_it(tmp_path: Path) -> None:
+    """The control: a gateway that delivers no more once it is to stop."""
+    assert ending_of_a_stop(tmp_path, "tests.faults.hasty") == "unknown"

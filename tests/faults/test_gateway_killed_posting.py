@@ -33,7 +33,7 @@ def ask(gateway: GatewayProcess, cwd: Path, number: int) -> list[Asked]:
 
 
 def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
-    """Say whether each question stands in its place."""
+    """Return whether each question stands in its place."""
     seen = {(copy.place, approval) for copy in copies(three) for approval in copy.open}
     return {(one.place, one.id) for one in asked} <= seen
 

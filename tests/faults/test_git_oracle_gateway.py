@@ -1,92 +1,176 @@
-"""The same as test_git_oracle, for some dozens of places, through `sayso run` and a gateway."""
+"""The same as test_git_oracle through `sayso run` and a gateway: what it lets pass really runs.
 
+``SAYSO_FULL_ORACLE=1`` runs every line that is let pass in every place, which takes hours.
+"""
+
+import os
+import random
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.core.policy.developer import EXAMPLE
-from tests.e2e.processes import GatewayProcess
+from core.model.decision import Decision
 from tests.e2e.running import finished
-from tests.faults.git_oracle.plants import plant
+from tests.faults.git_oracle.plants import NAMES, plant
 from tests.faults.git_oracle.routes import ROUTES, Place, template
-from tests.faults.git_oracle.world import Trap, stir, trap
+from tests.faults.git_oracle.world import LINES, Judge, Trap, judge, stir, trap
+from tests.faults.oracle_lane import ASKED, Lane, lane, words
 
-PLACES = (
-    *(("plain", one) for one in ("textconv", "hooks", "signatures", "promisor, ext", "fsmonitor")),
-    *(
-        (one, "diff.external")
-        for one in ("link, blank behind", "link, NUL", "bare, parts elsewhere")
-    ),
-    *((one, "filter clean") for one in ("work tree", "commondir, NBSP", "submodule", "include")),
-    ("plain", "hooks path, tab"),
-    ("in a submodule", "hooks path, relative"),
+FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
+COMBINATIONS = tuple((route, name) for route in ROUTES for name in NAMES)
+DRAWN = random.Random(27).sample(COMBINATIONS, len(COMBINATIONS) if FULL else 420)
+PARTS = 40 if FULL else 3
+"""Tests that the combinations are spread over, for as many processes."""
+LOOKED_AT = len(LINES) if FULL else 6
+"""Lines that are judged in a place; of those let pass one is run, in full all."""
+CONTROLS = tuple(
+    ("plain", name) for name in ("signatures", "hooks", "textconv", "filter clean", "url")
 )
-LINES = ("git diff", "git log -p -2 pgp && git status", "git add a")
+LINES_OF_CONTROLS = (
+    *("git status", "git diff", "git log -p -2 pgp", "git add a", "git fetch", "git blame a"),
+)
+SAME = ("git status", "git diff", "cat nowhere", "cat /etc/hostname && git log -1", "no-such-one")
+
+pytestmark = pytest.mark.timeout(4 * 3600 if FULL else 240)
+
+
+@dataclass
+class World:
+    """A lane, the repository that places are copies of, and what springs in them."""
+
+    lane: Lane
+    judge: Judge
+    source: Path
+    trapped: Trap
+    made: int = 0
+    found: list[str] = field(default_factory=list)
+    ran: int = 0
+    asked: int = 0
+
+    def place(self, route: str, planted: str) -> Place:
+        """Make a place with something planted in it."""
+        self.made += 1
+        at = self.lane.user / "projects" / str(self.made)
+        at.mkdir()
+        place = ROUTES[route](at, self.source)
+        plant(planted, place, at, self.trapped.canary, self.trapped.port)
+        self.trapped.sprung()  # by the making of it
+        return place
+
+    def try_all(self, route: str, planted: str, lines: Sequence[str]) -> None:
+        """Run what is let pass of some lines in a place of their own; note what sprang."""
+        place = self.place(route, planted)
+        for number, line in enumerate(lines):
+            stir(place, number)
+            self._try(line, place, f"{route} / {planted}")
+        self.clear()
+
+    def try_allowed(self, route: str, planted: str, lines: Sequence[str], most: int) -> None:
+        """Run up to so many lines that are let pass in a place; where fewer are, one that asks.
+
+        Planner and judge choose them, and the gateway must decide as they do.
+        """
+        place, named = self.place(route, planted), f"{route} / {planted}"
+        ran, asking = 0, ""
+        for number, line in enumerate(lines):
+            stir(place, number)
+            if self._is_allowed(line, place):
+                assert self._try(line, place, named), line
+                ran += 1
+            else:
+                asking = line
+            if ran == most:
+                break
+        if ran < most and asking:
+            assert self._try(asking, place, named) == self._is_allowed(asking, place), asking
+        self.clear()
+
+    def _is_allowed(self, line: str, place: Place) -> bool:
+        return self.judge.decided(line, place.cwd) is Decision.ALLOW
+
+    def _try(self, line: str, place: Place, named: str) -> bool:
+        denied = self.lane.denied(line, place.cwd)
+        assert denied in {"", ASKED}, line
+        self.ran += not denied
+        self.asked += bool(denied)
+        if self.trapped.sprung():
+            self.found.append(f"{named} / {line}")
+        return not denied
+
+    def clear(self) -> None:
+        """Remove the last place."""
+        shutil.rmtree(self.lane.user / "projects" / str(self.made))
+
+    def hits(self) -> set[str]:
+        """Return what sprang, by what was planted."""
+        return {one.split(" / ")[1] for one in self.found}
+
+
+def worlds(home: Path, module: str = "bot") -> Iterator[World]:
+    """Yield a world with a gateway."""
+    home.mkdir(mode=0o700)
+    with lane(home, module) as found, trap(home) as trapped:
+        yield World(found, judge(home), template(home / "template"), trapped)
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for the gateway's own files and the projects."""
-    return tmp_path_factory.mktemp("oracle")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Yield a world for all tests of this file; each place is used once."""
+    yield from worlds(tmp_path_factory.mktemp("oracle") / "home")
 
 
-@pytest.fixture(scope="module")
-def gateway(home: Path) -> Iterator[GatewayProcess]:
-    """Run a gateway with the shipped example policy."""
-    state = home / "state"
-    state.mkdir(mode=0o700)
-    config = EXAMPLE.read_text().replace("~/projects", str(home / "projects"))
-    (state / "config.json5").write_text(config)
-    (state / "config.json5").chmod(0o600)
-    gateway = GatewayProcess(state)
-    gateway.start()
-    yield gateway
-    gateway.stop()
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_springs(world: World, part: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is planted stays where it is, whatever line the gateway lets pass."""
+    before = world.ran, world.asked, len(world.found)
+    mine = DRAWN[part::PARTS]
+    for route, planted in mine:
+        lines = random.Random(f"gateway {route} {planted}").sample(LINES, LOOKED_AT)
+        world.try_allowed(route, planted, lines, LOOKED_AT if FULL else 1)
+    ran, asked = world.ran - before[0], world.asked - before[1]
+
+    with capsys.disabled():
+        print(f"\n{len(mine)} places, {ran} lines run, {asked} asked, {world.found} sprang")
+    assert world.found[before[2] :] == []
+    assert ran > len(mine) // 2
 
 
-@pytest.fixture(scope="module")
-def trapped(home: Path) -> Iterator[Trap]:
-    """Lay the canary and the port out."""
-    with trap(home) as found:
-        yield found
+def test_there_are_enough_combinations() -> None:
+    """Every discovery route with every setting that starts a program or reaches out."""
+    assert len(DRAWN) >= 400
 
 
-@pytest.fixture(scope="module")
-def source(home: Path) -> Path:
-    """Return the repository that places are copies of."""
-    return template(home / "template")
+@pytest.mark.parametrize("line", SAME)
+def test_a_forked_cli_is_the_cli(world: World, line: str) -> None:
+    """A control of the harness: a process that was started anew ends and prints the same."""
+    place = world.place("plain", "textconv")
+
+    alone = finished(world.lane.gateway, *words(line, place.cwd)[2:], agent="main")
+
+    assert world.lane.cli.run("run", *words(line, place.cwd)) == alone
 
 
-@pytest.mark.parametrize(("route", "planted"), PLACES)
-def test_nothing_springs(
-    route: str, planted: str, home: Path, source: Path, gateway: GatewayProcess, trapped: Trap
-) -> None:
-    """What the gateway lets pass starts nothing, and it lets one line of each place pass."""
-    place = made(home / f"projects/{route} {planted}", source, route, planted, trapped)
-    codes = []
-    for number, line in enumerate((*LINES, "git rev-parse HEAD")):
-        stir(place, number)
-        words = ("--ask", "off", "--cwd", str(place.cwd), "-c", line)
-        codes.append(finished(gateway, *words, agent="main")[0])
-
-    assert not trapped.sprung()
-    assert 0 in codes or "link" in route or "commondir" in route or "bare" in route
-
-
-def test_it_would_spring(home: Path, source: Path, trapped: Trap) -> None:
-    """The control: git by itself starts the canary in such a place."""
-    place = made(home / "projects/control", source, "plain", "textconv", trapped)
+def test_it_would_spring(world: World) -> None:
+    """A control: git by itself starts the canary in such a place."""
+    place = world.place("plain", "textconv")
     subprocess.run(["git", "diff"], cwd=place.cwd, stdout=-3, check=False)
 
-    assert trapped.sprung()
+    assert world.trapped.sprung()
 
 
-def made(at: Path, source: Path, route: str, planted: str, found: Trap) -> Place:
-    """Make a place with something planted in it."""
-    at.mkdir(parents=True)
-    place = ROUTES[route](at, source)
-    plant(planted, place, at, found.canary, found.port)
-    found.sprung()
-    return place
+@pytest.mark.parametrize(
+    ("module", "sprung"),
+    [("obedient", {"signatures", "hooks"}), ("unseeing", {"textconv", "filter clean", "url"})],
+)
+def test_without_a_guard_something_springs(tmp_path: Path, module: str, sprung: set[str]) -> None:
+    """Two controls: a gateway that sets nothing for git, and one that does not look around it."""
+    for world in worlds(tmp_path / "home", f"tests.faults.{module}"):
+        for route, planted in CONTROLS:
+            world.try_all(route, planted, LINES_OF_CONTROLS)
+
+        assert sprung <= world.hits()

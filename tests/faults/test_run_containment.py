@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from core.runner.limits import Limits
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import (
     Watcher,
     alive,

@@ -44,6 +44,7 @@ def shared() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.timeout(7200 if _FULL else 60)
 @pytest.mark.parametrize("racer", [_GATEWAY, _OTHER], ids=["same user", "other user"])
 def test_what_was_approved_is_what_is_read(
     shared: Path, racer: int, capsys: pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from core.runner import procfs
+from core.runner.supervisor.processes import procfs
 from tests.core.runner.runs import alive, marked, new_run, until
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 GATEWAY = """
 import asyncio, sys
 from core.model.identity import ApprovalId
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import Watcher, planned, request
 
 async def main():
@@ -33,7 +33,7 @@ asyncio.run(main())
 UNREAD = """
 import asyncio, sys
 from core.runner import pool
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import Watcher, new_run, planned, request
 
 HEAD, TAIL = pool.BOOTSTRAP.rsplit("from", 1)
@@ -53,8 +53,8 @@ asyncio.run(main())
 """A gateway with six short runs; what its second word says is done first in the launcher."""
 
 NO_GUARD = (
-    "from core.runner import frames, post; "
-    "post.Post.job = lambda self: frames.receive_job(self._sock); "
+    "from core.runner.supervisor import control_channel, protocol; "
+    "control_channel.Post.job = lambda self: protocol.receive_job(self._sock); "
 )
 
 UNGUARDED = """
@@ -141,7 +141,7 @@ def children(pid: int) -> list[int]:
 
 
 def waits(pid: int) -> bool:
-    """Tell whether a supervisor has collected all of its run and sleeps, so: waits for a job."""
+    """Return whether a supervisor has collected all of its run and sleeps, so: waits for a job."""
     if any(one.ppid == pid for one in procfs.processes()):
         return False
     seen = procfs.process(pid)

@@ -24,7 +24,7 @@ import pytest
 
 from bot.client import Client
 from core.errors import SaysoError
-from core.runner import procfs
+from core.runner.supervisor.processes import procfs
 from tests.core.runner.runs import marked
 from tests.e2e.processes import GatewayProcess, until
 from tests.faults.test_kill9 import configure

@@ -10,7 +10,7 @@ import pytest
 
 from core.model.result import Finished
 from core.model.stdio import PLAIN_STDIO, STREAM_BYTES, Capture, Stdio
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import Watcher, new_run, planned, request, running
 
 BYTES = 300_000_000

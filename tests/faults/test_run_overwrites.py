@@ -11,8 +11,8 @@ import pytest
 
 from core.errors import PlanDrift, SpawnError
 from core.model.command import ExecPlan
-from core.runner.leases import HOLD_S
-from core.runner.process import Runner
+from core.runner.runner import Runner
+from core.runner.supervisor.pinned_files.file_leases import HOLD_S
 from tests.core.runner.runs import (
     PLANNER,
     POLICY,

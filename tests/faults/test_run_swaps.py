@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import PlanDrift
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import (
     Watcher,
     copy_of,

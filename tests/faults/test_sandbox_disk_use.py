@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import HostUnavailable
-from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.result import Finished
-from core.runner import disk_use
-from core.runner.frames import Private
+from core.runner.supervisor.processes import disk_use
+from core.runner.supervisor.protocol import Private
 from tests.core.hosts.sandbox.enclosed import PYTHON, House, sandbox
 from tests.faults import sandbox_attacks as attacks
 from tests.faults.test_sandbox_escape import vector
@@ -26,6 +26,7 @@ FILES, EACH = 6, 32
 HOLD_S = 15.0
 PLENTY = 1 << 40
 WAYS = ("written", "removed", "mapped", "deep", "forked", "allocated")
+WAYS += ("only_mapped", "sent", "sent_twice")
 
 
 async def filled(
@@ -196,7 +197,7 @@ def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyP
 _AS_NOBODY = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
-from core.runner import disk_use
+from core.runner.supervisor.processes import disk_use
 os.setgid(65534)
 os.setuid(65534)
 os.mkdir(sys.argv[1] + "/closed")

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from core.errors import SpawnError
-from core.hosts.sandbox.sweep import Sweep
-from core.hosts.sandbox.workspace_check import Checks
+from core.hosts.sandbox.filesystem.sweep import Sweep
+from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.model.result import Finished
 from tests.core.hosts.sandbox.enclosed import PROTECTED, House, sandbox
 from tests.core.runner.runs import Watcher, new_run, until
@@ -90,6 +90,21 @@ AGAINST_GIT = {
         mkdir -p .git/worktrees/w made; echo "$PWD/other" > .git/worktrees/w/commondir
         cp .git/HEAD .git/worktrees/w; echo "gitdir: ../.git/worktrees/w" > made/.git
         """,
+    "sets a command for a linked work tree": """
+        printf "[core]\\n\\tfsmonitor = %s\\n" "$HOOK" > .git/worktrees/tree/config.worktree
+        """,
+    "moves the folder of a linked work tree away": """
+        cp -a .git/worktrees/tree x; mv .git/worktrees/tree y; mv x .git/worktrees/tree
+        printf "[core]\\n\\tfsmonitor = %s\\n" "$HOOK" > .git/worktrees/tree/config.worktree
+        """,
+    "makes a linked work tree": """
+        git worktree add -q made
+        printf "[core]\\n\\tfsmonitor = %s\\n" "$HOOK" > .git/worktrees/made/config.worktree
+        """,
+    "leads a linked work tree elsewhere": """
+        cp -a .git/worktrees/tree .git/worktrees/x; echo "gitdir: ../.git/worktrees/x" > tree/.git
+        printf "[core]\\n\\tfsmonitor = %s\\n" "$HOOK" > .git/worktrees/x/config.worktree
+        """,
 }
 AGAINST_OTHERS = {
     "makes .envrc": "echo evil > .envrc",
@@ -103,6 +118,9 @@ AGAINST_OTHERS = {
     "changes what a link leads to": "echo evil > shared/linked.json",
     "replaces a link": "mkdir x; echo evil > x/pre-push; rm linked; ln -s x linked",
     "makes .envrc in a nested repository": "echo evil > sub/.envrc",
+    "makes .envrc in a submodule": "echo evil > module/.envrc",
+    "makes .envrc in a linked work tree": "echo evil > tree/.envrc",
+    "makes .vscode in a linked work tree": "mkdir tree/.vscode; echo evil > tree/.vscode/x",
 }
 LINKED = (*PROTECTED, "linked")
 
@@ -132,6 +150,8 @@ def prepare(work: Path) -> None:
     (work / ".git" / "modules").mkdir()
     git("init", "-q", "--separate-git-dir", str(work / ".git/modules/m"), str(module), cwd=work)
     git("commit", "-q", "--allow-empty", "-m", "x", cwd=module)
+    git("config", "extensions.worktreeConfig", "true", cwd=work)
+    git("worktree", "add", "-q", "tree", cwd=work)
     (work / ".vscode").mkdir()
     (work / ".vscode" / "tasks.json").write_text("{}")
     (work / "shared").mkdir()
@@ -148,8 +168,11 @@ def fires(work: Path) -> bool:
 
 
 def obeyed(work: Path) -> bool:
-    """Tell whether a program that reads the protected places finds something that was written."""
-    places = (".envrc", ".idea", ".husky", ".vscode", "linked", "sub/.envrc")
+    """Return whether a program that reads the protected places finds something that was written."""
+    places = (".envrc", ".idea", ".husky", ".vscode", "linked")
+    places += tuple(
+        f"{top}/{one}" for top in ("sub", "module", "tree") for one in (".envrc", ".vscode")
+    )
     files = [one for place in places for one in ((work / place), *(work / place).glob("*"))]
     return any("evil" in one.read_text() for one in files if one.is_file())
 

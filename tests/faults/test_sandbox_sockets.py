@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from core.hosts.sandbox.bubblewrap import Bubblewrap
+from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from tests.core.hosts.sandbox.enclosed import PYTHON, House, bwrap, over, places_for, sandbox
 from tests.core.runner.runs import Watcher, new_run, until
 from tests.faults import sandbox_attacks as attacks

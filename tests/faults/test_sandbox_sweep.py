@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from core.hosts.sandbox import bubblewrap
-from core.hosts.sandbox.sweep import Moment, Sweep
-from core.hosts.sandbox.workspace_check import Checks
+from core.hosts.sandbox.backends import bubblewrap
+from core.hosts.sandbox.filesystem.sweep import Moment, Sweep
+from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.model.result import Finished
 from tests.core.hosts.sandbox.enclosed import House, sandbox
 from tests.core.runner.runs import until

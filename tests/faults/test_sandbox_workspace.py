@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import PlanDrift
-from core.hosts.sandbox import bubblewrap
-from core.hosts.sandbox.bubblewrap import Bubblewrap, Enclosed
-from core.hosts.sandbox.view import View
+from core.hosts.sandbox.backends import bubblewrap
+from core.hosts.sandbox.backends.bubblewrap import Bubblewrap, Enclosed
+from core.hosts.sandbox.filesystem.mounts import View
 from core.runner.enclosure import Enclosure
 from tests.core.hosts.sandbox.enclosed import SECRET, House, bwrap, places_for, sandbox
 from tests.core.runner.runs import Watcher, new_run

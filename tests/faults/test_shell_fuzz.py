@@ -20,8 +20,8 @@ from core.model.command import (
     Reading,
     Unreadable,
 )
-from core.policy import shell
-from core.runner.expand import ExpandedLine, NoFolder, expand
+from core.planning.expand import ExpandedLine, NoFolder, expand
+from core.shell import reader
 from tests.faults.broken_readers import (
     braces_as_text,
     connectors_turned,
@@ -116,7 +116,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ShellRuns]
 
 
 def _can_be_run(line: str) -> bool:
-    """Tell whether a shell can be given the line, and would only hurt itself."""
+    """Return whether a shell can be given the line, and would only hurt itself."""
     if "\0" in line or _LONE_SURROGATE.search(line):
         return False
     return not _HARMFUL.search(re.sub(r"['\"\\]", "", line))
@@ -174,7 +174,7 @@ def campaign(
 @pytest.mark.timeout(PATIENCE_S)
 def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns) -> None:
     """Twenty thousand hostile lines or more: the shells run exactly what each reading holds."""
-    tally = campaign(shell.read, runs, BATCHES)
+    tally = campaign(reader.read, runs, BATCHES)
     print(f"{len(tally.lines)} lines, {tally.checked} accepted and run in the shells")
     print(", ".join(f"{form}: {count}" for form, count in sorted(tally.forms.items())))
     assert not tally.wrong, "\n".join(map(repr, tally.wrong[:10]))
@@ -210,7 +210,7 @@ def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) ->
 )
 def test_the_checker_catches_a_broken_expansion(runs: ShellRuns, broken: Expander) -> None:
     """Negative control: each expander that lacks a rule is seen to be unsound."""
-    tally = campaign(shell.read, runs, 30, same=True, expander=broken)
+    tally = campaign(reader.read, runs, 30, same=True, expander=broken)
     print(f"{broken.__name__}: {len(tally.wrong)} disagreements on {tally.checked} lines")
     assert tally.wrong
 

@@ -6,20 +6,24 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bot.client import Client
+from core.errors import StoreError
 from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
 from tests.postgres import PostgresServer, running_postgres
 
 AWAY_S = 6.0
 _TALKATIVE = """
 import logging, sys
-import bot.logs
-bot.logs._SaidOnce.filter = lambda self, record: True
+import bot.wiring.logs
+bot.wiring.logs._SaidOnce.filter = lambda self, record: True
 from bot.cli import main
 sys.exit(main(["serve"]))
 """
@@ -109,8 +113,8 @@ def test_one_line_when_it_goes_and_one_when_it_is_back(
     about = about_the_outage(said)
 
     assert len(about) == 2, said
-    assert "error core.store.outage: The database is away" in about[0]
-    assert "warning core.store.outage: The database works again after" in about[1]
+    assert "error core.store.engine.outage: The database is away" in about[0]
+    assert "warning core.store.engine.outage: The database works again after" in about[1]
     assert "operations failed meanwhile" in about[1]
 
 
@@ -121,3 +125,44 @@ def test_without_the_filter_everybody_tells(tmp_path: Path, server: PostgresServ
 
     # A quiet machine says it hundreds of times, a busy one tries less often.
     assert len(about_the_outage(said)) > 2, said
+
+
+@pytest.mark.timeout(180)
+def test_who_waits_for_a_decision_waits_on_and_a_stop_is_in_order(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    """A caller hears what people decide after an outage; another call meanwhile hears of it.
+
+    And a gateway that is stopped while the database is away ends with 0.
+    """
+    gateway = GatewayProcess(tmp_path / "home")
+    write_config(gateway.home, None)
+    path = gateway.home / "config.json5"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "store": {"url": server.create()}}))
+    gateway.start()
+    try:
+        with ThreadPoolExecutor(1) as pool, Client(str(gateway.home / "gateway.sock")) as client:
+            question = client.call("exec.approval.request", {"command": "id", "cwd": "/"}, 60)
+            waiter = pool.submit(decision, gateway, str(question["id"]))
+            until("a caller that waits", waiter.running)
+            time.sleep(0.5)
+            server.stop_at_once()
+            with pytest.raises(StoreError):
+                client.call("exec.approval.list", {}, 60)
+            assert not waiter.done()
+            server.start()
+            answer = gateway.cli("approve", str(question["code"]), "deny", own_session=True)
+            assert answer.returncode == 0, answer.stderr
+            assert waiter.result(60)["state"] == "denied"
+        server.stop_at_once()
+        assert gateway.stop() == 0, gateway.log.read_text()[-500:]
+    finally:
+        server.start()
+        if gateway.process is not None and gateway.process.poll() is None:
+            gateway.kill()
+
+
+def decision(gateway: GatewayProcess, approval_id: str) -> dict[str, Any]:
+    """Wait until an approval is decided, and return it."""
+    with Client(str(gateway.home / "gateway.sock")) as client:
+        return client.call("exec.approval.waitDecision", {"id": approval_id}, 120)

@@ -52,7 +52,10 @@ def test_a_full_disk_lets_denials_through_and_nothing_else(tmp_path: Path) -> No
 def test_without_the_ballast_not_even_a_denial_is_recorded(tmp_path: Path) -> None:
     """The negative control: the reserve is what lets the denial through."""
     mutation = Mutation(
-        "no ballast", "ballast.py", "os.posix_fallocate(fd, 0, BALLAST_BYTES)", "fd"
+        "no ballast",
+        "engine/sqlite/disk_reserve.py",
+        "os.posix_fallocate(fd, 0, BALLAST_BYTES)",
+        "fd",
     )
     code = mutated(mutation, tmp_path)
     seen = _watch(tmp_path, tmp_path, code.package)

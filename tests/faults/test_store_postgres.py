@@ -15,8 +15,9 @@ from core.model.approval import ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied
-from core.store import Store, approvals, open_store, runs
-from core.store.drafts import RunDraft
+from core.store import Store, approvals, open_store
+from core.store.runs import runs
+from core.store.schema.records import RunDraft
 from tests.core.store.making import ALICE, HALF_HOUR, MINUTE, ONCE, draft, new_id, run_draft
 from tests.postgres import PostgresServer, running_postgres
 
@@ -235,7 +236,7 @@ class LateClaim:
 
 
 def _is_blocked(conn: Connection) -> bool:
-    """Say whether a transaction waits for the end of another."""
+    """Return whether a transaction waits for the end of another."""
     waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"
     return conn.execute(text(waiting)).first() is not None
 

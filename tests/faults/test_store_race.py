@@ -38,7 +38,7 @@ class Heard:
 
 
 async def _storm(code: StoreCode, urls: tuple[str, ...]) -> Heard:
-    stores = [await code.module("url").open_store(url) for url in urls]
+    stores = [await code.module("open").open_store(url) for url in urls]
     heard, chance = Heard(), random.Random(7)
     approvals, outbox = code.module("approvals"), code.module("outbox")
     # Each tenth lasts: however slow the machine is, there is something left to be answered.
@@ -69,7 +69,7 @@ async def _storm(code: StoreCode, urls: tuple[str, ...]) -> Heard:
             await _send_once(code, store)
         for one in ids:
             heard.final[one] = await stores[0].read(approvals.get, one)
-        heard.events = await stores[0].read(code.module("events").drain, "storm", 10_000)
+        heard.events = await stores[0].read(code.module("sessions.events").drain, "storm", 10_000)
         heard.stale = await stores[0].read(outbox.open_surfaces)
     finally:
         for store in stores:
@@ -112,7 +112,7 @@ async def _send_once(code: StoreCode, store: Any) -> None:
 
 
 async def _run(code: StoreCode, store: Any, heard: Heard, done: asyncio.Event) -> None:
-    runs = code.module("runs")
+    runs = code.module("runs.runs")
     while not done.is_set():
         for one, _ in await store.read(runs.queued, 20):
             if await store.write(runs.start, one, "boot"):
@@ -166,7 +166,7 @@ def test_the_storm_leaves_one_truth(
 MUTATIONS = (
     Mutation(
         "the guard reads first and writes then",
-        "answering.py",
+        "approvals/decide.py",
         'approvals.c.id == bindparam("p_id"), IS_PENDING)',
         'approvals.c.id == bindparam("p_id"),'
         ' approvals.c.id.in_((lambda a: select(a.c.id).where(a.c.state == "pending"))'
@@ -174,26 +174,26 @@ MUTATIONS = (
     ),
     Mutation(
         "expiry is left to the sweep",
-        "answering.py",
+        "approvals/decide.py",
         "approvals.c.deadline_ms > func.sayso_now()",
         "approvals.c.deadline_ms > 0",
     ),
     Mutation(
         "a sender does not lock the approval",
-        "reports.py",
+        "outbox/acknowledge.py",
         '(approvals.c.id == bindparam("p_id")).with_for_update()',
         '(approvals.c.id == bindparam("p_id"))',
     ),
     Mutation(
         "event numbers are read and then written",
-        "events.py",
+        "sessions/events.py",
         "free[session] = conn.execute(_RESERVE, reserve).scalar_one() - counts[session] + 1",
         "free[session] = (conn.execute(select(func.max(session_events.c.seq)).where("
         "session_events.c.session == session)).scalar() or 0) + 1",
     ),
     Mutation(
         "a queued run is started without its guard",
-        "runs.py",
+        "runs/runs.py",
         "IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value)\n    .values(",
         "IS_OPEN_RUN)\n    .values(",
     ),

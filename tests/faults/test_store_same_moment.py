@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from core.approvals.answering import Answer, Answered, Answering, AnswerOutcome
-from core.approvals.approvers import Approvers
-from core.approvals.sentences import person
+from core.approvals.answer import Answer, Answered, Answering, AnswerOutcome
+from core.approvals.messages import person
+from core.approvals.routing.approvers import Approvers
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.store import approvals, open_store
 from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, ONCE, draft
@@ -104,7 +104,7 @@ def _check(answers: list[Answer], told: list[Answered], final: Approval, quorum:
 
 async def _votes_at_once(code: StoreCode, url: str, rounds: int) -> int:
     """Return how many of the rounds of two allows at once decided nothing, or twice."""
-    stores = [await code.module("url").open_store(url) for _ in range(2)]
+    stores = [await code.module("open").open_store(url) for _ in range(2)]
     ops, wrong = code.module("approvals"), 0
     try:
         for _ in range(rounds):
@@ -128,7 +128,10 @@ def test_the_checker_finds_votes_without_the_lock(
 ) -> None:
     """Without the row's lock, two allows at once each see only themselves."""
     unlocked = Mutation(
-        "votes without a lock", "votes.py", "IS_PENDING)\n    .with_for_update()", "IS_PENDING)"
+        "votes without a lock",
+        "approvals/votes.py",
+        "IS_PENDING)\n    .with_for_update()",
+        "IS_PENDING)",
     )
 
     locked = asyncio.run(_votes_at_once(GENUINE, postgres_server.create(), 100))

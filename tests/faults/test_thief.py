@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from bot.explain.entry import REQUESTER, SESSION
-from bot.policy_tools.judging import settings_from
-from bot.provisions import provisions_of
+from bot.explain.batch_entry import REQUESTER, SESSION
+from bot.factories.rules import provisions_of
+from bot.policy_tools.judge import settings_from
 from core.errors import PlanDrift
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT
 from core.model.policy import PolicyLayer
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.policy.resolve import resolve
-from core.runner import process
-from core.runner.plan import Planner
+from core.planning.planner import Planner
+from core.policy.judge.evaluate import evaluate
+from core.policy.judge.precedence import resolve
+from core.policy.matching.allowlist import Allowlist
+from core.runner import runner as process
 from tests.core.policy.developer import EXAMPLE
 from tests.core.runner.runs import Watcher, copy_of, new_run, running, script
 

@@ -11,13 +11,13 @@ from random import Random
 import pytest
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.policy.shell_payload import shell_grammars
-from core.policy.tables import section, table, words
-from core.policy.unwrap import Unwrapped, unwrap
-from core.policy.wrapper_grammar import grammars
-from core.runner.commands import plan_command
-from core.runner.pipeline import pipelines, wanted
-from core.runner.resolve import SearchPath
+from core.planning.command import plan_command
+from core.planning.paths.search_path import SearchPath
+from core.policy.profiles.tables import section, table, words
+from core.policy.programs.shell_payload import shell_grammars
+from core.policy.programs.unwrap import Unwrapped, unwrap
+from core.policy.programs.wrapper_grammar import grammars
+from core.runner.supervisor.connectors import pipelines, wanted
 from tests.faults.wrapper_lines import OPTIONS, SHELLS, draw
 
 SOURCE = Path(__file__).with_name("wrapper_stub.c")
@@ -118,7 +118,7 @@ def claims(command: PlannedCommand, *, by_path: bool, more: bool = False) -> lis
 
 
 def fits(ran: list[Ran], claimed: list[Claim]) -> bool:
-    """Tell whether exactly what was claimed ran, in any order."""
+    """Return whether exactly what was claimed ran, in any order."""
     left = list(ran)
     for claim in claimed:
         if not claim.open_ended:
@@ -153,7 +153,7 @@ def campaign(world: World, read: Reader, lines: int, seed: int | None = None) ->
 
 
 def _all_recorded(command: PlannedCommand, world: World) -> bool:
-    """Tell whether a line is unwrapped, down to programs that record themselves."""
+    """Return whether a line is unwrapped, down to programs that record themselves."""
     place = f"{world.place}/"
     leaves = [leaf.executable for leaf in command.effective]
     return bool(command.inner) and all(one and one.path.startswith(place) for one in leaves)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.settings.model import SHAPE
-from bot.settings.shape import Kind, Shape
+from bot.settings.schema import Kind, Shape
 from tests.project import cli_reference, methods_reference
 
 ROOT = Path(__file__).parents[2]

@@ -6,10 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from bot.intake.methods import AnyMethod, Table
-from bot.intake.remote import RemoteMethods
+from bot.factories.remote_exec import RemoteExec
+from bot.intake.methods.remote import RemoteMethods
+from bot.intake.registry.method import AnyMethod, Table
 from bot.intake.table import method_table
-from bot.remote import RemoteExec
 from core.gate import Gate
 from core.model.access import Scope
 

@@ -7,7 +7,7 @@ import json5
 
 from bot.settings import read
 from bot.settings.model import SHAPE
-from bot.settings.shape import walk
+from bot.settings.schema import walk
 from tests.project import generated
 
 

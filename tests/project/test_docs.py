@@ -6,7 +6,7 @@ import pytest
 from bot.cli import COMMANDS, build_parser
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
-from bot.settings.shape import Kind, walk
+from bot.settings.schema import Kind, walk
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
 from tests.project import cli_reference, generated, methods_reference

@@ -1,6 +1,8 @@
+import ast
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,13 +45,52 @@ def test_every_contract_is_kept() -> None:
 @pytest.mark.parametrize(
     ("module", "planted", "contract"),
     [
+        ("bot/factories/rules.py", "import bot.intake.table", "inside bot"),
+        ("bot/intake/callers/caller.py", "import bot.intake.results.results", "inside intake"),
+        ("bot/api/http/bodies.py", "import bot.api.rest.route", "inside the API"),
+        ("channels/slack/render/layout.py", "import channels.slack.inbound", "inside a platform"),
         ("core/errors.py", "import channels", "bot on channels on core"),
         ("core/model/policy.py", "import core.gate", "a request only moves down"),
         ("core/store/__init__.py", "import core.runner", "people's wing never sees"),
         ("core/runner/__init__.py", "import core.approvals", "machines' wing never sees"),
-        ("core/policy/evaluate.py", "import sqlite3", "SQL stays in core.store"),
+        ("core/policy/judge/evaluate.py", "import sqlite3", "SQL stays in core.store"),
         ("channels/cards.py", "import telegram", "chat SDKs stay in their platform"),
         ("core/approvals/ids.py", "import apscheduler", "core knows no scheduler"),
+        ("channels/slack/settings.py", "import channels.discord", "one platform never imports"),
+        ("core/policy/judge/evaluate.py", "import cryptography", "keys and signatures stay in"),
+        ("core/planning/digest.py", "import core.runner", "a request only moves down"),
+        ("core/planning/digest.py", "import core.store", "machines' wing never sees"),
+        ("core/text/render.py", "import core.approvals", "what both wings use sees neither"),
+        ("core/files/private.py", "import core.remote", "what both wings use sees neither"),
+        ("core/shell/reader.py", "import core.errors", "imports core.model only"),
+        ("core/shell/reader.py", "import core.settings", "imports core.model only"),
+        (
+            "core/runner/supervisor/main.py",
+            "import core.model.command",
+            "and two leaf modules only",
+        ),
+        ("core/runner/supervisor/spawn.py", "import pydantic", "and two leaf modules only"),
+        (
+            "core/runner/supervisor/spawn.py",
+            "import core.runner.job",
+            "core.runner: the gateway's side",
+        ),
+        (
+            "core/runner/supervisor/protocol.py",
+            "import core.runner.supervisor.main",
+            "core.runner.supervisor: the launcher",
+        ),
+        ("core/store/schema/tables.py", "import core.store.engine", "core.store: views on runs"),
+        ("core/store/people/people.py", "import core.store.runs", "core.store: views on runs"),
+        ("core/policy/programs/wrappers.py", "import core.policy.rules", "core.policy: the judge"),
+        ("core/planning/paths/pins.py", "import core.planning.git", "core.planning: the planner"),
+        ("core/remote/trust/envelope.py", "import core.remote.wire", "core.remote: both ends"),
+        ("core/approvals/file/file.py", "import core.approvals.ask", "core.approvals: the broker"),
+        (
+            "core/hosts/sandbox/memfd.py",
+            "import core.hosts.sandbox.host",
+            "core.hosts.sandbox: the",
+        ),
     ],
 )
 def test_a_forbidden_import_is_reported(
@@ -75,3 +116,45 @@ def test_a_stray_module_in_core_is_reported(copy: Path) -> None:
 
     assert done.returncode != 0
     assert "stray" in done.stdout + done.stderr
+
+
+LEAVES = {"core.files.file_identity", "core.shell.placeholders"}
+"""All that the supervisor may import of ours besides itself."""
+
+
+def _ours() -> set[str]:
+    """Return the widest modules of ours that hold nothing the supervisor may import."""
+    found = {"bot", "channels"}
+    parents = {name.rpartition(".")[0] for name in LEAVES}
+    for path in (*(ROOT / "core").iterdir(), *(ROOT / "core").glob("*/*.py")):
+        if path.suffix == ".py" or (path / "__init__.py").exists():
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            parent = name.rpartition(".")[0]
+            if parent in {"core", *parents} and path.stem != "__init__":
+                found.add(name)
+    return found - parents - LEAVES - {"core.runner"}
+
+
+def _packages() -> set[str]:
+    """Return what the dependencies of the product are imported as."""
+    tree = [*(ROOT / "bot").rglob("*.py"), *(ROOT / "channels").rglob("*.py")]
+    imported: set[str] = set()
+    for path in (*tree, *(ROOT / "core").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Import):
+                imported.update(name.name.partition(".")[0] for name in node.names)
+    return imported - sys.stdlib_module_names - {"bot", "channels", "core"}
+
+
+def test_the_supervisors_contract_names_everything_else() -> None:
+    """Whatever is not the standard library, the supervisor or one of two leaves is forbidden."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (contract,) = (
+        one
+        for one in contracts["contracts"]
+        if one.get("source_modules") == ["core.runner.supervisor"]
+    )
+
+    assert _ours() | _packages() <= set(contract["forbidden_modules"])

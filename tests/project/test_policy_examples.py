@@ -6,8 +6,8 @@ import pytest
 
 from bot.settings import Settings, load
 from core.model.decision import Decision, Evaluation, Tier
-from core.policy.evaluate import evaluate
-from core.policy.provisions import compiled
+from core.policy.judge.evaluate import evaluate
+from core.policy.rules.compiled import compiled
 from tests.core.policy.plans import LISTED, listed, plan_of, wrapped
 from tests.project.tracked import ROOT
 

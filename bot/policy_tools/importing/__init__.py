@@ -1,5 +1,6 @@
 """Bring the rules of other products over, never looser than they were meant.
 
 Each product has its reader: ``openclaw``, ``claude_code``, ``codex``, ``gemini``. What they read
-is stated in ``statements``; ``carrying`` turns that into allowlist entries and rules.
+is stated in ``statements``; ``convert`` turns that into allowlist entries and rules, ``write`` puts
+them into a home.
 """

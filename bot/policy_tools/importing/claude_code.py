@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from bot.policy_tools.importing.command_text import leading_words, words_of
 from bot.policy_tools.importing.documents import read_json
 from bot.policy_tools.importing.gitignore import path_pattern
-from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.scope import Origin
 from bot.policy_tools.importing.statements import (
     Everything,
     FileRule,

@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 
 from bot.policy_tools.importing.documents import read_toml
-from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.scope import Origin
 from bot.policy_tools.importing.statements import Place, Rule, Statement, Unstated
 from core.errors import BadRequest
 from core.model.decision import Decision

@@ -8,7 +8,7 @@ import re
 
 from bot.policy_tools.importing.statements import INNER, STAR
 from core.model.command import UNROUTED, Reading
-from core.policy import shell
+from core.shell import reader
 
 _STAR_WORD, _INNER_WORD = "zqAnyRunzq", "zqInQuoteszq"
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,@%+-]+")
@@ -27,7 +27,7 @@ def words_of(text: str, home: str, *, stars: bool = True) -> tuple[str, ...] | N
     marked = _marked(text, home, stars=stars)
     if marked is None:
         return None
-    reading = shell.read(marked)
+    reading = reader.read(marked)
     if not isinstance(reading, Reading) or len(reading.argvs) != 1:
         return None
     (argv,) = reading.argvs

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from bot.policy_tools.importing.command_text import leading_words, words_of
 from bot.policy_tools.importing.documents import read_json, read_toml
-from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.scope import Origin
 from bot.policy_tools.importing.statements import (
     Everything,
     Place,

@@ -7,7 +7,7 @@ which the tool was started. A name without a slash is one at any depth.
 
 import re
 
-from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.scope import Origin
 
 _BRACKETS = re.compile(r"\[[^\]/]*\]")
 

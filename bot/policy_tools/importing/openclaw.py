@@ -2,7 +2,7 @@
 
 Source: seed S1 "Settings and storage"; research/openclaw.md §1 (an agent ``*``, ``argPattern``,
 generated ``=command:`` entries, text entries). Bare names are left, for S1 ignores them and only
-later versions gave them a meaning. Knobs are not carried over: an agent that asks about everything,
+later versions gave them a meaning. Settings are not imported: an agent that asks about everything,
 or runs nothing, gets no entries.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from bot.policy_tools.importing.documents import read_json
-from bot.policy_tools.importing.origin import Origin
+from bot.policy_tools.importing.scope import Origin
 from bot.policy_tools.importing.statements import Everything, Place, Rule, Statement, Unstated
 from core.errors import BadRequest
 from core.model.decision import Decision
@@ -101,7 +101,7 @@ def _agents(agents: _Object, shared: _Object, origin: Origin) -> Iterator[Statem
 
 
 def _closed(policy: _Object) -> str | None:
-    """Say why the agent's entries let nothing run unasked, ``None`` if they do."""
+    """Return why the agent's entries let nothing run unasked, ``None`` if they do."""
     if policy.get("security") == "deny":
         return "its agent's security is deny"
     return "its agent's ask is always" if policy.get("ask") == "always" else None

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from bot.policy_tools.entries import add_command
-from bot.policy_tools.importing.imported import ALLOWING, Fate, Imported, Outcome
-from bot.policy_tools.importing.writing import rules_text
+from bot.policy_tools.importing.result import ALLOWING, Fate, Imported, Outcome
+from bot.policy_tools.importing.write import rules_text
+from bot.policy_tools.suggestible import add_command
 from bot.settings.home import CONFIG_NAME
-from core.approvals.rendering import redact
+from core.text.render import redact
 
 _HEADINGS = {
     Fate.CARRIED: "stricter here than in the source",

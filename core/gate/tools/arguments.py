@@ -9,7 +9,7 @@ from itertools import islice
 from typing import cast
 
 from core.model.stdio import STREAM_BYTES
-from core.runner.requests import LARGEST_COMMAND
+from core.planning.request_checks import LARGEST_COMMAND
 
 _TIMEOUT_S = (1, 600)
 _OUTPUT_BYTES = (1_024, 4 * 1024 * 1024)
@@ -68,12 +68,12 @@ def _shown(name: str) -> str:
     return f"{name[:_MOST_SHOWN]!a}{'…' * (len(name) > _MOST_SHOWN)}"
 
 
-def _of_size(wish: ExecArguments) -> ExecArguments | Faults:
-    words = [*wish.argv, *(part for pair in wish.env for part in pair)]
+def _of_size(request: ExecArguments) -> ExecArguments | Faults:
+    words = [*request.argv, *(part for pair in request.env for part in pair)]
     size = sum(len(word.encode()) + 1 for word in words)
     if size > LARGEST_COMMAND:
         return Faults((f"argv and env are {size} bytes, and at most {LARGEST_COMMAND} run",))
-    return wish
+    return request
 
 
 def _argv(value: object) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.gate.tools.answers import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
-from core.gate.tools.records import redacted_argv
+from core.gate.tools.protocol import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
+from core.gate.tools.redaction import redacted_argv
 from core.gate.tools.registry import Tools, capabilities
 from core.model.command import PinnedFile
-from core.policy.capabilities import Capabilities
-from core.policy.provisions import Compiled
-from core.runner.resolve import SearchPath
+from core.planning.paths.search_path import SearchPath
+from core.policy.rules.capabilities import Capabilities
+from core.policy.rules.compiled import Compiled
 
 _MOST_NAMES = 16
 _LONGEST_NAME = 255

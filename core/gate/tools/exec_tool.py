@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.gate.tools.answers import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
 from core.gate.tools.arguments import ExecArguments, Faults, read_arguments
 from core.gate.tools.files import folder_fault, home_of, program_fault
-from core.gate.tools.records import redacted_argv
+from core.gate.tools.protocol import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
+from core.gate.tools.redaction import redacted_argv
 from core.gate.tools.registry import Tools, capabilities
 from core.gate.tools.results import result_of
 from core.model.command import ExecOverrides, ExecRequest
@@ -20,8 +20,8 @@ from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
 from core.model.stdio import Capture, Environ, Stdio
-from core.policy.capabilities import TOOL, Capabilities
-from core.policy.provisions import Compiled
+from core.policy.rules.capabilities import TOOL, Capabilities
+from core.policy.rules.compiled import Compiled
 
 Begun = Callable[[ApprovalId], None]
 
@@ -51,20 +51,20 @@ class ExecTool:
 
     def read(self, call: ToolCall) -> Ready | ToolRefused:
         """Check the arguments, then what they name against the agent's file grants."""
-        wish = read_arguments(call.args)
-        if isinstance(wish, Faults):
-            return ToolRefused(ToolError.INVALID_ARGS, wish.sentence)
+        arguments = read_arguments(call.args)
+        if isinstance(arguments, Faults):
+            return ToolRefused(ToolError.INVALID_ARGS, arguments.sentence)
         granted = capabilities(self.compiled, call.agent)
         if granted is None:
             return ToolRefused(ToolError.FS_DENIED, f"the agent {call.agent} has no file grants")
-        folder = _folder(wish, granted)
+        folder = _folder(arguments, granted)
         if isinstance(folder, ToolRefused):
             return folder
-        fault = program_fault(wish.argv[0], granted)
+        fault = program_fault(arguments.argv[0], granted)
         if fault is not None:
             return fault
-        request = _request(call, wish, folder)
-        return Ready(_record(wish, folder), lambda: self._run(request, call.begun))
+        request = _request(call, arguments, folder)
+        return Ready(_record(arguments, folder), lambda: self._run(request, call.begun))
 
     async def _run(self, request: ExecRequest, begun: Begun | None) -> ToolAnswer:
         match await self._end(request, begun):
@@ -87,39 +87,39 @@ class ExecTool:
         return answer
 
 
-def _folder(wish: ExecArguments, granted: Capabilities) -> str | ToolRefused:
-    if wish.cwd is not None:
-        return folder_fault(wish.cwd, granted) or wish.cwd
+def _folder(request: ExecArguments, granted: Capabilities) -> str | ToolRefused:
+    if request.cwd is not None:
+        return folder_fault(request.cwd, granted) or request.cwd
     home = home_of(granted)
     if home is None:
         return ToolRefused(ToolError.FS_DENIED, "none of the agent's granted folders exists")
     return home
 
 
-def _request(call: ToolCall, wish: ExecArguments, folder: str) -> ExecRequest:
-    most = wish.max_output_bytes
+def _request(call: ToolCall, request: ExecArguments, folder: str) -> ExecRequest:
+    most = request.max_output_bytes
     return ExecRequest(
         requester=call.requester,
         session=call.session,
         cwd=folder,
-        argv=wish.argv,
+        argv=request.argv,
         agent=call.agent,
-        env=wish.env,
+        env=request.env,
         overrides=ExecOverrides(host=ExecHost.GATEWAY),
-        timeout_ms=wish.timeout_s * 1_000,
+        timeout_ms=request.timeout_s * 1_000,
         stdio=Stdio(capture=Capture.SEPARATE, most_stdout=most, most_stderr=most),
         environ=Environ.EXEC_TOOL,
-        cpu_s=max(wish.timeout_s, 1),
+        cpu_s=max(request.timeout_s, 1),
         task=call.task,
     )
 
 
-def _record(wish: ExecArguments, folder: str) -> Mapping[str, object]:
+def _record(request: ExecArguments, folder: str) -> Mapping[str, object]:
     """Return what the journal keeps: the vector and where it runs, of the environment the names."""
     return {
-        "argv": redacted_argv(wish.argv),
+        "argv": redacted_argv(request.argv),
         "cwd": redacted_argv((folder,))[0],
-        "env": redacted_argv(tuple(name for name, _ in wish.env)),
-        "timeout_s": wish.timeout_s,
-        "max_output_bytes": wish.max_output_bytes,
+        "env": redacted_argv(tuple(name for name, _ in request.env)),
+        "timeout_s": request.timeout_s,
+        "max_output_bytes": request.max_output_bytes,
     }

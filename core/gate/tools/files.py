@@ -8,9 +8,9 @@ after this look is caught there (``plan_drift``).
 import os
 from pathlib import Path
 
-from core.gate.tools.answers import ToolError, ToolRefused
-from core.policy.capabilities import Capabilities
-from core.runner.pins import real_parent
+from core.gate.tools.protocol import ToolError, ToolRefused
+from core.planning.paths.pins import real_parent
+from core.policy.rules.capabilities import Capabilities
 
 
 def program_fault(path: str, granted: Capabilities) -> ToolRefused | None:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.approvals.rendering import redact
-from core.gate.tools.answers import Tool, ToolAnswer, ToolCall, ToolError, ToolRefused
-from core.gate.tools.records import recorded_argv
+from core.gate.tools.protocol import Tool, ToolAnswer, ToolCall, ToolError, ToolRefused
+from core.gate.tools.redaction import recorded_argv
 from core.model.identity import AgentId
-from core.policy.capabilities import Capabilities
-from core.policy.provisions import Compiled
+from core.policy.rules.capabilities import Capabilities
+from core.policy.rules.compiled import Compiled
 from core.ports import Journal
+from core.text.render import redact
 
 DISPATCHED = "tool.call.dispatched"
 """The journal's kind of a call that is about to be done."""

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from core.hosts.sandbox.workspace_check import Check
+from core.hosts.sandbox.filesystem.workspace_check import Check
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -25,6 +25,9 @@ class Backend(Protocol):
             SpawnError: a command or its folder cannot be seen from inside.
         """
 
+    def names_workspace(self, plan: ExecPlan) -> bool:
+        """Return whether a plan may change the folder that its request named."""
+
     def workspace(self, plan: ExecPlan) -> str | None:
         """Return the folder that a plan may change, ``None`` where there is none."""
 
@@ -42,7 +45,7 @@ class Backend(Protocol):
         """
 
     def broke(self, done: Finished) -> bool:
-        """Tell whether a run may have ended because the backend itself failed."""
+        """Return whether a run may have ended because the backend itself failed."""
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """End what is left of a run that ended so; without one, of all runs of dead gateways."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from core.errors import SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
-from core.runner.environ import RUN_MARK
+from core.planning.environment import RUN_MARK
 
 TMP = "/tmp"  # noqa: S108 - inside it is a private one
 

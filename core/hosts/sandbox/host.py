@@ -1,24 +1,26 @@
 """Run plans inside a sandbox, or not at all (S0 "Sandbox host")."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from core.errors import HostUnavailable, SpawnError
 from core.hosts.sandbox.backend import Backend
-from core.hosts.sandbox.choice import Choice
 from core.hosts.sandbox.environment import TMP
+from core.hosts.sandbox.filesystem.permissions import user_of
+from core.hosts.sandbox.filesystem.protect import Protection
+from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.hosts.sandbox.probe import probe
-from core.hosts.sandbox.protect import Protection
-from core.hosts.sandbox.scratch import Scratch
-from core.hosts.sandbox.workspace_check import Checks
+from core.hosts.sandbox.select_backend import Choice
+from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.command import ExecPlan
-from core.model.identity import ApprovalId
+from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.model.stdio import Capture
 from core.ports import RunWatcher
-from core.runner.process import Runner
+from core.runner.runner import Runner
 
 _NO_TERMINAL = "a sandboxed command gets no terminal (S0). Ask for the host gateway, or without one"
 
@@ -88,6 +90,26 @@ class SandboxHost:
         self._checks.close()
         for backend in self._backends:
             backend.close()
+
+    def withheld(self, plan: ExecPlan, requester: Requester) -> str:
+        """Withhold a workspace that another user of this machine names and could not write to.
+
+        Commands here run unasked and with the gateway's rights to it. One that the configuration
+        names is everybody's.
+        """
+        uid = requester.uid
+        if uid is None or uid == os.geteuid():
+            return ""
+        folder = plan.cwd
+        identity = folder.device, folder.inode
+        if not any(one.names_workspace(plan) for one in self._backends):
+            return ""
+        if user_of(uid).may_change(folder.path, identity):
+            return ""
+        return (
+            f"the working directory `{folder.path}` would be changed by the gateway's user, and "
+            f"uid {uid}, which asks, may not change it itself. Name a folder that both may write to"
+        )
 
     async def check(self, plan: ExecPlan) -> None:
         """Refuse what could not start inside.

@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 
 from core.errors import SaysoError
 from core.hosts.sandbox.backend import Backend
-from core.hosts.sandbox.own import Granted, own_plan
-from core.hosts.sandbox.scratch import Scratch
+from core.hosts.sandbox.internal_commands import Granted, own_plan
+from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.identity import ApprovalId
 from core.model.result import Finished
-from core.runner.process import Runner
+from core.runner.runner import Runner
 
 _PATIENCE_MS = 30_000
 _HELP = re.compile(r"(?:Run|See) '\w+ run --help'(?: for more information)?\.?")

@@ -1,9 +1,9 @@
-"""Run migrations on the connection that ``core.store.schema`` hands over."""
+"""Run migrations on the connection that ``core.store.schema.prepare`` hands over."""
 
 from alembic import context
 
-from core.store.directory import ALL_TABLES
-from core.store.tables import schema_version
+from core.store.schema.people_tables import ALL_TABLES
+from core.store.schema.tables import schema_version
 
 context.configure(
     connection=context.config.attributes["connection"],

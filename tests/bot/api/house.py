@@ -17,8 +17,8 @@ import httpx
 from bot.app import Gateway, gateway
 from bot.settings import load
 from core.model.access import Scope
-from core.store import people, tokens
-from core.store.tokens import TokenDraft
+from core.store.people import people, tokens
+from core.store.people.tokens import TokenDraft
 
 T = TypeVar("T")
 HOLDERS: dict[str, tuple[frozenset[Scope], str | None, str | None]] = {

@@ -6,16 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bot.explain.entry import REQUESTER
+from bot.explain.batch_entry import REQUESTER
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan, ExecRequest
 from core.model.identity import AgentId
 from core.model.policy import ExecHost, ExecPolicy, ExecSecurity
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.runner.plan import Planner
-from core.store import approvals, open_store, runs
-from core.store.drafts import ApprovalDraft, RunDraft
+from core.planning.planner import Planner
+from core.policy.judge.evaluate import evaluate
+from core.policy.matching.allowlist import Allowlist
+from core.store import approvals, open_store
+from core.store.runs import runs
+from core.store.schema.records import ApprovalDraft, RunDraft
 from tests.core.store.making import ALICE, HALF_HOUR, SESSION, new_id
 
 ASKING = ExecPolicy(host=ExecHost.GATEWAY, security=ExecSecurity.ALLOWLIST)

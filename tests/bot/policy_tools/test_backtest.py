@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from bot.policy_tools.backtest import Change, changes_of
-from bot.policy_tools.judging import present_judge
+from bot.policy_tools.judge import present_judge
 from bot.policy_tools.past_commands import replayed, span_ms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply
 from core.model.decision import Decision
 from core.model.identity import AgentId
 from core.store import open_store
-from core.store.past import PastCommand
+from core.store.views.past_commands import PastCommand
 from tests.bot.policy_tools.past import home, planned, remember, sayso, write
 from tests.core.store.making import SESSION, new_id
 from tests.postgres import PostgresServer
@@ -32,9 +32,9 @@ HISTORY = [
 ]
 
 
-def policy(*rules: dict[str, Any], **knobs: Any) -> dict[str, Any]:
+def policy(*rules: dict[str, Any], **settings: Any) -> dict[str, Any]:
     """Return a configuration with these rules."""
-    return {"tools": {"exec": {**ALLOW_LIST["tools"]["exec"], **knobs, "rules": list(rules)}}}
+    return {"tools": {"exec": {**ALLOW_LIST["tools"]["exec"], **settings, "rules": list(rules)}}}
 
 
 def about(decide: str, *argv: str) -> dict[str, Any]:

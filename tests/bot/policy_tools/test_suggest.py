@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.policy_tools.entries import suggestible
+from bot.policy_tools.suggestible import suggestible
 from core.model.approval import ApprovalReply
 from core.model.decision import Promise
 from tests.bot.policy_tools.past import Answered, home, remember, sayso

@@ -7,10 +7,10 @@ from typing import Any
 from channels.base import Inbound, Reply, Tone
 from channels.cards import NoticeCard, build_outcome, build_prompt
 from channels.commands import Approve, Malformed
-from channels.discord.views import payloads
-from core.approvals.rendering import redact
+from channels.discord.render.messages import payloads
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
+from core.text.render import redact
 from tests.channels.discord.world import ANA, DiscordWorld, channel_for
 from tests.contracts.channel_examples import approval, plan, resolved
 from tests.contracts.channel_world import RecordingInbox

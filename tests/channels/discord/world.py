@@ -81,7 +81,7 @@ class DiscordWorld:
         await self.server.until(lambda: words in shown["content"])
 
     def can_press(self, message: str) -> bool:
-        """Say whether a message has buttons."""
+        """Return whether a message has buttons."""
         return bool(self.message(message)["components"])
 
     def message(self, message: str) -> Json:

@@ -7,9 +7,9 @@ import pytest
 from channels.base import Inbound, Reply, Tone
 from channels.cards import build_outcome, build_prompt
 from channels.commands import Approve, BareReply, Choose, Command, Malformed, RunLine
-from core.approvals.rendering import redact
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
+from core.text.render import redact
 from tests.channels.slack.world import ANA, BOB, CHANNEL, LABELS, SlackWorld, ts_of
 from tests.contracts.channel_examples import ID, approval, resolved
 from tests.contracts.channel_world import RecordingInbox

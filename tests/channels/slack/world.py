@@ -115,7 +115,7 @@ class SlackWorld:
         await self.server.until(lambda: words in seen(self.sent(message)["blocks"]))
 
     def can_press(self, message: str) -> bool:
-        """Say whether a message has buttons."""
+        """Return whether a message has buttons."""
         return bool(buttons(self.sent(message)["blocks"]))
 
     def sent(self, message: str) -> Json:

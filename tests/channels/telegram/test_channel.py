@@ -7,9 +7,9 @@ import pytest
 from channels.base import Reply
 from channels.cards import build_outcome, build_prompt
 from channels.commands import Approve, BareReply, Malformed
-from core.approvals.rendering import redact
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
+from core.text.render import redact
 from tests.channels.telegram.world import ANA, CHAT, GROUP, TelegramWorld
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval, resolved

@@ -96,7 +96,7 @@ class TelegramWorld:
         await self.server.until(lambda: words in shown["text"])
 
     def can_press(self, message: str) -> bool:
-        """Say whether a message has buttons."""
+        """Return whether a message has buttons."""
         return "reply_markup" in self.server.state.message(CHAT, int(message))
 
     def seen(self) -> list[str]:

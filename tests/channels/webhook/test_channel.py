@@ -8,9 +8,9 @@ import pytest
 
 from channels.cards import NoticeCard, build_outcome, build_prompt
 from channels.webhook.channel import WebhookChannel
-from core.approvals.rendering import redact
 from core.errors import ChannelError
 from core.model.identity import Target
+from core.text.render import redact
 from tests.channels.webhook.world import WebhookWorld, channel_for
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval, resolved

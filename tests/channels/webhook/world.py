@@ -104,5 +104,5 @@ class WebhookWorld:
         await self.service.until(lambda: words in str(self.service.messages.get(message)))
 
     def can_press(self, message: str) -> bool:
-        """Say whether buttons are left."""
+        """Return whether buttons are left."""
         return bool(self.service.messages[message].get("buttons"))

@@ -5,30 +5,30 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from core.approvals.allowlist_file import ApprovalsFile
-from core.approvals.answering import Answer, Answering, AnswerOutcome
-from core.approvals.approvers import Approvers
-from core.approvals.asking import Asking, Timing
+from core.approvals.answer import Answer, Answering, AnswerOutcome
+from core.approvals.ask import Asking, Timing
 from core.approvals.broker import Broker
-from core.approvals.forwarding import Forwarding
-from core.approvals.usage import UsageFile
+from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.usage import UsageFile
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.forwarding import Forwarding
 from core.audit.journal import AuditJournal
 from core.gate import Gate
 from core.gate.deferred import Deferred
+from core.gate.effective_policy import Rulebook
 from core.gate.execution import Execution
-from core.gate.guard import Guard
-from core.gate.lockdown import NAME, Lockdown
-from core.gate.rulebook import Rulebook
+from core.gate.guards.lockdown import NAME, Lockdown
+from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
-from core.model.crowding import DEFAULT_LIMITS, PendingLimits
 from core.model.identity import Actor, Intake, Requester, SessionKey, Target
+from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.model.result import Finished, Pending
-from core.runner.plan import Planner
-from core.runner.process import Runner
+from core.planning.planner import Planner
+from core.runner.runner import MOST_RUNS, Runner
 from core.settings import ForwardMode
 from core.store import open_store
 
@@ -105,12 +105,13 @@ async def gate_at(
     forwarding: Forwarding | None = None,
     guard: Guard | None = None,
     limits: PendingLimits = DEFAULT_LIMITS,
+    most_runs: int = MOST_RUNS,
 ) -> AsyncIterator[Gate]:
     """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
     store = await open_store(f"sqlite:///{home / 'state.db'}")
-    runner = Runner(guard=guard)
+    runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)
     with AuditJournal(home / "audit.jsonl") as journal:

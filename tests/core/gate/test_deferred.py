@@ -14,7 +14,8 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished
-from core.store import Store, approvals, open_store, runs
+from core.store import Store, approvals, open_store
+from core.store.runs import runs
 from tests.core.gate.line import gate_at, layer, list_patterns, request
 from tests.core.store.making import ALICE, ONCE, draft, finished, run_draft
 
@@ -153,3 +154,41 @@ async def test_a_journal_that_fails_at_the_claim_leaves_no_run_open(tmp_path: Pa
 
     async with gate_at(tmp_path, anything, owner="boot-2") as gate:
         assert isinstance(await gate.submit(wish), Finished)
+
+
+async def in_memory_only(broken: Broken) -> None:
+    """Keep a result that neither the store nor a file can take, then let the store work again."""
+    (broken.home / "results").write_text("in the way")
+    await broken.deferred.finish(broken.run_id, finished(broken.run_id), "me")
+    await asyncio.sleep(0.5)  # deep in the pause before the next attempt
+    await broken.open_store()
+
+
+async def test_a_stop_delivers_what_only_memory_has(broken: Broken) -> None:
+    """The disk works again a moment before the gateway is stopped: nothing is lost."""
+    await in_memory_only(broken)
+    await broken.deferred.close()
+    store = broken.deferred.store
+    assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
+
+
+async def test_a_stop_that_only_cuts_off_loses_it(broken: Broken) -> None:
+    """The control: the delivery is cancelled in its pause, as it was."""
+    await in_memory_only(broken)
+    delivery = broken.deferred._delivery
+    assert delivery is not None
+    delivery.cancel()
+    assert await broken.deferred.store.read(runs.outcome, broken.run_id) is None
+
+
+async def test_a_file_that_is_written_after_the_delivery_does_not_stay(broken: Broken) -> None:
+    """A slow disk: the store has the result before the file is there."""
+    kept = broken.deferred
+    await kept.finish(broken.run_id, finished(broken.run_id), "me")
+    late = kept._kept[broken.run_id]
+    await broken.open_store()
+    await eventually(lambda: kept.result(broken.run_id) is None)
+
+    kept._save(broken.run_id, late)
+
+    assert broken.files == []

@@ -8,22 +8,33 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, update
 
-from core.approvals.listing import Listing
-from core.approvals.senders import Senders
+from core.approvals.routing.principals import Listing
+from core.approvals.routing.senders import Senders
 from core.audit.journal import AuditJournal
 from core.gate import Gate
 from core.gate.sessions import Elevation, SessionLayers, SessionRules, worded
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
-from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.model.policy import ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.model.result import Denied, Finished, Pending
-from core.store import open_store, people, session_overrides
+from core.policy.rules.compiled import Compiled, compiled
+from core.store import open_store
+from core.store.people import people
+from core.store.schema.people_tables import session_settings
+from core.store.sessions import overrides as session_overrides
 from tests.core.gate.line import ANA, gate_at, list_patterns, request
+from tests.core.policy.ruled import rule, settings
 
 MAIN = SessionKey("main")
 BOB = Actor("memory", "bob", "Bob")
 FULL = ExecOverrides(security=ExecSecurity.FULL)
+DENY = ExecOverrides(security=ExecSecurity.DENY)
+
+
+def _rules(decide: str) -> Compiled:
+    return compiled(settings(rule(decide, glob="/usr/bin/uname")), "/")
 
 
 @asynccontextmanager
@@ -44,7 +55,7 @@ async def test_knobs_hold_for_their_session_only(tmp_path: Path) -> None:
         here = await gate.submit(request("echo a", cwd=tmp_path))
         there = replace(request("echo a", cwd=tmp_path), session=SessionKey("other"))
         elsewhere = await gate.submit(there)
-        cleared = await rules.elevate(MAIN, Elevation.OFF, ANA)
+        cleared = await rules.reset(MAIN, ANA)
         after = await gate.submit(request("echo a", cwd=tmp_path))
 
     assert done.done
@@ -91,7 +102,7 @@ async def test_knobs_add_up_and_tell_who_set_them(tmp_path: Path) -> None:
 async def test_elevated(
     tmp_path: Path, mode: Elevation, outcome: type[object], expected: ExecOverrides
 ) -> None:
-    """Full access on the gateway host, asked about or not; off forgets it (S0)."""
+    """Full access on the gateway host, asked about or not; off ends it (S0)."""
     async with ruled(tmp_path) as (gate, rules):
         assert (await rules.elevate(MAIN, mode, ANA)).done
         shown = await rules.shown(MAIN)
@@ -115,6 +126,101 @@ async def test_the_approvals_file_is_stricter_than_elevated(tmp_path: Path) -> N
         result = await gate.submit(request("uname", cwd=tmp_path))
 
     assert isinstance(result, Denied)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "meanwhile", "expected"),
+    [
+        (ExecOverrides(), ExecOverrides(), None),
+        (DENY, ExecOverrides(), DENY),
+        (DENY, ExecOverrides(ask=ExecAsk.ALWAYS), replace(DENY, ask=ExecAsk.ALWAYS)),
+        (ExecOverrides(), DENY, DENY),
+    ],
+)
+async def test_off_restores_what_was_set_before(
+    tmp_path: Path, earlier: ExecOverrides, meanwhile: ExecOverrides, expected: ExecOverrides | None
+) -> None:
+    """The deny of before is in force again, and so is what was set meanwhile (S0 "Alias")."""
+    async with ruled(tmp_path) as (gate, rules):
+        for overrides in (one for one in (earlier,) if one != ExecOverrides()):
+            await rules.set(MAIN, overrides, ANA)
+        for mode in (Elevation.ON, Elevation.FULL):  # the second keeps what the first found
+            await rules.elevate(MAIN, mode, ANA)
+        if meanwhile != ExecOverrides():
+            await rules.set(MAIN, meanwhile, ANA)
+        ended = await rules.elevate(MAIN, Elevation.OFF, ANA)
+        shown = await rules.shown(MAIN)
+        after = await gate.submit(request("uname", cwd=tmp_path))
+        again = await rules.elevate(MAIN, Elevation.OFF, ANA)
+
+    assert "No longer elevated." in ended.sentence
+    assert expected == (None if shown is None else shown.overrides)
+    assert isinstance(after, Pending if expected is None else Denied)
+    assert "is not elevated, so nothing was changed" in again.sentence
+
+
+async def test_what_an_earlier_version_stored_is_read(tmp_path: Path) -> None:
+    """A row without what was before it counts as not elevated."""
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.set(MAIN, DENY, ANA)
+        stored = {"host": None, "security": "deny", "ask": None, "node": None}
+        await gate.store.write(_overwrite, json.dumps(stored))
+        shown = await rules.shown(MAIN)
+
+    assert shown is not None
+    assert DENY == shown.overrides
+    assert shown.before is None
+
+
+def _overwrite(conn: Connection, text: str) -> None:
+    conn.execute(update(session_settings).values(overrides=text))
+
+
+@pytest.mark.parametrize("how", ["/elevated full", "/exec security=full"])
+@pytest.mark.parametrize("asks", ["config", "file", "rule"])
+async def test_full_skips_approvals(tmp_path: Path, how: str, asks: str) -> None:
+    """Neither the configuration, the approvals file nor a rule asks any more (S0, S1)."""
+    floor = {"version": 1, "defaults": {"security": "allowlist", "ask": "always"}, "agents": {}}
+    if asks == "file":
+        (tmp_path / "exec-approvals.json").write_text(json.dumps(floor))
+        (tmp_path / "exec-approvals.json").chmod(0o600)
+    async with ruled(tmp_path) as (gate, rules):
+        if asks == "config":
+            layer = PolicyLayer("tools.exec", ExecHost.GATEWAY, ask=ExecAsk.ALWAYS)
+            configured = gate.rulebook.configured
+            gate.rulebook.configured = lambda agent: (layer, *configured(agent))
+        if asks == "rule":
+            gate.rulebook.compiled = _rules("ask")
+        before = await gate.submit(request("uname", cwd=tmp_path))
+        if how == "/elevated full":
+            change = await rules.elevate(MAIN, Elevation.FULL, ANA)
+        else:
+            change = await rules.set(MAIN, FULL, ANA)
+        after = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert isinstance(before, Pending)
+    assert isinstance(after, Finished)
+    assert "only security=deny, deny rules and capabilities still block" in change.sentence
+
+
+async def test_a_rule_that_denies_holds_where_approvals_are_skipped(tmp_path: Path) -> None:
+    """Full access skips questions, not denials."""
+    async with ruled(tmp_path) as (gate, rules):
+        gate.rulebook.compiled = _rules("deny")
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        result = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert isinstance(result, Denied)
+
+
+async def test_ask_that_is_set_beside_full_is_kept(tmp_path: Path) -> None:
+    """Whoever sets ask as well does not skip approvals."""
+    async with ruled(tmp_path) as (gate, rules):
+        change = await rules.set(MAIN, replace(FULL, ask=ExecAsk.ALWAYS), ANA)
+        result = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert "skipped" not in change.sentence
+    assert isinstance(result, Pending)
 
 
 async def test_full_security_needs_the_setting(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.model.policy import ExecHost
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import planned, request
 
 

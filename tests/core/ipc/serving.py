@@ -106,7 +106,7 @@ class Talk:
         return await self.read()
 
     async def ended(self) -> bool:
-        """Tell whether the server hung up."""
+        """Return whether the server hung up."""
         async with asyncio.timeout(10):
             return await self.reader.read(1) == b""
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.ipc.codes import Code, FrameError
+from core.ipc.errors import Code, FrameError
 from core.ipc.frames import MAX_FRAME, Call, error_frame, read_frame, result_frame
 from core.ipc.strict_json import MAX_NESTING
 

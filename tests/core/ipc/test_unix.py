@@ -17,9 +17,9 @@ import pytest
 
 import core
 from core.errors import AnotherGateway, StateError
+from core.ipc.connection_slots import MOST_WAITING
 from core.ipc.jsonrpc import Limits
 from core.ipc.peer import start_ticks
-from core.ipc.places import MOST_WAITING
 from core.ipc.unix import LONGEST_PATH, listen
 from tests.core.ipc.serving import Methods, code, request, server, talk
 

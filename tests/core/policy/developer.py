@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bot.explain.entry import REQUESTER, SESSION
-from bot.policy_tools.judging import settings_from
+from bot.explain.batch_entry import REQUESTER, SESSION
+from bot.policy_tools.judge import settings_from
 from bot.settings import Settings
 from core.model.command import ExecPlan, ExecRequest, PinnedFile
 from core.model.decision import Decision, Evaluation
 from core.model.identity import DEFAULT_AGENT
 from core.model.policy import PolicyLayer
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.policy.provisions import Provisions
-from core.policy.resolve import resolve
-from core.runner.plan import Planner, Refusal
+from core.planning.planner import Planner, Refusal
+from core.policy.judge.evaluate import evaluate
+from core.policy.judge.precedence import resolve
+from core.policy.matching.allowlist import Allowlist
+from core.policy.rules.compiled import Provisions
 from tests.core.policy.plans import corpus, in_usr_bin, wrapped
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "developer.json5"

@@ -1,7 +1,7 @@
 """Run tests of a copy of the project in a process of its own that costs little to start.
 
-A program for ``test_mutants.py``: it loads what the copies share and no module of ours, then forks
-for each request. One line of JSON in, ``{"folder": …, "tests": […]}``, one line out.
+A program for ``test_policy_mutants.py``: it loads what the copies share and no module of ours, then
+forks for each request. One line of JSON in, ``{"folder": …, "tests": […]}``, one line out.
 """
 
 import contextlib

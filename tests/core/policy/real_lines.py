@@ -12,7 +12,7 @@ from typing import Any
 from bot.settings import Settings
 from core.model.command import PinnedFile
 from core.model.decision import Decision
-from core.policy.provisions import Provisions, compiled
+from core.policy.rules.compiled import Provisions, compiled
 from tests.core.policy.developer import Planned, verdict
 from tests.core.policy.plans import corpus, in_usr_bin
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from core.model.command import PinnedFile
 from core.model.identity import AgentId
-from core.policy.provisions import Provisions, compiled
+from core.policy.rules.compiled import Provisions, compiled
 from core.settings import CoreSettings
 
 HOME = "/home/alice"

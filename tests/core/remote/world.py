@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from core.model.address import Address
+from core.planning.planner import Planner
 from core.ports import SpawnGuard
-from core.remote.acl import Acl
-from core.remote.admission import Grounds
-from core.remote.certificate import server_context
-from core.remote.client import Client
-from core.remote.connecting import connect
-from core.remote.contacts import Contact, Contacts, ContactsFile, Trust
-from core.remote.envelope import Kind, Order, Sealed, Sealer
-from core.remote.exec_log import ExecLog, open_exec_log
-from core.remote.frames import AnyFrame
-from core.remote.identity import Identity
+from core.remote.acl.acl import Acl
+from core.remote.client.client import Client
+from core.remote.host.admission import Grounds
+from core.remote.host.exec_log import ExecLog, open_exec_log
+from core.remote.host.service import Service
 from core.remote.ids import new_id
-from core.remote.link import StreamLink
-from core.remote.listening import Listener
-from core.remote.nonces import wall_clock_ms
 from core.remote.result import RemoteResult
-from core.remote.service import Service
+from core.remote.trust.certificate import server_context
+from core.remote.trust.contacts import Contact, Contacts, ContactsFile, Trust
+from core.remote.trust.envelope import Kind, Order, Sealed, Sealer
+from core.remote.trust.identity import Identity
+from core.remote.trust.replay_window import wall_clock_ms
+from core.remote.wire.connect import connect
+from core.remote.wire.frames import AnyFrame
+from core.remote.wire.link import StreamLink
+from core.remote.wire.listener import Listener
 from core.runner.limits import Limits
-from core.runner.plan import Planner
-from core.runner.process import Runner
+from core.runner.runner import Runner
 
 LISTED = (
     ("echo", "hello"),

@@ -15,10 +15,10 @@ from core.model.identity import ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
 from core.model.stdio import PLAIN_STDIO, Stdio
-from core.runner import procfs
+from core.planning.planner import Planner, Refusal
 from core.runner.limits import Limits
-from core.runner.plan import Planner, Refusal
-from core.runner.process import Runner
+from core.runner.runner import Runner
+from core.runner.supervisor.processes import procfs
 
 POLICY = ExecPolicy(host=ExecHost.GATEWAY)
 PLANNER = Planner()

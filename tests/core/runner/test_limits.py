@@ -3,12 +3,13 @@
 import asyncio
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from core.model.decision import DenialReason
 from core.runner.limits import Limits
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from tests.core.runner.runs import planned, refused, request, run, running, shell
 
 CPU = "import resource; print(*resource.getrlimit(resource.RLIMIT_CPU))"
@@ -64,3 +65,12 @@ def test_the_limit_is_part_of_the_plan() -> None:
     digests = {planned(request("true", cpu_s=cpu_s)).digest for cpu_s in (None, 1, 2)}
 
     assert len(digests) == 3
+
+
+async def test_the_kernel_ends_commands_first_when_memory_runs_out(runner: Runner) -> None:
+    """Before the gateway, which keeps the chance that it had."""
+    own = Path("/proc/self/oom_score_adj").read_text()
+    done = await run(runner, request("cat /proc/self/oom_score_adj"))
+
+    assert done.output.text == "1000\n"
+    assert Path("/proc/self/oom_score_adj").read_text() == own != "1000\n"

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.runner import procfs
 from core.runner.orphans import end_orphan
+from core.runner.supervisor.processes import procfs
 from tests.core.runner.runs import alive, marked, new_run, until
 
 FAMILY = (

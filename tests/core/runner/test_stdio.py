@@ -9,8 +9,8 @@ from core.errors import PlanDrift
 from core.model.decision import DenialReason
 from core.model.result import Stream, Streams
 from core.model.stdio import LARGEST_STDIN, Capture, Stdio
-from core.runner.process import Runner
-from core.runner.requests import LARGEST_STREAM
+from core.planning.request_checks import LARGEST_STREAM
+from core.runner.runner import Runner
 from tests.core.runner.runs import Watcher, new_run, planned, refused, request, run, script
 
 APART = Stdio(capture=Capture.SEPARATE)

@@ -6,27 +6,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.model.identity import ApprovalId
-from core.store import Store, approvals, grants, open_store, outbox
-from core.store.drafts import ApprovalDraft, OutboxItem
+from core.store import Store, approvals, open_store, outbox
+from core.store.approvals import grants
+from core.store.schema.records import ApprovalDraft, OutboxItem
 from tests.core.store.making import draft
 from tests.postgres import PostgresServer
 
 START_MS = 1_800_000_000_000
 MOVABLE_CLOCK = (
-    "CREATE TABLE test_clock AS SELECT 0::bigint AS moved_ms",
     """
 CREATE FUNCTION move_clock(ms bigint) RETURNS void LANGUAGE sql AS $$
-  UPDATE test_clock SET moved_ms = moved_ms + ms
-$$
-""",
-    """
-CREATE OR REPLACE FUNCTION sayso_now() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  SELECT GREATEST((extract(epoch FROM clock_timestamp()) * 1000)::bigint
-                  + (SELECT moved_ms FROM test_clock), (SELECT high_ms FROM clock WHERE id = 1))
+  UPDATE clock SET offset_ms = offset_ms + ms, high_ms = GREATEST(high_ms,
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint + offset_ms + ms)
+  WHERE id = 1
 $$
 """,
 )
-"""Statements that make a PostgreSQL store's clock one that ``move_clock(ms)`` moves."""
+"""Statements that make a PostgreSQL store's clock one that ``move_clock(ms)`` moves forward.
+
+The mark moves along, as where others marked the time while this gateway's machine was stopped.
+"""
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ class _Clock:
 
     def __init__(self, code: StoreCode) -> None:
         self.wall = ManualClock()
-        self._make = code.module("clock").HighWater
+        self._make = code.module("engine.clock").HighWater
         self.forget()
 
     def forget(self) -> None:
@@ -64,9 +64,9 @@ class DirectSqlite:
     def __init__(self, code: StoreCode, folder: Path) -> None:
         self._code, path = code, folder / "state.db"
         self._clock = _Clock(code)
-        self._tables = code.module("directory").ALL_TABLES.sorted_tables
-        self._writing = code.module("sqlite_writer")
-        ballast = code.module("ballast").Ballast(path)
+        self._tables = code.module("schema.people_tables").ALL_TABLES.sorted_tables
+        self._writing = code.module("engine.sqlite.writer")
+        ballast = code.module("engine.sqlite.disk_reserve").Ballast(path)
         self._writer = self._writing.Writer(path, self._clock, "boot-0", ballast)
         self._writer.open()
 
@@ -104,12 +104,12 @@ class DirectSqlite:
         self._writer._conn.close()
         engine.dispose()
         self._writer._conn = conn = engine.connect()
-        context = self._code.module("context")
+        context = self._code.module("engine.context")
         context.attach(conn, context.Context(boot=uuid4().hex, alone=True, clock=self._clock))
         self._clock.forget()
         with conn.begin():
             high_ms = conn.exec_driver_sql("SELECT high_ms FROM clock").scalar_one()
-            self._clock.take_up(self._code.module("clock").Mark(high_ms))
+            self._clock.take_up(self._code.module("engine.clock").Mark(high_ms))
 
     def end(self) -> None:
         """Stay open for the next example."""
@@ -121,7 +121,7 @@ class DirectPostgres:
     def __init__(self, code: StoreCode, server: PostgresServer) -> None:
         self._code, self._server, self._url = code, server, server.create()
         self._runner = asyncio.Runner()
-        self._store = self._runner.run(code.module("url").open_store(self._url))
+        self._store = self._runner.run(code.module("open").open_store(self._url))
         for statement in MOVABLE_CLOCK:
             server.run(statement, self._url)
         self._moved = 0
@@ -142,7 +142,7 @@ class DirectPostgres:
     def crash(self) -> None:
         """Open a second store and forget the first without ceremony."""
         self._runner.run(self._store.close())
-        self._store = self._runner.run(self._code.module("url").open_store(self._url))
+        self._store = self._runner.run(self._code.module("open").open_store(self._url))
 
     def end(self) -> None:
         """Close the store and its loop."""

@@ -16,7 +16,7 @@ from core.model.identity import (
 )
 from core.model.policy import ExecHost
 from core.model.result import Finished, Output
-from core.store.drafts import ApprovalDraft, PromptDraft, RunDraft
+from core.store.schema.records import ApprovalDraft, PromptDraft, RunDraft
 
 MINUTE = 60_000
 HALF_HOUR = 30 * MINUTE
@@ -81,7 +81,7 @@ def draft(
     timeout_ms: int = MINUTE,
     reminders: tuple[int, ...] = (),
     key: str | None = None,
-    wish: str | None = None,
+    request_digest: str | None = None,
     targets: tuple[Target, ...] = (GROUP,),
     ladder: tuple[tuple[Target, int], ...] = (),
     session: str = SESSION,
@@ -108,7 +108,7 @@ def draft(
             for number, (target, after) in enumerate(steps)
         ),
         local=local,
-        wish=wish,
+        request_digest=request_digest,
     )
 
 
@@ -117,11 +117,11 @@ def run_draft(
     *,
     owner: str = "boot-1",
     key: str | None = None,
-    wish: str | None = None,
+    request_digest: str | None = None,
     session: str = SESSION,
 ) -> RunDraft:
     """Return a run that needs no approval."""
-    return RunDraft(run_id or new_id(), plan("ls -l", session), ASKER, owner, key, wish)
+    return RunDraft(run_id or new_id(), plan("ls -l", session), ASKER, owner, key, request_digest)
 
 
 def finished(run_id: ApprovalId, code: int = 0, tail: str = "done\n") -> Finished:

@@ -51,10 +51,10 @@ def mutated(mutation: Mutation, folder: Path) -> StoreCode:
         path.write_text(text.replace("core.store", package))
     sys.path.insert(0, str(folder))
     try:
-        for path in copy.glob("*.py"):  # a mutation that does not even load proves nothing
-            importlib.import_module(
-                package if path.stem == "__init__" else f"{package}.{path.stem}"
-            )
+        for path in copy.rglob("*.py"):  # a mutation that does not even load proves nothing
+            if "migrations" not in path.parts:  # these load inside of a migration only
+                name = ".".join(path.relative_to(folder).with_suffix("").parts)
+                importlib.import_module(name.removesuffix(".__init__"))
     finally:
         sys.path.remove(str(folder))
     return StoreCode(package)

@@ -65,7 +65,8 @@ class ModelledStore(RuleBasedStateMachine):
         self.db = type(self).make()
         self.world = World(now=self.db.now())
         self.approvals, self.runs, self.outbox, self.events = (
-            self.code.module(name) for name in ("approvals", "runs", "outbox", "events")
+            self.code.module(name)
+            for name in ("approvals", "runs.runs", "outbox", "sessions.events")
         )
         self.count = 0
         self.boot = "boot-0"

@@ -4,23 +4,23 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bot.explain.entry import REQUESTER, SESSION
+from bot.explain.batch_entry import REQUESTER, SESSION
 from core.model.command import ExecPlan, ExecRequest, PlannedCommand
 from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT
 from core.model.policy import ExecPolicy, PolicyLayer
-from core.policy.allowlist import Allowlist
-from core.policy.evaluate import evaluate
-from core.policy.neutral import everywhere
-from core.policy.provisions import Provisions, compiled
-from core.policy.resolve import resolve
-from core.runner.binding import bind
-from core.runner.plan import Planner
-from core.runner.process import Runner
-from core.runner.steering import steering
+from core.planning.digest import bind
+from core.planning.planner import Planner
+from core.planning.steering import steering
+from core.policy.judge.evaluate import evaluate
+from core.policy.judge.precedence import resolve
+from core.policy.matching.allowlist import Allowlist
+from core.policy.programs.neutral_environment import everywhere
+from core.policy.rules.compiled import Provisions, compiled
+from core.runner.runner import Runner
 from tests.core.policy.developer import example_settings
 from tests.core.runner.runs import Watcher, new_run, script
 from tests.faults.git_oracle.plants import plant
@@ -77,7 +77,7 @@ class Trap:
     trace: Path
 
     def sprung(self) -> bool:
-        """Tell whether a trace was left since last time."""
+        """Return whether a trace was left since last time."""
         found = self.trace.exists()
         self.trace.unlink(missing_ok=True)
         return found
@@ -105,27 +105,21 @@ def trap(at: Path) -> Iterator[Trap]:
 
 
 @dataclass(frozen=True)
-class World:
-    """A home with a projects folder, the example policy, and a runner.
-
-    ``neutral`` and ``detected`` may be taken away for controls: what is set for a command, and what
-    is found around it.
-    """
+class Judge:
+    """The example policy as it holds in a home; ``detected`` may be taken away for a control."""
 
     home: Path
-    source: Path
-    runner: Runner
     planner: Planner
     policy: ExecPolicy
     provisions: Provisions
-    neutral: bool = True
     detected: bool = True
 
     def decided(self, line: str, cwd: Path) -> Decision:
         """Return what policy decides about a line."""
-        return self._judged(line, cwd)[1]
+        return self.judged(line, cwd)[1]
 
-    def _judged(self, line: str, cwd: Path) -> tuple[ExecPlan, Decision]:
+    def judged(self, line: str, cwd: Path) -> tuple[ExecPlan, Decision]:
+        """Return the plan of a line and what policy decides about it."""
         request = ExecRequest(REQUESTER, SESSION, str(cwd), line=line, timeout_ms=20_000)
         plan = self.planner.plan(request, self.policy)
         assert isinstance(plan, ExecPlan), plan
@@ -134,12 +128,24 @@ class World:
         found = evaluate(judged, self.policy, allowlist, provisions=self.provisions)
         return plan, found.decision
 
+
+@dataclass(frozen=True)
+class World(Judge):
+    """A home with a projects folder, the example policy, and a runner.
+
+    ``neutral`` may be taken away for a control: what is set for a command.
+    """
+
+    source: Path = field(kw_only=True)
+    runner: Runner = field(kw_only=True)
+    neutral: bool = True
+
     async def allows(self, line: str, cwd: Path) -> bool:
         """Judge a line; run it if it is let pass."""
-        plan, decision = self._judged(line, cwd)
+        plan, decision = self.judged(line, cwd)
         if decision is not Decision.ALLOW:
             return False
-        await self.runner.run(new_run(), plan if self.neutral else _bare(plan), Watcher())
+        await self.runner.run(new_run(), plan if self.neutral else bare(plan), Watcher())
         return True
 
     def place(self, name: str, route: str, planted: str, found: Trap) -> Place:
@@ -151,18 +157,22 @@ class World:
         return place
 
 
-def world(home: Path, runner: Runner) -> World:
-    """Return the world of a home that has no file yet."""
-    home.mkdir()
+def judge(home: Path) -> Judge:
+    """Return how the example policy judges in a home."""
     settings = example_settings(home / "state")
-    return World(
+    return Judge(
         home,
-        template(home / "template"),
-        runner,
         Planner(base_env={"HOME": str(home)}),
         resolve(settings.exec_layers(DEFAULT_AGENT), PolicyLayer(source="no file")),
         compiled(settings, str(home)).everyone,
     )
+
+
+def world(home: Path, runner: Runner) -> World:
+    """Return the world of a home that has no file yet."""
+    home.mkdir()
+    made, source = judge(home), template(home / "template")
+    return World(home, made.planner, made.policy, made.provisions, source=source, runner=runner)
 
 
 def stir(place: Place, number: int) -> None:
@@ -181,7 +191,7 @@ def _without_clauses(command: PlannedCommand) -> PlannedCommand:
     return replace(command, steered="", unsettled="", inner=inner)
 
 
-def _bare(plan: ExecPlan) -> ExecPlan:
+def bare(plan: ExecPlan) -> ExecPlan:
     """Return a plan without anything that switches git's obedience off, verifiable as it is."""
     taken = dict(everywhere())
     environ = tuple(pair for pair in plan.env if pair[0] not in taken)

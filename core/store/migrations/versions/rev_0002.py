@@ -10,7 +10,7 @@ down_revision: Final = "0001"
 
 
 def upgrade() -> None:
-    """Create the tables of ``core.store.directory``."""
+    """Create the tables of ``core.store.schema.people_tables``."""
     _people()
     _granted()
     _sessions()

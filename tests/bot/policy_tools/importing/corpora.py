@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bot.policy_tools.importing.source import Source
+from bot.policy_tools.importing.import_files import Source
 from tests.bot.policy_tools.importing.oracles import Claude, Codex, Gemini, OpenClaw
 
 FOLDER = "/srv/app"
@@ -310,16 +310,16 @@ def openclaw(find: "dict[str, str]", home: str) -> Iterator[Form]:
         *({"pattern": "/usr/bin/ls", "argPattern": "^-[la]+$"}, {"pattern": "/usr/bin/env"}),
     ):
         yield _openclaw([entry], find, home)
-    for knob in ({"ask": "always"}, {"security": "deny"}):
-        yield _openclaw([{"pattern": "/usr/bin/ls"}], find, home, **knob)
+    for setting in ({"ask": "always"}, {"security": "deny"}):
+        yield _openclaw([{"pattern": "/usr/bin/ls"}], find, home, **setting)
 
 
 def _openclaw(
-    entries: list[dict[str, str]], find: "dict[str, str]", home: str, **knobs: str
+    entries: list[dict[str, str]], find: "dict[str, str]", home: str, **settings: str
 ) -> Form:
-    agent = {"allowlist": entries, **knobs}
+    agent = {"allowlist": entries, **settings}
     text = json.dumps({"version": 1, "agents": {"main": agent}})
-    oracle = OpenClaw(entries, find.get, home, **knobs)
+    oracle = OpenClaw(entries, find.get, home, **settings)
     first = entries[0]["pattern"]
     name = first.rpartition("/")[2]
     seeds = [name, f"{name} run test"] if name in find else ["ls", "cat", "git log"]

@@ -44,7 +44,7 @@ def commands(line: str) -> list[str]:
 
 
 def more_than_words(command: str) -> bool:
-    """Tell whether a command holds what its product judges in ways of its own: not allowed."""
+    """Return whether a command holds what its product judges in ways of its own: not allowed."""
     bare = re.sub(r"'[^']*'|\{\}", "", command)  # `{}` is a word like any other
     return bool(re.search(r"[<>`$(){}]|(?:^|\s)\w+=\S*\s", bare))
 
@@ -59,14 +59,14 @@ def spelled(command: str) -> str:
 
 
 def filters(line: str, programs: frozenset[str]) -> bool:
-    """Tell whether each command of a line is one of some programs that need no rule."""
+    """Return whether each command of a line is one of some programs that need no rule."""
     parts = [part for part in commands(line) if not part.startswith("cd ")]
     plain = all(spelled(part).split()[0] in programs for part in parts)
     return plain and not any(map(more_than_words, parts))
 
 
 def leaves(folder: str | None, line: str, cwd: str) -> bool:
-    """Tell whether a line begins outside a project, or goes there: then its rules do not hold."""
+    """Return whether a line begins outside a project, or goes there: then its rules do not hold."""
     if folder is None:
         return False
     places = [cwd, *(part.removeprefix("cd ") for part in commands(line) if part[:3] == "cd ")]
@@ -94,7 +94,7 @@ class Claude:
         return strictest([self._one(part, cwd) for part in parts]) if parts else "ask"
 
     def free(self, line: str) -> bool:
-        """Tell whether the line needs no rule: four filters of its read-only commands."""
+        """Return whether the line needs no rule: four filters of its read-only commands."""
         return filters(line, frozenset(("grep", "head", "tail", "wc")))
 
     def _one(self, command: str, cwd: str) -> str:
@@ -175,7 +175,7 @@ class Codex:
         return strictest([self._one(part) for part in parts]) if parts else "ask"
 
     def free(self, _line: str) -> bool:
-        """Tell whether the line needs no rule; nothing is documented."""
+        """Return whether the line needs no rule; nothing is documented."""
         return False
 
     def _one(self, command: str) -> str:
@@ -214,7 +214,7 @@ class Gemini:
         return strictest([self._one(part) for part in parts]) if parts else "ask"
 
     def free(self, _line: str) -> bool:
-        """Tell whether the line needs no rule; nothing is documented."""
+        """Return whether the line needs no rule; nothing is documented."""
         return False
 
     def _one(self, command: str) -> str:
@@ -261,7 +261,7 @@ class OpenClaw:
         return strictest([self._one(part) for part in parts])
 
     def free(self, line: str) -> bool:
-        """Tell whether the line needs no rule: it only filters, by the default safe bins."""
+        """Return whether the line needs no rule: it only filters, by the default safe bins."""
         safe = filters(line, frozenset(("cut", "uniq", "head", "tail", "tr", "wc")))
         return safe and self.ask != "always" and self.security != "deny"
 

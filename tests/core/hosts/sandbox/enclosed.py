@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.hosts.sandbox.backend import Backend
-from core.hosts.sandbox.bubblewrap import Bubblewrap
+from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
+from core.hosts.sandbox.filesystem.layout import Places, places_of
 from core.hosts.sandbox.host import SandboxHost
-from core.hosts.sandbox.places import Places, places_of
-from core.hosts.sandbox.scratch import MOST_BYTES, Scratch
+from core.hosts.sandbox.tmp_dir import MOST_BYTES, Scratch
 from core.model.command import ExecPlan, ExecRequest
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
+from core.planning.planner import Planner
 from core.runner.limits import Limits
-from core.runner.plan import Planner
-from core.runner.process import Runner
+from core.runner.runner import Runner
 from core.settings import SandboxSection
 from tests.core.runner.runs import Watcher, new_run, request, running
 

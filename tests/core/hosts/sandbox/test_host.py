@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from core.errors import HostUnavailable, PlanDrift, SpawnError
-from core.hosts.sandbox.bubblewrap import MOST_WORDS, Bubblewrap
+from core.hosts.sandbox.backends.bubblewrap import MOST_WORDS, Bubblewrap
+from core.hosts.sandbox.filesystem.mounts import Kind
+from core.hosts.sandbox.filesystem.workspace_check import Check
 from core.hosts.sandbox.host import SandboxHost
-from core.hosts.sandbox.scratch import Scratch
-from core.hosts.sandbox.view import Kind
-from core.hosts.sandbox.workspace_check import Check
+from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.stdio import Capture, Stdio
+from core.planning.digest import bind
 from core.ports import ExecutionHost
-from core.runner.binding import bind
 from core.runner.enclosure import Enclosure
 from tests.core.hosts.sandbox.enclosed import (
     PYTHON,

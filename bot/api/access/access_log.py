@@ -1,0 +1,68 @@
+"""Log each request by its route, and count it; no token, no body, no address line is kept."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.routing import Match, Route, WebSocketRoute
+from starlette.types import Scope
+
+from bot.api.access.origin import client_key
+from bot.api.http.metrics import Meters
+
+_log = logging.getLogger(__name__)
+UNMATCHED = "unmatched"
+"""The route of an address that there is not."""
+ROUTE = "route"
+"""The key in a scope's state that holds the template of the route that was taken."""
+_VERBS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
+
+
+@dataclass(slots=True)
+class Seen:
+    """One request while it lasts."""
+
+    scope: Scope
+    began: float
+    status: int = 0
+
+
+@dataclass(slots=True)
+class Access:
+    """What is known of requests afterwards; ``routes`` name also what was refused before them."""
+
+    meters: Meters
+    logged: bool
+    routes: Sequence[Route | WebSocketRoute]
+
+    def begin(self, scope: Scope) -> Seen:
+        """Begin to watch a request."""
+        scope.setdefault("state", {})
+        return Seen(scope, time.monotonic())
+
+    def end(self, seen: Seen) -> None:
+        """Count the request and write its line; a status of 0 is a client that left first."""
+        seconds = time.monotonic() - seen.began
+        verb, route = _verb(seen.scope), seen.scope["state"].get(ROUTE) or self._named(seen.scope)
+        self.meters.request(verb, route, seen.status, seconds)
+        if self.logged:
+            caller = seen.scope["state"].get("caller")
+            who = caller.ref if caller is not None else "-"
+            where = client_key(seen.scope)
+            told = (where, who, verb, route, seen.status, seconds * 1000)
+            _log.info("%s %s %s %s %d %.1f ms", *told)
+
+    def _named(self, scope: Scope) -> str:
+        """Return the template that an address fits, whoever asked and with whichever verb."""
+        for route in self.routes:
+            if route.matches(scope)[0] is not Match.NONE:
+                return route.path
+        return UNMATCHED
+
+
+def _verb(scope: Scope) -> str:
+    """Return the verb; what a client invents must not become a label of its own."""
+    if scope["type"] == "websocket":
+        return "WS"
+    return scope["method"] if scope["method"] in _VERBS else "OTHER"

@@ -1,0 +1,133 @@
+"""Find out who calls: a bearer token in a header, checked anew whenever something is done."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from starlette.types import Scope
+
+from bot.api.access.origin import client_key
+from bot.api.access.rate_limits import Buckets, Slots
+from bot.api.http.bodies import header
+from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.intake.callers.caller import Caller
+from core.errors import Unauthenticated
+from core.model.identity import Intake
+
+Check = Callable[[str, Intake], Awaitable[Caller]]
+"""Return the caller that a token stands for now, or raise ``Unauthenticated``."""
+PROTOCOL = "sayso.v1"
+"""The WebSocket subprotocol that is spoken, and that browsers must offer beside the token."""
+_BEARER = "bearer "
+_IN_PROTOCOL = "bearer."
+_LONGEST_TOKEN = 512
+_PENALTY_S = 1.0
+_MOST_PENALTIES = 32
+_FAILURES_A_SECOND = 0.2
+_FRESH_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A token that was sent; ``caller`` says whom it stands for at this moment."""
+
+    _token: str = field(repr=False)
+    _intake: Intake
+    _check: Check = field(repr=False)
+
+    async def caller(self) -> Caller:
+        """Return the caller.
+
+        Raises:
+            Unauthenticated: the token is unknown, expired or revoked.
+        """
+        return await self._check(self._token, self._intake)
+
+
+@dataclass(slots=True)
+class Recent:
+    """Whom a token stands for, looked up anew for what is sent to it bit by bit.
+
+    A look holds for a quarter of a second: a command that prints a lot does not ask the store for
+    each line.
+    """
+
+    login: Login
+    _caller: Caller | None = None
+    _until: float = 0.0
+
+    async def caller(self) -> Caller:
+        """Return the caller as it stood at most 250 ms ago.
+
+        Raises:
+            Unauthenticated: the token has expired or was revoked.
+        """
+        if self._caller is None or time.monotonic() >= self._until:
+            self._caller = await self.login.caller()
+            self._until = time.monotonic() + _FRESH_S
+        return self._caller
+
+
+@dataclass(slots=True)
+class Door:
+    """Let in who has a token. One address' failures make its further failures slow.
+
+    A good token is never slowed by them: whoever shares an address with a guesser (on loopback:
+    everybody) would be locked out.
+    """
+
+    check: Check
+    failures: int
+    _failed: Buckets = field(init=False)
+    _penalties: Slots = field(default_factory=lambda: Slots(_MOST_PENALTIES))
+
+    def __post_init__(self) -> None:
+        """Begin to count."""
+        self._failed = Buckets(_FAILURES_A_SECOND, self.failures)
+
+    async def open(self, scope: Scope, intake: Intake) -> tuple[Login, Caller]:
+        """Return who calls.
+
+        Raises:
+            Fault: no valid token was sent.
+        """
+        token = token_of(scope)
+        if token is None:
+            raise await self._failure(scope, "No token was sent.")
+        login = Login(token, intake, self.check)
+        try:
+            return login, await login.caller()
+        except Unauthenticated as error:
+            raise await self._failure(scope, str(error)) from None
+
+    async def _failure(self, scope: Scope, words: str) -> Fault:
+        wait = self._failed.take(client_key(scope), time.monotonic())
+        if not wait:
+            return Fault(FaultCode.UNAUTHORISED, words, {"WWW-Authenticate": "Bearer"})
+        if self._penalties.enter():
+            try:
+                await asyncio.sleep(_PENALTY_S)
+            finally:
+                self._penalties.leave()
+        return too_many(wait)
+
+
+def token_of(scope: Scope) -> str | None:
+    """Return the token of a request, from the headers only; ``None`` where none is.
+
+    Raises:
+        Fault: the header stands there twice.
+    """
+    value = (header(scope, b"authorization") or b"").decode("latin-1")
+    if value[: len(_BEARER)].lower() == _BEARER:
+        return _fitting(value[len(_BEARER) :].strip())
+    for offered in scope.get("subprotocols", ()):
+        if offered.startswith(_IN_PROTOCOL):
+            return _fitting(offered.removeprefix(_IN_PROTOCOL))
+    return None
+
+
+def _fitting(token: str) -> str | None:
+    fits = 0 < len(token) <= _LONGEST_TOKEN and token.isascii() and token.isprintable()
+    return token if fits else None

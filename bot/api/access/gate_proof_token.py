@@ -1,0 +1,41 @@
+"""Hold the one token by which a gateway comes in over its own network.
+
+Tokens lie in the store by their hash and are made by people, so this process has one of its own
+instead: random, never written anywhere, and good for nothing but to ask as an agent does.
+"""
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from bot.intake.callers.caller import Caller
+from core.gate.guards.canary import SESSION
+from core.model.access import Scope
+from core.model.identity import API_CHANNEL, DEFAULT_AGENT, Intake, Requester
+
+Check = Callable[[str, Intake], Awaitable[Caller]]
+"""Return the caller that a token stands for now, or raise ``Unauthenticated``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvingToken:
+    """The token that only this process has."""
+
+    text: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    def joined(self, check: Check) -> Check:
+        """Return a check that knows this token besides those of the store."""
+
+        async def caller(text: str, intake: Intake) -> Caller:
+            if hmac.compare_digest(text.encode(), self.text.encode()):
+                return Caller(
+                    requester=Requester(intake, f"{API_CHANNEL}:{SESSION}"),
+                    actor=None,
+                    scopes=frozenset({Scope.REQUEST}),
+                    agents=frozenset({DEFAULT_AGENT}),
+                    token=SESSION,
+                )
+            return await check(text, intake)
+
+        return caller

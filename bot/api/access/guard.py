@@ -1,0 +1,141 @@
+"""Stand before every route: site, rates and token are checked before anything is read or run."""
+
+import logging
+import time
+from dataclasses import dataclass, field
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bot.api.access.access_log import Access
+from bot.api.access.authentication import Door, token_of
+from bot.api.access.origin import check_site, client_key
+from bot.api.access.rate_limits import Buckets
+from bot.api.http.errors import Fault, FaultCode, of_error, too_many
+from bot.api.http.server import LARGEST_HEAD
+from core.errors import SaysoError
+from core.model.identity import Intake
+from core.settings.http import HttpSection
+
+_log = logging.getLogger(__name__)
+OPEN_ROUTES = frozenset({"/health", "/openapi.json"})
+"""What is answered without a token."""
+_ALWAYS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+@dataclass(slots=True)
+class Guard:
+    """The application that uvicorn calls; ``app`` is what it lets requests through to."""
+
+    app: ASGIApp
+    section: HttpSection
+    door: Door
+    access: Access
+    tokens: Buckets
+    _addresses: Buckets = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to count."""
+        limits = self.section.limits
+        self._addresses = Buckets(limits.address_rate, limits.address_burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request or one WebSocket."""
+        seen = self.access.begin(scope)
+
+        async def watched(message: Message) -> None:
+            if message["type"] in {"http.response.start", "websocket.http.response.start"}:
+                seen.status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), *_ALWAYS]}
+            elif message["type"] == "websocket.accept":
+                seen.status = 101
+            await send(message)
+
+        try:
+            await self._answer(scope, receive, watched)
+        finally:
+            self.access.end(seen)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def starting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._admit(scope)
+            await self.app(scope, receive, starting)
+        except Exception as error:
+            fault = _fault_of(error)
+            if started:
+                # Half an answer is no answer: uvicorn hangs up.
+                _log.warning("an answer was broken off: %s", fault.message)
+                raise
+            await refuse(fault, scope, receive, send)
+
+    async def _admit(self, scope: Scope) -> None:
+        """Check what can be checked by the head alone.
+
+        Raises:
+            Fault: the request is not let through.
+        """
+        _check_head(scope)
+        check_site(scope, self.section)
+        wait = self._addresses.take(client_key(scope), time.monotonic())
+        if wait:
+            raise too_many(wait)
+        state = scope["state"]
+        if self._is_open(scope) and token_of(scope) is None:
+            state["caller"] = None
+            return
+        is_socket = scope["type"] == "websocket"
+        login, caller = await self.door.open(scope, Intake.WEBSOCKET if is_socket else Intake.HTTP)
+        wait = self.tokens.take(caller.token, time.monotonic())
+        if wait:
+            raise too_many(wait)
+        state["login"], state["caller"] = login, caller
+
+    def _is_open(self, scope: Scope) -> bool:
+        path = scope["path"]
+        return path in OPEN_ROUTES or (path == "/metrics" and self.section.metrics_open)
+
+
+async def refuse(fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send a fault, also to who wanted a WebSocket."""
+    response = fault.response()
+    if scope["type"] == "http":
+        await response(scope, receive, send)
+        return
+    start = {"type": "websocket.http.response.start", "status": fault.status}
+    await send({**start, "headers": response.raw_headers})
+    await send({"type": "websocket.http.response.body", "body": bytes(response.body)})
+
+
+def _fault_of(error: Exception) -> Fault:
+    if isinstance(error, Fault):
+        return error
+    if isinstance(error, SaysoError):
+        return of_error(error)
+    if isinstance(error, HTTPException):
+        return Fault(FaultCode.NOT_FOUND, "There is no such route.")
+    # The text of other exceptions may hold a secret or a path: it stays in the log.
+    _log.error("a request failed", exc_info=error)
+    return Fault(FaultCode.INTERNAL, "The gateway failed on this request.")
+
+
+def _check_head(scope: Scope) -> None:
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    size += sum(len(name) + len(value) for name, value in scope["headers"])
+    if size > LARGEST_HEAD:
+        words = f"Address and headers have more than {LARGEST_HEAD} bytes, which is fixed."
+        raise Fault(FaultCode.TOO_LARGE, words)
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+        # A proxy that believed the other one would take a body's rest for a request (RFC 9112 6.1).
+        words = "Content-Length and Transfer-Encoding are both there: give the body one length."
+        raise Fault(FaultCode.BAD_REQUEST, words, {"Connection": "close"})

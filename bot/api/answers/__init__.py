@@ -1,0 +1,1 @@
+"""Define the response models that the OpenAPI document is made from."""

@@ -1,0 +1,112 @@
+"""Put the API together from the gateway's parts, and run it for as long as the gateway runs."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.routing import Route, Router, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+
+from bot.api.access.access_log import Access
+from bot.api.access.authentication import Door
+from bot.api.access.gate_proof_token import ProvingToken
+from bot.api.access.guard import Guard
+from bot.api.access.rate_limits import Buckets, Places
+from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.metrics import Meters
+from bot.api.http.server import Listening, serving
+from bot.api.openapi.document import document
+from bot.api.rest.background import Asking
+from bot.api.rest.pages import DocumentPage, HealthPage, MetricsPage, Report
+from bot.api.rest.rest import Resource, Rest
+from bot.api.rest.routes import by_path, served
+from bot.api.rest.wakeups import Wakes
+from bot.api.websocket.connection import PATH, WebSockets
+from bot.intake.callers.bearer import Bearers
+from bot.intake.registry.method import Table
+from core.gate import Gate
+from core.settings.http import HttpSection
+
+_log = logging.getLogger(__name__)
+_ANSWERS_S = 0.5
+"""Seconds for answers on WebSockets that are under way when the gateway stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the API is made of. ``health`` is what ``health.get`` reports.
+
+    ``proving`` is the token with which the gateway proves these ways in (``bot.gate_proof``).
+    """
+
+    table: Table
+    gate: Gate
+    health: Report
+    meters: Meters
+    section: HttpSection
+    home: Path
+    proving: ProvingToken = field(default_factory=ProvingToken)
+
+
+@asynccontextmanager
+async def api(parts: Parts) -> AsyncIterator[Listening]:
+    """Serve the API for as long as the block lasts.
+
+    Raises:
+        StateError: the address cannot be listened on, or the certificate cannot be used.
+    """
+    wakes = Wakes(parts.gate.store)
+    guard, sockets = _guard(parts, wakes)
+    async with serving(guard, parts.section, parts.home) as listening:
+        if not parts.section.is_loopback and parts.section.tls is None:
+            _log.warning("the API is public without TLS: tokens can be read on the way")
+        try:
+            yield listening
+        finally:
+            wakes.stop()
+            await sockets.settle(_ANSWERS_S)
+
+
+def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
+    section, store = parts.section, parts.gate.store
+    limits = section.limits
+    working, waiting = Places(limits.concurrent), Places(limits.waiting)
+    tokens = Buckets(limits.rate, limits.burst)
+    asking = Asking(parts.table, wakes, Places(limits.waiting))
+    rest = Rest(parts.table, parts.gate, section, wakes, asking, working, waiting)
+    sockets = WebSockets(parts.table, store, section, parts.meters, waiting, tokens)
+    routes: list[Route | WebSocketRoute] = [
+        *_resources(rest),
+        *_pages(parts),
+        Route(PATH, sockets),
+        WebSocketRoute(PATH, sockets),
+    ]
+    guard = Guard(
+        Router(routes, redirect_slashes=False, default=_nowhere),
+        section,
+        Door(parts.proving.joined(Bearers(store).caller), limits.failures),
+        Access(parts.meters, section.access_log, routes),
+        tokens,
+    )
+    return guard, sockets
+
+
+def _resources(rest: Rest) -> list[Route]:
+    found = by_path(served(rest.table))
+    return [Route(path, Resource(verbs, rest)) for path, verbs in found.items()]
+
+
+def _pages(parts: Parts) -> list[Route]:
+    section, store = parts.section, parts.gate.store
+    text = document(served(parts.table), parts.table, metrics_open=section.metrics_open)
+    return [
+        Route("/health", HealthPage(parts.health, store, parts.gate.execution.guard.lockdown)),
+        Route("/metrics", MetricsPage(parts.meters, store, section)),
+        Route("/openapi.json", DocumentPage(text)),
+    ]
+
+
+async def _nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise Fault(FaultCode.NOT_FOUND, "There is no such address.")

@@ -1,0 +1,205 @@
+"""Bound each connection below the requests: their number, a head in time, a reader that reads.
+
+uvicorn waits for ever for the rest of a head and for a client that does not read its answer, takes
+any number of connections that never ask, and answers garbage in plain text.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
+from websockets.frames import Frame
+
+from bot.api.http.errors import Fault, FaultCode
+
+_log = logging.getLogger(__name__)
+_MOST_UNREAD = 1 << 20
+_MOST_PARTS = 1024
+_FAREWELL_S = 1.0
+
+
+@dataclass(slots=True)
+class Deadline:
+    """Something that has to happen within ``seconds``, or ``missed`` is called."""
+
+    seconds: float
+    missed: Callable[[], None]
+    _timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Start the time; where it runs already, it runs on."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.seconds, self.missed)
+
+    def stop(self) -> None:
+        """It has happened."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class HttpConnection(H11Protocol):
+    """One HTTP connection; ``bounded`` makes the class for one server's limits."""
+
+    most: ClassVar[int] = 512
+    patience_s: ClassVar[float] = 10.0
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.logger = _quiet()
+        self._head_late = Deadline(self.patience_s, self._abort)
+        self._read_late = Deadline(self.patience_s, self._abort)
+        self._refused = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
+        """Take the connection, or say at once that there are too many."""
+        if len(self.connections) >= self.most:
+            self._refused = True
+            transport.write(_raw(Fault(FaultCode.UNAVAILABLE, "Too many connections.")))
+            transport.close()
+            return
+        super().connection_made(transport)
+        self._head_late.start()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._head_late.stop()
+        self._read_late.stop()
+        if not self._refused:
+            super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a head that was begun has to be there in time."""
+        if self._refused or self.transport.is_closing():
+            return
+        if self._idle():
+            self._head_late.start()
+        super().data_received(data)
+
+    def handle_events(self) -> None:
+        """Handle what was read; once a request is there, its head is no longer waited for."""
+        super().handle_events()
+        if not self._idle():
+            self._head_late.stop()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand the connection over."""
+        self._head_late.stop()
+        super().handle_websocket_upgrade(event)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, in the shape of every error, and hang up."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.transport.write(_raw(Fault(FaultCode.BAD_REQUEST, msg)))
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, but not for ever."""
+        super().pause_writing()
+        self._read_late.start()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._read_late.stop()
+        super().resume_writing()
+
+    def _idle(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # uvicorn begins without one
+        return cycle is None or cycle.response_complete
+
+    def _abort(self) -> None:
+        self.transport.abort()
+
+
+class WebSocketConnection(WebSocketsSansIOProtocol):
+    """One WebSocket connection; frames above ``ws_max_size`` end it with 1009."""
+
+    patience_s: ClassVar[float] = 10.0
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.logger = _quiet()
+        self._read_late = Deadline(self.patience_s, self._abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._read_late.stop()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, but not for ever."""
+        super().pause_writing()
+        self._read_late.start()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._read_late.stop()
+        super().resume_writing()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a further part of a message; a message of countless empty parts is none."""
+        if len(self.frames) >= _MOST_PARTS:
+            self._abort()
+            return
+        super().handle_cont(event)
+
+    def handle_parser_exception(self) -> None:
+        """Say what was wrong and hang up; who does not read that is cut off."""
+        super().handle_parser_exception()
+        self.loop.call_later(_FAREWELL_S, self._abort)
+
+    def keepalive_timeout(self) -> None:
+        """Hang up on who does not answer pings; one that is gone reads no farewell."""
+        super().keepalive_timeout()
+        self.loop.call_later(_FAREWELL_S, self._abort)
+
+    def handle_ping(self) -> None:
+        """Answer a ping; who pings and never reads would fill the memory with answers."""
+        super().handle_ping()
+        if self.transport.get_write_buffer_size() > _MOST_UNREAD:
+            self._abort()
+
+    def _abort(self) -> None:
+        self.transport.abort()
+
+
+def bounded(most: int, patience_s: float) -> tuple[type[HttpConnection], type[WebSocketConnection]]:
+    """Return the connections of a server with these limits."""
+    http = type("BoundedHttp", (HttpConnection,), {"most": most, "patience_s": patience_s})
+    return http, type("BoundedWebSocket", (WebSocketConnection,), {"patience_s": patience_s})
+
+
+def _quiet() -> logging.Logger:
+    """Return the logger of connections; what a client does wrong is not worth a line each.
+
+    What fails on our side is logged by ``Guard``.
+    """
+    _log.setLevel(logging.CRITICAL)
+    return _log
+
+
+def _raw(fault: Fault) -> bytes:
+    answer = fault.response()
+    head = f"HTTP/1.1 {fault.status} \r\nContent-Type: application/json\r\nConnection: close\r\n"
+    body = bytes(answer.body)
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body

@@ -1,0 +1,173 @@
+"""Run uvicorn inside the gateway's own event loop, started and stopped with everything else."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from bot.api.http.connection_limits import bounded
+from core.errors import StateError
+from core.settings.http import HttpSection, HttpTlsSection
+
+_log = logging.getLogger(__name__)
+LARGEST_HEAD = 16 * 1024
+"""Bytes of a request's line and headers."""
+_BACKLOG = 128
+_GRACE_S = 1
+_PING_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the API listens."""
+
+    host: str
+    port: int
+    scheme: str
+
+    @property
+    def url(self) -> str:
+        """Return the base URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the gateway and tells when it listens."""
+
+    def __init__(self, config: uvicorn.Config, patience_s: float) -> None:
+        super().__init__(config)
+        self.patience_s = patience_s
+        self.listening = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave SIGTERM and SIGINT to whoever runs the gateway."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so; TLS has to be agreed on in time, which uvicorn's own does not ask."""
+        loop, config = asyncio.get_running_loop(), self.config
+        patience_s = None if config.ssl is None else self.patience_s
+        self.servers = [
+            await loop.create_server(
+                self._connection,
+                sock=each,
+                ssl=config.ssl,
+                backlog=config.backlog,
+                ssl_handshake_timeout=patience_s,
+            )
+            for each in sockets or ()
+        ]
+        self.started = True
+        self.listening.set()
+
+    def _connection(self) -> asyncio.Protocol:
+        kind = self.config.http_protocol_class
+        found: asyncio.Protocol = kind(self.config, self.server_state, {})  # type: ignore[call-arg]  # uvicorn types it as any protocol
+        return found
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterator[Listening]:
+    """Serve ``app`` for as long as the block lasts; requests under way then have 1 s to end.
+
+    Raises:
+        StateError: the address cannot be listened on, or the certificate cannot be used.
+    """
+    bound = _bound(section)
+    try:
+        server = _Server(_config(app, section, home), section.limits.patience)
+        server.config.load()
+    except (OSError, ValueError) as wrong:  # ssl.SSLError is an OSError
+        bound.close()
+        raise StateError(
+            f"http.tls cannot be used: {wrong}. Both files are PEM, and the key fits the cert."
+        ) from wrong
+    task = asyncio.create_task(server.serve([bound]))
+    try:
+        await _started(server, task)
+        host, port = bound.getsockname()[:2]
+        yield Listening(host, port, "http" if section.tls is None else "https")
+    finally:
+        server.should_exit = True
+        await asyncio.gather(task, return_exceptions=True)
+        for left in list(server.server_state.connections):
+            left.transport.abort()
+
+
+async def _started(server: _Server, task: "asyncio.Task[None]") -> None:
+    ready = asyncio.ensure_future(server.listening.wait())
+    try:
+        await asyncio.wait({ready, task}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ready.cancel()
+    if task.done():
+        task.result()
+        raise StateError("the API's server ended before it listened; see the log")
+
+
+def _config(app: ASGIApp, section: HttpSection, home: Path) -> uvicorn.Config:
+    limits = section.limits
+    http, websocket = bounded(limits.connections, limits.patience)
+    tls: dict[str, Any] = {} if section.tls is None else _tls(section.tls, home)
+    return uvicorn.Config(
+        app,
+        http=http,
+        ws=websocket,
+        ws_max_size=limits.body_bytes,
+        ws_ping_interval=_PING_S,
+        ws_ping_timeout=_PING_S,
+        ws_per_message_deflate=False,  # a frame's size is then what was sent, never what it becomes
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,  # an address that a client may write itself limits nobody
+        server_header=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=max(1, round(limits.patience)),
+        timeout_graceful_shutdown=_GRACE_S,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        **tls,
+    )
+
+
+def _tls(section: HttpTlsSection, home: Path) -> dict[str, Path]:
+    key = home / section.key
+    if stat.S_IMODE(key.stat().st_mode) & 0o077:
+        raise ValueError(f"others may read {key}; chmod 600 it")
+    return {"ssl_certfile": home / section.cert, "ssl_keyfile": key}
+
+
+def _bound(section: HttpSection) -> socket.socket:
+    host, port = section.address
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _cannot(section, error) from error
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        raise _cannot(section, error) from error
+    return bound
+
+
+def _cannot(section: HttpSection, error: OSError) -> StateError:
+    return StateError(
+        f"The API cannot listen on {section.listen}: {error.strerror or error}. "
+        "Set http.listen to a free address of this machine."
+    )

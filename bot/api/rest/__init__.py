@@ -1,0 +1,12 @@
+"""Serve the REST routes; each is one call of a method.
+
+::
+
+    routes       the list of routes;  route  what a route is
+    rest         the handlers
+    call         an HTTP request → a call of the method table
+    background   what outlives its caller
+    sse          events and output as server-sent events;  live_output  redaction of that output
+    pages        /health, /metrics
+    wakeups      wake-ups of the store, for whoever waits
+"""

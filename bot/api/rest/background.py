@@ -1,0 +1,145 @@
+"""Ask for what may outlast its caller's patience: what was asked goes on, whoever waits for it."""
+
+import asyncio
+import logging
+import secrets
+import time
+from dataclasses import dataclass, field, replace
+
+from bot.api.access.rate_limits import Places
+from bot.api.http.errors import Fault, FaultCode
+from bot.api.rest.call import Call
+from bot.api.rest.wakeups import Wakes, Woken
+from bot.intake.registry.method import Table, invoke
+from core.model.identity import ApprovalId
+from core.store.views import owners
+
+_log = logging.getLogger(__name__)
+PATIENCE_S = 5.0
+"""Seconds for what was asked to be in the store, beyond what the caller waits."""
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """Something that was asked for: the work on it, and the id it was heard of last by."""
+
+    task: asyncio.Future[object] = field(init=False)
+    run_id: ApprovalId | None = None
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self, call: Call, params: dict[str, object]) -> None:
+        """Call the method; hanging up on its caller does not end it."""
+        caller = replace(call.caller, begun=self.hear)
+        self.task = asyncio.ensure_future(invoke(call.method, params, caller))
+        self.task.add_done_callback(lambda _: self.news.set())
+
+    def hear(self, run_id: ApprovalId) -> None:
+        """Take the id; a later one is the right one, where two asked under one key at once."""
+        self.run_id = run_id
+        self.news.set()
+
+    async def change(self, woken: Woken, seconds: float) -> None:
+        """Wait for an id, the end, or a change in the store."""
+        waits = [asyncio.ensure_future(woken(seconds)), asyncio.ensure_future(self.news.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class Asking:
+    """Serve what asks. ``under_way`` are tool calls and remote runs that have not ended."""
+
+    table: Table
+    wakes: Wakes
+    under_way: Places
+    _started: set[asyncio.Future[object]] = field(default_factory=set)
+
+    async def create(self, call: Call) -> object:
+        """Ask, and answer how it stands after ``wait``."""
+        if call.params.get("requestKey") is None:
+            call.params["requestKey"] = secrets.token_hex(16)
+        asked = self._begun(call, {**call.params, "wait": call.wait_s > 0})
+        await asyncio.wait({asked.task}, timeout=call.wait_s)
+        words = (
+            f"It was taken and waits for its turn; its requestKey is {call.params['requestKey']}."
+        )
+        run_id = await self._known(asked, words)
+        answer = asked.task.result() if run_id is None else await self._state(call, run_id)
+        if isinstance(answer, dict):
+            call.headers["Location"] = f"/v1/requests/{answer['id']}"
+        return answer
+
+    async def tool(self, call: Call) -> object:
+        """Call a tool; what has not ended in time is answered by how it stands, with 202."""
+        asked = self._held(call)
+        await asyncio.wait({asked.task}, timeout=call.wait_s)
+        run_id = await self._known(asked, "The tool has not ended.")
+        if run_id is None:
+            return asked.task.result()
+        call.status = 202
+        call.headers["Location"] = f"/v1/requests/{run_id}"
+        return await self._state(call, run_id)
+
+    async def remote(self, call: Call) -> object:
+        """Run on another machine."""
+        asked = self._held(call)
+        done, _ = await asyncio.wait({asked.task}, timeout=call.wait_s)
+        if not done:
+            raise _goes_on("The remote run has not ended; GET /exec/sessions lists it.")
+        return asked.task.result()
+
+    def _held(self, call: Call) -> _Asked:
+        """Begin what no id bounds: so many at a time, also of those that nobody waits for."""
+        client = call.caller.token
+        if not self.under_way.enter(client):
+            words = "Too many calls of this token have not ended."
+            raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "5"})
+        asked = self._begun(call, dict(call.params))
+        asked.task.add_done_callback(lambda _: self.under_way.leave(client))
+        return asked
+
+    def _begun(self, call: Call, params: dict[str, object]) -> _Asked:
+        asked = _Asked()
+        asked.begin(call, params)
+        self._started.add(asked.task)
+        asked.task.add_done_callback(self._ended)
+        return asked
+
+    async def _known(self, asked: _Asked, words: str) -> ApprovalId | None:
+        """Return the id under which the store knows it by now; ``None`` once it is answered.
+
+        Raises:
+            Fault: neither is so within the patience.
+        """
+        until = time.monotonic() + PATIENCE_S
+        while not asked.task.done():
+            asked.news.clear()
+            run_id = asked.run_id
+            async with self.wakes.of(f"run:{run_id}", f"approval:{run_id}") as woken:
+                if run_id is not None and await self._is_stored(run_id):
+                    return run_id
+                left = until - time.monotonic()
+                if left <= 0 or self.wakes.stopping.is_set():
+                    raise _goes_on(words)
+                if not asked.task.done():
+                    await asked.change(woken, left)
+        return None
+
+    async def _is_stored(self, run_id: ApprovalId) -> bool:
+        return await self.wakes.store.read(owners.agent_of, run_id) is not None
+
+    async def _state(self, call: Call, run_id: ApprovalId) -> object:
+        return await self.table["exec.wait"].call({"id": run_id, "timeoutMs": 0}, call.caller)
+
+    def _ended(self, task: asyncio.Future[object]) -> None:
+        self._started.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.info("a request that nobody waits for any more failed: %s", task.exception())
+
+
+def _goes_on(words: str) -> Fault:
+    return Fault(FaultCode.GOES_ON, words, {"Retry-After": "5"})

@@ -1,0 +1,81 @@
+"""Describe one route: the verb and address, the method behind it, what it answers."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+from bot.intake.registry.params import Params
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+class Style(StrEnum):
+    """How a route is served."""
+
+    PLAIN = "plain"
+    WAIT = "wait"
+    CREATE = "create"
+    TOOL = "tool"
+    REMOTE = "remote"
+    CANCEL = "cancel"
+    RESOLVE = "resolve"
+    CHANGE = "change"
+    EVENTS = "events"
+    EVENT_STREAM = "event stream"
+    OUTPUT_STREAM = "output stream"
+
+
+_WAITING = frozenset({Style.WAIT, Style.CREATE, Style.EVENTS})
+_STREAMING = frozenset({Style.EVENT_STREAM, Style.OUTPUT_STREAM})
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One verb of one address.
+
+    ``answer`` is the model of what it answers with ``status``. ``fixed`` are params that the route
+    itself sets or leaves out. ``finds``: what it names may not be there (404). ``clashes``: it may
+    have ended already, or its ``requestKey`` be another request's (409).
+    """
+
+    verb: str
+    path: str
+    method: str
+    answer: type[BaseModel]
+    style: Style = Style.PLAIN
+    status: int = 200
+    fixed: tuple[str, ...] = ()
+    finds: bool = False
+    clashes: bool = False
+    tag: str = ""
+
+    @property
+    def has_body(self) -> bool:
+        """Return whether the params stand in a body."""
+        return self.verb in {"POST", "PUT"} and self.style is not Style.CANCEL
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it takes ``wait``."""
+        return self.style in _WAITING
+
+    @property
+    def streams(self) -> bool:
+        """Return whether it answers with an event stream."""
+        return self.style in _STREAMING
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """Return the params that stand in the address."""
+        return tuple(_PLACEHOLDER.findall(self.path))
+
+    def query_names(self, model: type[Params]) -> frozenset[str]:
+        """Return the params that may stand in the query."""
+        return frozenset() if self.has_body else self.other_names(model)
+
+    def other_names(self, model: type[Params]) -> frozenset[str]:
+        """Return the params that a client gives beside those of the address."""
+        names = {info.alias or name for name, info in model.model_fields.items()}
+        return frozenset(names - {*self.path_names, *self.fixed})

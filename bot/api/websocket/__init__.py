@@ -1,0 +1,1 @@
+"""Serve JSON-RPC and subscriptions over WebSocket."""

@@ -1,0 +1,77 @@
+"""Hand what a person says or presses to the part that answers it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bot.chat.answers import Answers
+from bot.chat.listings import Lists
+from bot.chat.pairing import Pairing
+from bot.chat.permissions import Circle
+from bot.chat.runs import ChatRuns
+from bot.chat.session_settings import SessionSettings
+from channels.base import Inbound, Reply, Tone
+from channels.commands import HELP, Malformed
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.principals import Listing
+from core.approvals.routing.senders import Senders
+from core.errors import Stopping
+from core.gate import Gate
+from core.gate.sessions import SessionRules
+from core.text.render import redact
+
+
+class Part(Protocol):
+    """One part of what people may do in a chat."""
+
+    async def take(self, inbound: Inbound) -> Reply | None:
+        """Act on a command of this part; ``None`` where it is another part's.
+
+        Raises:
+            SaysoError: nothing was decided; the channel keeps the event and offers it again.
+        """
+
+
+@dataclass(slots=True)
+class GateInbox:
+    """The inbox that every channel hands its people's words to; a reload replaces its parts."""
+
+    gate: Gate
+    parts: tuple[Part, ...]
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Act on one typed command and return what the person is told.
+
+        Raises:
+            Stopping: the gateway stops; nothing was decided, and the channel says so or keeps it.
+            SaysoError: nothing was decided.
+        """
+        if self.gate.closed:
+            raise Stopping
+        for part in self.parts:
+            reply = await part.take(inbound)
+            if reply is not None:
+                return reply
+        if isinstance(inbound.command, Malformed):
+            return Reply(redact(inbound.command.usage, multiline=True), Tone.REFUSED)
+        return Reply(redact(HELP, multiline=True))
+
+
+def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bool) -> GateInbox:
+    """Return the inbox of a gate, with all that people may do in a chat.
+
+    ``elevated`` is ``tools.elevated.enabled``.
+    """
+    store = gate.store
+    acting = Senders(store, senders)
+    circle = Circle(store, approvers, acting)
+    return GateInbox(
+        gate,
+        (
+            Answers(gate, store),
+            Lists(store, circle),
+            ChatRuns(gate, store, circle, Path.home()),
+            SessionSettings(SessionRules(store, gate.journal, acting, elevated), circle),
+            Pairing(store),
+        ),
+    )

@@ -1,0 +1,183 @@
+"""Run a line from a chat through the same policy, look at what it prints, and stop it."""
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from bot.chat.permissions import Circle, stranger
+from channels.base import Choice, Inbound, Reply, Tone
+from channels.commands import RunLine, Stop, Tail
+from core.approvals.messages import ran
+from core.errors import SaysoError
+from core.gate import Gate
+from core.model.command import ExecRequest
+from core.model.identity import CODE_LENGTH, ApprovalId, Intake, Requester, SessionKey, Target
+from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
+from core.store import Store, outbox
+from core.store.runs import runs
+from core.store.sessions import origins
+from core.store.views.references import matching
+from core.text.render import phrase, printed, redact
+
+_log = logging.getLogger(__name__)
+_PATIENCE_S = 1.5
+"""How long a chat waits for the end of a command before it is told that it runs."""
+
+
+def session_of(place: Target) -> SessionKey:
+    """Return the session that a chat is: its channel, its place, its thread."""
+    thread = f":{place.thread}" if place.thread else ""
+    return SessionKey(f"{place.channel}:{place.to}{thread}")
+
+
+@dataclass(slots=True)
+class ChatRuns:
+    """What a chat may run, see and stop; commands begin in ``home``, the gateway user's folder."""
+
+    gate: Gate
+    store: Store
+    circle: Circle
+    home: Path
+    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def take(self, inbound: Inbound) -> Reply | None:
+        """Run, look or stop."""
+        match inbound.command:
+            case RunLine() as command:
+                return await self.run(inbound, command)
+            case Tail() as command:
+                return await self.tail(inbound, command)
+            case Stop() as command:
+                return await self.stop(inbound, command)
+            case _:
+                return None
+
+    async def run(self, inbound: Inbound, command: RunLine) -> Reply:
+        """Submit a line as the chat's session; its end is told in the chat."""
+        if not await self.circle.may_act(inbound.actor):
+            return stranger(inbound.actor, "/run", "senders")
+        session = session_of(inbound.place)
+        await self.store.write(origins.remember_origin, session, inbound.place)
+        request = ExecRequest(
+            requester=Requester(Intake.CHAT, inbound.actor.ref),
+            session=session,
+            cwd=str(self.home),
+            line=command.line,
+            origin=inbound.place,
+            request_key=f"{Intake.CHAT}\x1f{inbound.key}",
+        )
+        submitted = asyncio.ensure_future(self.gate.submit(request))
+        done, _ = await asyncio.wait({submitted}, timeout=_PATIENCE_S)
+        if done and not isinstance(submitted.result(), Pending | Running):
+            return _told(submitted.result())
+        self._follow(inbound.place, inbound.key, submitted)
+        return await self._begun(request, submitted)
+
+    async def _begun(self, request: ExecRequest, submitted: asyncio.Future[Submission]) -> Reply:
+        if submitted.done():
+            stands = submitted.result()
+            if isinstance(stands, Pending):
+                words = "{} waits for an answer; how it ends is told here."
+                return Reply(phrase(words, redact(stands.code)))
+        run_id = await self.store.read(runs.by_request_key, request.request_key or "")
+        if run_id is None:
+            return Reply(redact("Asked; how it ends is told here."))
+        return Reply(phrase("Running as {}.", redact(_code(run_id))), choices=_handles(run_id))
+
+    def _follow(self, place: Target, key: str, submitted: asyncio.Future[Submission]) -> None:
+        task = asyncio.create_task(self._tell_end(place, key, submitted))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _tell_end(
+        self, place: Target, key: str, submitted: asyncio.Future[Submission]
+    ) -> None:
+        """Tell the chat how it ended, once; the outbox brings it there also after a restart."""
+        try:
+            end: Submission | None = await submitted
+            while isinstance(end, Pending | Running):
+                end = await self.gate.wait(end.run_id)
+            if end is not None:
+                said = _said(end) if isinstance(end, Finished) else ""
+                payload = json.dumps({"text": _words(end), "output": said})
+                notice = partial(outbox.enqueue_notice, idem_key=f"run:{key}")
+                await self.gate.execution.deferred.write(
+                    lambda: self.store.write(notice, None, place, payload)
+                )
+        except SaysoError as failure:
+            _log.error("the end of a run from %s could not be told: %s", place.channel, failure)
+
+    async def tail(self, inbound: Inbound, command: Tail) -> Reply:
+        """Show what a running command printed last."""
+        if not await self.circle.may_look(inbound.actor):
+            return stranger(inbound.actor, "/tail", "approvers and senders")
+        run_id = await self._find(command.ref)
+        if run_id is None:
+            return _no_run(command.ref)
+        live = await self.gate.tail(run_id)
+        if live is not None:
+            head = redact(f"{_code(run_id)} printed {live.total_bytes:,} bytes so far:")
+            return Reply(phrase("{}\n{}", head, printed(live.text)), choices=_handles(run_id))
+        stands = await self.gate.wait(run_id, 0)
+        return _no_run(command.ref) if stands is None else _told(stands)
+
+    async def stop(self, inbound: Inbound, command: Stop) -> Reply:
+        """End a running command, or withdraw a question; people who may look may stop."""
+        if not await self.circle.may_look(inbound.actor):
+            return stranger(inbound.actor, "/stop", "approvers and senders")
+        run_id = await self._find(command.ref)
+        if run_id is None:
+            return _no_run(command.ref)
+        note = f"stopped by {inbound.actor.name or inbound.actor.account} ({inbound.actor.channel})"
+        if await self.gate.cancel(run_id, note):
+            return Reply(phrase("{} is being stopped.", redact(_code(run_id))), Tone.OK)
+        stands = await self.gate.wait(run_id, 0)
+        return _no_run(command.ref) if stands is None else _told(stands)
+
+    async def _find(self, ref: str) -> ApprovalId | None:
+        found = await self.store.read(matching, ref)
+        return found[0] if len(found) == 1 else None
+
+
+def _handles(run_id: ApprovalId) -> tuple[Choice, ...]:
+    return Choice("Tail", Tail(run_id)), Choice("Stop", Stop(run_id))
+
+
+def _no_run(ref: str) -> Reply:
+    words = "Nothing that runs or ran here has exactly the id or code {}. /history lists the last."
+    return Reply(phrase(words, redact(ref)), Tone.REFUSED)
+
+
+def _told(end: Submission) -> Reply:
+    handles = _handles(end.run_id) if isinstance(end, Running) else ()
+    text = redact(_words(end))
+    if isinstance(end, Finished):
+        text = phrase("{}\n{}", text, printed(_said(end)))
+    return Reply(text, Tone.REFUSED if isinstance(end, Denied) else Tone.INFO, handles)
+
+
+def _words(end: Submission) -> str:
+    """Say in one sentence how a request stands or ended."""
+    code = _code(end.run_id)
+    match end:
+        case Finished():
+            return f"{code}: {ran(end)}."
+        case Denied():
+            return f"{code} did not run ({end.reason}): {end.why}"
+        case Unknown():
+            return f"{code}: the gateway died while it ran; how it ended is unknown."
+        case Pending():
+            return f"{code} waits for an answer."
+        case Running():
+            return f"{code} runs."
+
+
+def _said(end: Finished) -> str:
+    return end.output.tail if end.output.truncated else end.output.text
+
+
+def _code(run_id: ApprovalId) -> str:
+    return run_id[:CODE_LENGTH].upper()

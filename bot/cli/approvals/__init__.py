@@ -1,0 +1,1 @@
+"""Offer `sayso approvals`: show and change exec-approvals.json."""

@@ -1,0 +1,57 @@
+"""Word exec-approvals.json for a terminal."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+_SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")
+
+
+def worded(path: Path, text: dict[str, Any]) -> Iterator[str]:
+    """Word the whole file, line by line."""
+    if not text:
+        yield f"{path} is not there: tools.exec of config.json5 holds alone"
+        return
+    yield f"{path}"
+    yield f"defaults: {_settings(text.get('defaults', {}))}"
+    for agent, part in text.get("agents", {}).items():
+        yield f"agent {plain(agent)}: {_settings(part)}"
+        yield from (f"  {entry_words(entry)}" for entry in part.get("allowlist", []))
+
+
+def _settings(part: Mapping[str, object]) -> str:
+    found = [f"{setting} {part[setting]}" for setting in _SETTINGS if part.get(setting) is not None]
+    return ", ".join(found) or "as tools.exec says"
+
+
+def entry_words(entry: Mapping[str, Any]) -> str:
+    """Word an entry with its last use."""
+    words, used = plain(pattern_words(entry)), entry.get("lastUsedAt")
+    if not used:
+        return words
+    return f"{words}    last used {_when(used)}: {plain(entry.get('lastUsedCommand') or '')}"
+
+
+def pattern_words(entry: Mapping[str, Any]) -> str:
+    """Word what an entry covers, as a promise says it."""
+    from core.model.approval import AllowlistEntry  # noqa: PLC0415
+
+    argv, content = entry.get("argv"), tuple(entry.get("content", {}).items())
+    vector = None if argv is None else tuple(argv)
+    return AllowlistEntry(entry["pattern"], argv=vector, content=content).words
+
+
+def _when(epoch_ms: float) -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError):
+        return f"at {epoch_ms} ms"
+
+
+def plain(text: str) -> str:
+    """Return a text as a terminal may show it: secrets masked, odd characters escaped."""
+    from core.text.render import redact  # noqa: PLC0415
+
+    return redact(text).text

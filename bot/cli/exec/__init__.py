@@ -1,0 +1,1 @@
+"""Offer `sayso exec`, `sayso diagnostics` and `sayso check`: remote exec."""

@@ -1,0 +1,167 @@
+"""Offer `sayso exec contacts add|list|remove`: whom we know, where, and whether it is trusted."""
+
+import argparse
+import json
+import os
+import sys
+
+from bot.cli.help_format import Formatter
+from bot.cli.paths import home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from core.remote.trust.contacts import Contact, ContactsFile
+
+_EXAMPLES = """\
+examples:
+  sayso exec contacts add web1 --agent-id 2fb1… --machine-id 90cc… --trust accept
+  sayso exec contacts add web1 --agent-id 2fb1… --machine-id 90cc… --trust accept \\
+      --address 127.0.0.1:8793 --fingerprint 5d41…
+  sayso exec contacts list
+  sayso exec contacts remove web1
+"""
+_ID_LENGTH = 64
+_TAKEN = ("sessions", "identity", "contacts")
+"""Words of `sayso exec` itself: a contact of such a name could not be called by it."""
+
+
+def register(group: argparse.ArgumentParser) -> None:
+    """Add the commands to `sayso exec contacts`."""
+    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser = _command(inner, "add", "know an agent on a machine")
+    option = parser.add_argument
+    option("name", metavar="NAME", help="what we call it: lower-case, 32 characters at most")
+    option("--agent-id", required=True, metavar="H", help="its agent id, by `sayso exec identity`")
+    option("--machine-id", required=True, metavar="H", help="its machine id, likewise")
+    option("--address", metavar="A", help="where it takes requests: 127.0.0.1:PORT or unix:/path")
+    option("--fingerprint", metavar="H", help="its certificate's SHA-256, likewise; for TLS")
+    option("--trust", choices=("accept", "reject"), default="reject", help="default: reject")
+    parser.set_defaults(run=add)
+    parser = _command(inner, "list", "print the contacts")
+    parser.set_defaults(run=show)
+    parser = _command(inner, "remove", "forget a contact: it is not trusted any more")
+    parser.add_argument("name", metavar="NAME", help="its name or agent id")
+    parser.set_defaults(run=remove)
+
+
+def _command(
+    inner: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, purpose: str
+) -> argparse.ArgumentParser:
+    parser = inner.add_parser(
+        name, help=purpose, epilog=_EXAMPLES, formatter_class=Formatter, allow_abbrev=False
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def contacts_file() -> "ContactsFile":
+    """Return the contacts of this home, which is made where there is none.
+
+    Raises:
+        StateError: the home is unsafe.
+    """
+    from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
+    from core.remote.trust.contacts import ContactsFile  # noqa: PLC0415 - slow to import
+
+    folder = home_folder(None, os.environ)
+    ensure_home(folder)
+    return ContactsFile(folder)
+
+
+def agent_id(word: str) -> str:
+    """Return an agent id; a contact's name stands for one.
+
+    The file is looked at without its model, which takes 0.2 s to import: the gateway reads it
+    strictly, and trusts nobody for what stands here.
+
+    Raises:
+        BadRequest: no contact has the name.
+    """
+    if len(word) == _ID_LENGTH:
+        return word
+    try:
+        with open(f"{home()}/exec-contacts.json", "rb") as file:  # noqa: PTH123 - see bot.cli.paths
+            known = json.load(file)["contacts"]
+        found = {one["name"]: str(one["agent_id"]) for one in known}
+    except (OSError, ValueError, KeyError, TypeError):
+        found = {}
+    if word not in found:
+        from core.errors import BadRequest  # noqa: PLC0415 - for mistakes only
+
+        raise BadRequest(f"No contact is named {word!r}; see `sayso exec contacts list`.")
+    return found[word]
+
+
+def add(args: argparse.Namespace) -> int:
+    """Add a contact; a running gateway knows it at once.
+
+    Raises:
+        BadRequest: an id, the address or the name is ill written.
+        StateError: the name or the agent is there already, or the file cannot be used.
+    """
+    contact = _contact(args)
+    file = contacts_file()
+    file.change(lambda contacts: contacts.added(contact))
+    return _told(args, f"{contact.name} was added, trust {contact.trust}")
+
+
+def _contact(args: argparse.Namespace) -> "Contact":
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
+    from core.errors import BadRequest  # noqa: PLC0415 - slow to import
+    from core.remote.trust.contacts import Contact  # noqa: PLC0415 - slow to import
+    from core.validation.model_errors import faults  # noqa: PLC0415 - slow to import
+
+    if args.name in _TAKEN:
+        words = f"`sayso exec {args.name}` means something else. Give the contact another name."
+        raise BadRequest(words)
+    try:
+        return Contact.model_validate(
+            {
+                "name": args.name,
+                "agent_id": args.agent_id,
+                "machine_id": args.machine_id,
+                "address": args.address,
+                "fingerprint": args.fingerprint,
+                "trust": args.trust,
+            }
+        )
+    except ValidationError as error:
+        clauses = (f"{_option(at)}{words}" for at, words in faults(error))
+        raise BadRequest("; ".join(clauses) + ".") from None
+
+
+def _option(at: tuple[str | int, ...]) -> str:
+    """Return how a field is called on the command line; what is about several needs no name."""
+    if not at:
+        return ""
+    return "NAME: " if at[0] == "name" else f"--{str(at[0]).replace('_', '-')}: "
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the contacts."""
+    contacts = contacts_file().read().contacts
+    if args.json:
+        rows = [one.model_dump(mode="json") for one in contacts]
+        sys.stdout.write(json.dumps({"contacts": rows}) + "\n")
+        return 0
+    for one in contacts:
+        sys.stdout.write(f"{one.name:<16} {one.trust:<7} {one.address or 'outbound only'}\n")
+        sys.stdout.write(f"  agent    {one.agent_id}\n  machine  {one.machine_id}\n")
+    return 0
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Remove a contact.
+
+    Raises:
+        StateError: there is none, or the file cannot be used.
+    """
+    contacts_file().change(lambda contacts: contacts.removed(args.name))
+    return _told(args, f"{args.name} was removed")
+
+
+def _told(args: argparse.Namespace, sentence: str) -> int:
+    words = json.dumps({"done": True, "sentence": f"{sentence}."}) if args.json else f"{sentence}."
+    sys.stdout.write(f"{words}\n")
+    return 0

@@ -1,0 +1,195 @@
+"""Show what remote exec answers: ends, sessions, ids, counters, the check of an access list."""
+
+import argparse
+import json
+import os
+import sys
+from base64 import b64decode, b64encode
+
+from bot.cli import let_go
+from bot.cli.paths import socket_path
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_LOST, _DENIED, _LATE, _SIGNALLED = 1, 3, 4, 128
+_CANCELLED = "cancelled"
+_NOT_THERE = "no such request is under way; `sayso exec sessions` lists those that are"
+
+
+def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
+    """Print how a run ended, its streams apart, and return the exit code."""
+    if "answer_trimmed" in answer["warnings"]:
+        _complete(client, answer)
+    try:
+        if as_json:
+            _print_json(answer)
+        else:
+            _print(answer)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        return _unwritten(problem, exit_code(answer))
+    return exit_code(answer)
+
+
+def _unwritten(problem: OSError, code: int) -> int:
+    """Say that the output has no place: the run is over, and nobody keeps what it printed."""
+    let_go()
+    why = problem.strerror
+    sys.stderr.write(f"sayso: its output cannot be written ({why}); the run ended with {code}\n")
+    return _LOST
+
+
+def _print_json(answer: "Mapping[str, Any]") -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _complete(client: Client, answer: "dict[str, Any]") -> None:
+    """Fetch what one answer could not carry."""
+    kept = total = 0
+    for stream in ("stdout", "stderr"):
+        data = bytearray(b64decode(answer[f"{stream}_b64"]))
+        more = True
+        while more:
+            params = {"request_id": answer["request_id"], "stream": stream, "offset": len(data)}
+            page = client.call("exec.remote.output", params)
+            data += b64decode(page["data_b64"])
+            more = page["more"]
+        answer[f"{stream}_b64"] = b64encode(data).decode()
+        kept += len(data)
+        total += answer[f"{stream}_bytes_total"]
+    answer["truncated"] = kept < total
+    answer["warnings"].remove("answer_trimmed")
+
+
+def _print(answer: "Mapping[str, Any]") -> None:
+    """Write both streams as they are, then what was odd about the run."""
+    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        stream.flush()
+        stream.buffer.write(b64decode(answer[f"{name}_b64"]))
+        stream.buffer.flush()
+    if answer["denial_reason"] is not None:
+        from core.remote.denials import RemoteDenial  # noqa: PLC0415 - for denials only
+
+        reason = RemoteDenial(answer["denial_reason"])
+        sys.stderr.write(f"sayso: denied ({reason}): {reason.sentence}\n")
+    if answer["warnings"]:
+        from core.remote.denials import Notice  # noqa: PLC0415 - for warnings only
+
+        notices = [Notice(warning) for warning in answer["warnings"]]
+        sys.stderr.writelines(f"sayso: {notice}: {notice.sentence}\n" for notice in notices)
+    if answer["truncated"]:
+        out, err = answer["stdout_bytes_total"], answer["stderr_bytes_total"]
+        sys.stderr.write(f"sayso: truncated; printed were {out} and {err} bytes\n")
+
+
+def exit_code(answer: "Mapping[str, Any]") -> int:
+    """Return what a shell would show: the code, 128 + signal, 3 denied, 4 out of time, 1 lost."""
+    if answer["denial_reason"] is not None:
+        return _DENIED
+    if "timed_out" in answer["warnings"]:
+        return _LATE
+    if answer["code"] is not None:
+        return int(answer["code"])
+    return _LOST if answer["signal"] is None else _SIGNALLED + int(answer["signal"])
+
+
+def cancel(client: Client, agent_id: str, args: argparse.Namespace) -> int:
+    """Cancel a request; exit 1 if none of that id is under way."""
+    params = {"request_id": args.cancel, "agent_id": agent_id}
+    done = client.call("exec.remote.cancel", params)["cancelled"]
+    if args.json:
+        _print_json({"cancelled": done})
+    else:
+        sys.stderr.write(f"sayso: {_CANCELLED if done else _NOT_THERE}\n")
+    return 0 if done else 1
+
+
+def sessions(args: argparse.Namespace) -> int:
+    """Print what is under way."""
+    with Client(socket_path()) as client:
+        answer = client.call("exec.remote.sessions", {})
+    if args.json:
+        _print_json(answer)
+        return 0
+    for title, rows in (("asked by us", answer["pending"]), ("run here", answer["sessions"])):
+        sys.stdout.write(f"{title}: {len(rows) or 'none'}\n")
+        sys.stdout.writelines(_session(row) for row in rows)
+    return 0
+
+
+def _session(row: "Mapping[str, Any]") -> str:
+    seconds = int(row["age_ms"]) // 1000
+    return f"  {row['request_id']}  {row['agent_id'][:8]}…  {seconds:>5} s  {row['program']}\n"
+
+
+def identity(args: argparse.Namespace) -> int:
+    """Print our ids and our certificate's fingerprint; the keys are made if there are none."""
+    from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
+    from core.remote.trust.certificate import fingerprint  # noqa: PLC0415 - slow to import
+    from core.remote.trust.identity import Identity  # noqa: PLC0415 - slow to import
+
+    home = home_folder(None, os.environ)
+    ensure_home(home)
+    own = Identity.load(home)
+    told = {
+        "agent_id": own.agent_id,
+        "machine_id": own.machine_id,
+        "fingerprint": fingerprint(home),
+    }
+    if args.json:
+        _print_json(told)
+    else:
+        sys.stdout.writelines(f"{key:<11} {value}\n" for key, value in told.items())
+    return 0
+
+
+def diagnostics(args: argparse.Namespace) -> int:
+    """Print the counters; the access list itself is never shown."""
+    with Client(socket_path()) as client:
+        answer = client.call("exec.remote.diagnostics", {})
+    if args.json:
+        _print_json(answer)
+    else:
+        from bot.cli.exec.diagnostics import table  # noqa: PLC0415 - for this one alone
+
+        sys.stdout.write(table(answer))
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Check an access list; what no request can match is a warning.
+
+    Raises:
+        ConfigError: it is missing, unsafe or malformed; the message names the line.
+    """
+    from pathlib import Path  # noqa: PLC0415 - slow to import
+
+    from core.errors import ConfigError  # noqa: PLC0415 - slow to import
+    from core.remote.acl.load import load_explicit  # noqa: PLC0415 - slow to import
+
+    try:
+        acl = load_explicit(Path(args.exec_acl))
+    except ConfigError as failure:
+        if args.json:
+            _print_json({"ok": False, "faults": str(failure).splitlines()})
+            return failure.exit_code
+        raise
+    told = {
+        "ok": True,
+        "enabled": acl.table.enabled,
+        "pairs": len(acl.entries),
+        "commands": acl.vectors,
+        "warnings": acl.warnings,
+    }
+    if args.json:
+        _print_json(told)
+        return 0
+    sys.stdout.write(f"{args.exec_acl}: ok ({acl.summary})\n")
+    sys.stdout.writelines(f"warning: {line}\n" for line in acl.warnings)
+    return 0

@@ -1,0 +1,1 @@
+"""Offer `sayso policy`: explain, test, backtest, suggest and import rules."""

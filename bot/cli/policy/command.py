@@ -1,0 +1,85 @@
+"""Offer `sayso policy`: explain it, test it, try it on the past, and bring rules over."""
+
+import argparse
+import json
+import os
+import sys
+
+from bot.cli.help_format import Formatter
+from bot.cli.policy import checks, history
+
+_HOSTS = ("sandbox", "gateway")
+_EXAMPLES = """\
+examples:
+  sayso policy explain -c 'git log | head -5'     what would happen, and what would make it pass
+  sayso policy explain --agent coder -- make test
+  sayso policy explain --host gateway -c 'make test'   as if the call named that host
+  sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
+"""
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands to the parser."""
+    group = commands.add_parser("policy", help="explain, test and try what the policy decides")
+    inner = group.add_subparsers(dest="policy_command", metavar="COMMAND", required=True)
+    parser = inner.add_parser(
+        "explain",
+        help="judge a command and say why; runs nothing",
+        epilog=_EXAMPLES,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell")
+    add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
+    add("--batch", action="store_true", help="read requests as JSON lines from standard input")
+    add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
+    add("--host", choices=_HOSTS, help="where it would run (default: as configured)")
+    add("--session", default="main", metavar="K", help="whose grants and settings count")
+    add("--task", metavar="T", help="as if the call named this task")
+    add("--cwd", metavar="D", help="where it would run (default: here)")
+    add("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=explain)
+    checks.register(inner)
+    history.register(inner)
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Judge one command under the configuration in effect, or a batch under its own; run nothing.
+
+    Returns 0 for whatever the verdict is, 2 for a command line that cannot be understood.
+
+    Raises:
+        SaysoError: the configuration or the approvals file cannot be used.
+    """
+    given = [args.line is not None, bool(args.argv), args.batch]
+    if sum(given) != 1:
+        sys.stderr.write(
+            "sayso policy explain: give one of -c 'LINE', -- ARGV… and --batch;"
+            " see `sayso policy explain --help`\n"
+        )
+        return 2
+    if args.batch:
+        from bot.explain.batch import run_batch  # noqa: PLC0415 - the judge is slow to import
+
+        run_batch(sys.stdin.buffer, sys.stdout, os.getcwd())  # noqa: PTH109 - text, not a Path
+        return 0
+    return _explain_one(args)
+
+
+def _explain_one(args: argparse.Namespace) -> int:
+    from bot.explain.explain_one import explain_one, shown, to_json  # noqa: PLC0415 - slow to import
+    from core.model.identity import TaskId  # noqa: PLC0415 - the same
+    from core.model.policy import ExecHost  # noqa: PLC0415 - the same
+
+    cwd = os.path.abspath(args.cwd or os.getcwd())  # noqa: PTH100, PTH109 - text, not a Path
+    argv, host = tuple(args.argv) or None, None if args.host is None else ExecHost(args.host)
+    task = None if args.task is None else TaskId(args.task)
+    explained = explain_one(
+        args.line, argv, args.agent, cwd, os.environ, host, session=args.session, task=task
+    )
+    if args.json:
+        sys.stdout.write(json.dumps(to_json(explained), indent=2) + "\n")
+    else:
+        sys.stdout.write(shown(explained))
+    return 0

@@ -1,0 +1,152 @@
+"""Offer `sayso run`: ask the gateway to run something, show it as it goes, pass its end through."""
+
+import os
+import sys
+
+from bot.cli.paths import socket_path
+from bot.cli.run.arguments import add_arguments, quick
+from bot.cli.run.exit_status import conclude, exit_code, print_json
+from bot.cli.run.follow import Following, Left
+from bot.cli.run.output_streams import Outlets, fill_standard_descriptors, one_file
+from bot.cli.run.params import Unusable, params_of
+from bot.cli.run.signals import Signals, die_of, hangs_up
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import NoReturn
+
+    from bot.cli.run.spinner import Spinner
+
+_EXAMPLES = """\
+examples:
+  sayso run -c 'git log --oneline | head -5'     a command line
+  sayso run --agent coder -- make test           an argument vector, no shell grammar
+  sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4)
+  sayso run --stdin -- psql shop < fix.sql       people see what it reads, and decide
+"""
+_SIGHUP, _SIGPIPE = 1, 13
+_EIO = 5
+"""What writing to a terminal that was closed fails with."""
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the parser."""
+    from bot.cli.help_format import Formatter  # noqa: PLC0415 - it needs argparse, which most runs do not
+
+    parser = commands.add_parser(
+        "run",
+        help="ask to run a command",
+        epilog=_EXAMPLES,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run_words(words: list[str]) -> int | None:
+    """Run what the words ask for if they are in their plain forms, without loading the parser."""
+    args = quick(words)
+    return None if args is None else run(args)
+
+
+def run(args: "argparse.Namespace") -> int:
+    """Ask, follow, print, and return the exit code of `sayso run`."""
+    fill_standard_descriptors()
+    separate = not args.json and not args.pty and not one_file()
+    try:
+        params = params_of(args, separate=separate)
+    except Unusable as problem:
+        sys.stderr.write(f"sayso run: {problem}\n")
+        return 2
+    signals, outlets = Signals(), Outlets(separate=separate)
+    spinner = _spinner() if not args.no_wait and os.isatty(2) else None
+    with Client(socket_path()) as client:
+        shown = None if args.json else outlets
+        line = Following(client, signals, shown, spinner, waits=not args.no_wait)
+        try:
+            code = _followed(line, params, outlets, as_json=args.json)
+        except Left as left:
+            code = _leave(line, left.number)
+        except BrokenPipeError:
+            code = _unread(line)
+        except OSError as problem:
+            if number := line.interrupted or _hung_up(outlets, problem):
+                _withdrawn(line, number)
+            code = _unwritten(line, problem)
+        finally:
+            line.wipe()
+    signals.close()
+    return code
+
+
+def _followed(
+    line: Following, params: dict[str, object], outlets: Outlets, *, as_json: bool
+) -> int:
+    """Follow a request to its end."""
+    answer = line.answer("exec.run", params)
+    line.wipe()
+    if as_json:
+        code = print_json(answer)
+    else:
+        code = conclude(answer, outlets)
+        line.flush()
+    if line.interrupted and _was_ended(answer):
+        die_of(line.interrupted)
+    return code
+
+
+def _was_ended(answer: dict[str, object]) -> bool:
+    """Return whether a request did not come to an end of its own."""
+    if answer["status"] == "finished":
+        return answer["exitCode"] is None
+    return answer["status"] == "denied" and answer["reason"] == "cancelled"
+
+
+def _leave(line: Following, number: int) -> int:
+    if line.run_id is not None:
+        line.say(f"detached from run {line.run_id}; see `sayso history`")
+    die_of(number)
+
+
+def _unread(line: Following) -> int:
+    """End a run whose output nobody reads, quietly, as a local command would end."""
+    line.cancel()
+    die_of(_SIGPIPE)
+
+
+def _hung_up(outlets: Outlets, problem: OSError) -> int:
+    """Return the signal of a closed terminal where that is why nothing can be written, else 0.
+
+    The write fails before the shell has passed the signal on.
+    """
+    closed = problem.errno == _EIO and any(one.is_terminal for one in outlets.all)
+    return _SIGHUP if closed and hangs_up() else 0
+
+
+def _withdrawn(line: Following, number: int) -> "NoReturn":
+    """End the run for a signal, where nothing can be said about it."""
+    try:
+        line.cancel()
+    finally:
+        die_of(number)
+
+
+def _unwritten(line: Following, problem: OSError) -> int:
+    """Say that the output has no place; the run goes on, for what it does is not lost."""
+    for one in (outlets := Outlets(separate=False)).all:
+        one.forgives = True
+    words = f"its output cannot be written ({problem.strerror}); see `sayso history` for how run"
+    outlets.say(f"{words} {line.run_id or ''} ends")
+    return 1
+
+
+def _spinner() -> "Spinner":
+    from bot.cli.run.spinner import Spinner  # noqa: PLC0415 - only where somebody looks
+
+    return Spinner()
+
+
+__all__ = ["exit_code", "register", "run", "run_words"]

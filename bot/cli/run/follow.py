@@ -1,0 +1,242 @@
+"""Follow one request: frames in, output out, signals and a gateway that restarts in between."""
+
+import select
+from time import monotonic
+
+from bot.cli.run.output_streams import Outlets
+from bot.cli.run.signals import Signals
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bot.cli.run.spinner import Spinner
+
+    Answer = dict[str, Any]
+
+_PATIENCE_S = 30.0
+"""How long a gateway that hung up is waited for: a restart takes a few seconds."""
+_RETRY_S = 0.2
+_STOPPING = (-32004, -32800)
+"""The codes of a gateway that stops, and of what it gives up by itself."""
+_ASK_WHERE_S = 2.0
+
+
+class Left(Exception):
+    """The second signal: whoever called wants to go now."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Following:
+    """One request and all that happens until its answer.
+
+    ``outlets`` is ``None`` where output is not to be shown as it comes; ``waits`` is false where
+    nobody waits for people or for the run.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        signals: Signals,
+        outlets: Outlets | None,
+        spinner: "Spinner | None",
+        *,
+        waits: bool,
+    ) -> None:
+        self.run_id: str | None = None
+        self._client = client
+        self._signals = signals
+        self._outlets = outlets
+        self._spinner = spinner
+        self._waits = waits
+        self._main = self._where = 0
+        self._cancelled = False
+        self._ask_where_at = 0.0
+
+    @property
+    def interrupted(self) -> int:
+        """Return the signal that asked for the end, 0 for none."""
+        return self._signals.heard[0] if self._signals.heard else 0
+
+    def answer(self, method: str, params: "dict[str, object]") -> "Answer":
+        """Ask, and return the answer.
+
+        Raises:
+            Left: a second signal came; the run goes on.
+            BrokenPipeError: nobody reads what is printed.
+            GatewayUnreachable: nobody answers, or not any more.
+            SaysoError: what the gateway answered.
+        """
+        try:
+            self._main = self._client.begin(method, params)
+        except OSError as error:
+            self._client.lost(error)
+        while True:
+            for frame in self._frames():
+                found = self._take(frame)
+                if found is not None:
+                    return found
+
+    def say(self, words: str) -> None:
+        """Say something on standard error; once a signal came, as far as somebody hears it."""
+        self.wipe()
+        outlets = Outlets(separate=False) if self._outlets is None else self._outlets
+        if self._signals.heard:
+            self._spinner = None
+            for one in outlets.all:
+                one.forgives = True
+        outlets.say(words)
+
+    def wipe(self) -> None:
+        """Wipe what spins."""
+        if self._spinner is not None:
+            try:
+                self._spinner.hide()
+            except OSError:
+                return  # what cannot be drawn on has nothing to wipe
+
+    def flush(self) -> None:
+        """Wait until all that was printed is written.
+
+        Raises:
+            Left: a signal came first.
+            BrokenPipeError: nobody reads it.
+        """
+        while self._outlets is not None and any(one.blocked for one in self._outlets.all):
+            self._wait(None, with_gateway=False)
+            if self._signals.heard:
+                raise Left(self._signals.heard[-1])
+
+    def cancel(self) -> None:
+        """Ask the gateway to end the run, and wait until it has heard that."""
+        if self.run_id is not None:
+            self._client.close()
+            self._client.call("exec.cancel", {"id": self.run_id}, timeout=5)
+
+    def _frames(self) -> "Iterable[Answer]":
+        """Return what came in; look after signals, readers and the spinner meanwhile."""
+        spinning = self._spinner is not None and self._spinner.shown
+        ready = self._wait(self._spinner.tick_ms if self._spinner and spinning else None)
+        self._heed()
+        if self._spinner is not None and spinning:
+            self._spinner.tick()
+            self._ask_where()
+        if self._client.fileno() not in ready:
+            return ()
+        try:
+            return self._client.frames()
+        except OSError as error:
+            self._again(error)
+            return ()
+
+    def _wait(self, timeout_ms: int | None, *, with_gateway: bool = True) -> set[int]:
+        """Wait for the gateway, a signal, or a reader; write what there is room for now."""
+        poll = select.poll()
+        poll.register(self._signals.fd, select.POLLIN)
+        if with_gateway:
+            poll.register(self._client.fileno(), select.POLLIN)
+        outlets = () if self._outlets is None else self._outlets.all
+        for one in outlets:
+            if one.blocked:
+                poll.register(one.fd, select.POLLOUT)
+            elif one.full:
+                poll.register(one.fd, 0)  # tells only that nobody reads any more
+        found = dict(poll.poll(timeout_ms))
+        if self._signals.fd in found:
+            self._signals.calm()
+        for one in outlets:
+            one.flush()
+            if one.full and found.get(one.fd, 0) & select.POLLERR:
+                raise BrokenPipeError
+        return set(found)
+
+    def _heed(self) -> None:
+        """Act on signals: the first asks the gateway, one more leaves.
+
+        The gateway is asked first: the terminal to say it on may be gone.
+        """
+        if self.interrupted and not self._cancelled and self.run_id is not None:
+            self._cancelled = True
+            self._send("exec.cancel", {"id": self.run_id})
+            self.say("cancelling; press Ctrl-C again to detach")
+        if self._signals.impatient:
+            raise Left(self._signals.impatient)
+
+    def _take(self, frame: "Answer") -> "Answer | None":
+        """Take one frame; return the answer once it is there."""
+        match frame.get("method"):
+            case "exec.output":
+                self._print(frame["params"])
+            case "exec.state":
+                return self._stand(frame["params"])
+            case None if frame.get("id") in (self._main, None):
+                if self.run_id is None or frame.get("error", {}).get("code") not in _STOPPING:
+                    return self._client.result(frame)
+                self._again(ConnectionResetError("it is stopping"))
+            case None if frame["id"] == self._where and self._spinner is not None:
+                self._spinner.sent_to(frame.get("result", {}).get("copies", []))
+        return None
+
+    def _print(self, params: "Answer") -> None:
+        if self._outlets is not None:
+            from binascii import a2b_base64  # noqa: PLC0415 - a short run has no pieces
+
+            self.wipe()
+            self._outlets.take(params["stream"], a2b_base64(params["data"]))
+
+    def _stand(self, status: "Answer") -> "Answer | None":
+        """Note how it stands; that is the answer for whoever does not wait."""
+        self.run_id = status["id"]
+        if not self._waits:
+            return status
+        if self._spinner is not None:
+            self._spinner.show(status)
+        self._heed()
+        return None
+
+    def _ask_where(self) -> None:
+        """Ask now and then where the question was sent, to tell whoever waits."""
+        if monotonic() >= self._ask_where_at:
+            self._ask_where_at = monotonic() + _ASK_WHERE_S
+            self._where = self._send("exec.approval.copies", {"id": self.run_id})
+
+    def _send(self, method: str, params: "dict[str, object]") -> int:
+        try:
+            return self._client.begin(method, params)
+        except OSError:
+            return 0  # it hung up, which the next look at it tells
+
+    def _again(self, error: OSError) -> None:
+        """Wait for the gateway to come back, and follow the same run again.
+
+        Raises:
+            GatewayUnreachable: it does not, or nothing was asked yet.
+        """
+        self._client.close()
+        if self.run_id is None:
+            self._client.lost(error)
+        self.say(f"the gateway hung up; waiting {_PATIENCE_S:.0f} s for it")
+        end = monotonic() + _PATIENCE_S
+        while monotonic() < end:
+            try:
+                self._main = self._client.begin("exec.wait", {"id": self.run_id, "stream": True})
+            except OSError:
+                self._client.close()
+                self._pause()
+                continue
+            for one in () if self._outlets is None else self._outlets.all:
+                one.rewind()
+            self._cancelled = False
+            return
+        self.say(f"lost track of run {self.run_id}; see `sayso history`")
+        self._client.lost(error)
+
+    def _pause(self) -> None:
+        self._wait(round(_RETRY_S * 1000), with_gateway=False)
+        if self._signals.heard:
+            raise Left(self._signals.heard[-1])

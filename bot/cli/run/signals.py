@@ -1,0 +1,64 @@
+"""Hear the signals that mean: end it. The first one asks, the second one leaves at once.
+
+``_signal`` is what ``signal`` wraps, without the enums that cost this start 5 ms.
+"""
+
+import _signal  # type: ignore[import-not-found]  # typeshed knows the wrapper only
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_ENDING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+
+
+class Signals:
+    """What was heard; ``fd`` becomes readable with each."""
+
+    __slots__ = ("_inlet", "fd", "heard")
+
+    def __init__(self) -> None:
+        self.heard: list[int] = []
+        self.fd, self._inlet = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        _signal.set_wakeup_fd(self._inlet, warn_on_full_buffer=False)
+        for number in _ENDING:
+            # A job in the background was told to ignore them, and still is.
+            if _signal.getsignal(number) != _signal.SIG_IGN:
+                _signal.signal(number, lambda got, _: self.heard.append(got))
+
+    @property
+    def impatient(self) -> int:
+        """Return the signal that means: leave at once, 0 for none.
+
+        A terminal that closes is told of twice, by the shell and by the kernel.
+        """
+        return next((number for number in self.heard[1:] if number != _signal.SIGHUP), 0)
+
+    def calm(self) -> None:
+        """Take from ``fd`` what woke us."""
+        try:
+            os.read(self.fd, 64)
+        except BlockingIOError:
+            return
+
+    def close(self) -> None:
+        """Let signals do again what they do by themselves."""
+        _signal.set_wakeup_fd(-1)
+        for number in _ENDING:
+            if _signal.getsignal(number) != _signal.SIG_IGN:
+                _signal.signal(number, _signal.SIG_DFL)
+        os.close(self.fd)
+        os.close(self._inlet)
+
+
+def hangs_up() -> bool:
+    """Return whether a closed terminal ends us; `nohup` says that it does not."""
+    return bool(_signal.getsignal(_signal.SIGHUP) != _signal.SIG_IGN)
+
+
+def die_of(number: int) -> "NoReturn":
+    """End as somebody whom this signal ended, so that the shell above stops its loop as well."""
+    _signal.signal(number, _signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)  # not reached, unless the signal is blocked

@@ -1,0 +1,108 @@
+"""Show on a terminal that somebody is asked, for how long still, where, and how to answer."""
+
+import os
+from time import monotonic, time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_PLAIN_FRAMES = "|/-\\"
+_TICK_MS = 120
+_PLACES = 2
+_MARGIN = 1
+_NARROWEST = 20
+_YELLOW, _PLAIN = "\x1b[33m", "\x1b[0m"
+_CLEAR = "\r\x1b[K"
+_DONE = frozenset(("sent", "stale", "closed"))
+
+
+class Spinner:
+    """One line on standard error that is drawn again and again, and wiped before anything else.
+
+    A terminal that cannot do that (``TERM=dumb``) gets only the line above it, which stays.
+    """
+
+    tick_ms = _TICK_MS
+
+    def __init__(self) -> None:
+        self.shown = False
+        self._dumb = os.environ.get("TERM", "dumb") == "dumb"
+        self._coloured = not os.environ.get("NO_COLOR") and not self._dumb
+        self._frames = _FRAMES if _speaks_utf8() else _PLAIN_FRAMES
+        self._code = ""
+        self._deadline_ms = 0
+        self._where = ""
+        self._drawn = False
+
+    def show(self, status: "dict[str, Any]") -> None:
+        """Say once what is asked, then draw it; anything but a question ends it."""
+        if status["status"] != "pending":
+            self.hide()
+            return
+        if self._code != status["code"]:
+            self.hide()
+            self._code = status["code"]
+            _write(f"sayso: asking a person ({self._code}); {_how(status)}\n")
+        self._deadline_ms = status["deadlineMs"]
+        self.shown = not self._dumb
+        self.tick()
+
+    def sent_to(self, copies: "list[dict[str, Any]]") -> None:
+        """Note where the question went."""
+        places = dict.fromkeys(_place(one) for one in copies if one["state"] in _DONE)
+        named = list(places)[:_PLACES]
+        more = len(places) - len(named)
+        self._where = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+    def tick(self) -> None:
+        """Draw it as it is now."""
+        if not self.shown:
+            return
+        frame = self._frames[int(monotonic() * 1000 / _TICK_MS) % len(self._frames)]
+        text = f"{frame} {self._words()}"[: max(_NARROWEST, _columns() - _MARGIN)]
+        _write(_CLEAR + (f"{_YELLOW}{text}{_PLAIN}" if self._coloured else text))
+        self._drawn = True
+
+    def hide(self) -> None:
+        """Wipe it."""
+        self.shown = False
+        if self._drawn:
+            self._drawn = False
+            _write(_CLEAR)
+
+    def _words(self) -> str:
+        left = max(0, round(self._deadline_ms / 1000 - time()))
+        where = f"asked {self._where}" if self._where else "waiting for the answer"
+        return f"{where} · {left // 60}:{left % 60:02} left"
+
+
+def _how(status: "dict[str, Any]") -> str:
+    """Return how it is answered: here, where anybody may do so, else where else."""
+    answers = status.get("answers")
+    if answers is None or "terminal" in answers:
+        return f"`sayso approve {status['code']} allow-once|allow-always|deny` answers"
+    if "api" in answers:
+        return "it is answered over the API or in the chats that are asked, not on this machine"
+    return "it is answered in the chats that are asked, not on this machine"
+
+
+def _place(copy: "dict[str, Any]") -> str:
+    return f"{copy['channel']} {copy['to']}".strip()
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
+
+
+def _speaks_utf8() -> bool:
+    told = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    return "utf-8" in told.lower() or "utf8" in told.lower()
+
+
+def _write(text: str) -> None:
+    os.write(2, text.encode("utf-8", "replace"))

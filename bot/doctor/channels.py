@@ -1,0 +1,119 @@
+"""Prove the channels: tokens, scopes, people, and by a real prompt that answers come back.
+
+The first half asks each platform and sends nothing. The second half goes the whole way: a question
+about ``true`` through the running gateway, its copies as the outbox knows them, and the answer.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Iterator
+
+from bot.client import Client
+from bot.doctor.finding import Finding, Verdict
+from bot.factories.channels import approvers, make_channels, senders
+from bot.settings import Settings
+from channels.base import Channel, Provable
+from core.errors import SaysoError
+
+_PATIENCE_S = 20.0
+_DELIVERY_S = 15.0
+_LOOK_S = 0.25
+_OPEN = ("ready", "sending")
+
+
+def prove_channels(settings: Settings) -> tuple[Finding, ...]:
+    """Ask each configured platform whether it knows us and our people; send nothing."""
+    return asyncio.run(_prove_all(settings))
+
+
+async def _prove_all(settings: Settings) -> tuple[Finding, ...]:
+    channels = make_channels(settings, None)
+    if not channels:
+        why = "none is configured; docs/how-to shows how to set one up"
+        return (Finding(Verdict.WARN, "channels", why),)
+    proofs = await asyncio.gather(
+        *(_prove(name, channel, _people(settings, name)) for name, channel in channels.items())
+    )
+    return tuple(finding for found in proofs for finding in found)
+
+
+def _people(settings: Settings, channel: str) -> tuple[str, ...]:
+    """Return the references of a channel's approvers and senders."""
+    listed = approvers(settings).listing()
+    head = f"{channel}:"
+    over_all = {entry.removeprefix(head) for entry in listed.everywhere if entry.startswith(head)}
+    acting = senders(settings).by_channel.get(channel, frozenset())
+    return tuple(sorted(listed.by_channel.get(channel, frozenset()) | over_all | acting))
+
+
+async def _prove(name: str, channel: Channel, people: tuple[str, ...]) -> tuple[Finding, ...]:
+    if not isinstance(channel, Provable):
+        return (Finding(Verdict.WARN, name, "offers no proofs; --prompt tries it for real"),)
+    try:
+        proofs = await asyncio.wait_for(channel.prove(people), _PATIENCE_S)
+    except TimeoutError:
+        why = f"the platform did not answer within {_PATIENCE_S:.0f} s; is it reachable from here?"
+        return (Finding(Verdict.FAIL, name, why),)
+    except SaysoError as failure:
+        return (Finding(Verdict.FAIL, name, str(failure)),)
+    verdicts = {True: Verdict.OK, False: Verdict.FAIL}
+    return tuple(Finding(verdicts[one.ok], f"{name} {one.subject}", one.detail) for one in proofs)
+
+
+def prove_by_prompt(settings: Settings, seconds: float) -> Iterator[Finding]:
+    """Ask about ``true`` everywhere, and wait for one answer; each finding as it comes.
+
+    Raises:
+        SaysoError: no gateway runs, or it could not ask.
+    """
+    with Client(str(settings.home / "gateway.sock")) as client:
+        params: dict[str, object] = {
+            "argv": ["true"],
+            "cwd": "/",
+            "session": f"doctor-{secrets.token_hex(4)}",
+            "ask": "always",
+            "wait": False,
+        }
+        asked = client.call("exec.run", params)
+        if asked["status"] != "pending":
+            why = f"nobody was asked: {asked.get('why', asked['status'])}"
+            yield Finding(Verdict.FAIL, "test prompt", why)
+            return
+        yield from _copies(client, str(asked["id"]))
+        yield _answer(client, str(asked["id"]), str(asked["code"]), seconds)
+
+
+def _copies(client: Client, approval: str) -> Iterator[Finding]:
+    """Wait until every copy was accepted or given up, and say which."""
+    until = time.monotonic() + _DELIVERY_S
+    while True:
+        copies = client.call("exec.approval.copies", {"id": approval})["copies"]
+        if all(copy["state"] not in _OPEN for copy in copies) or time.monotonic() > until:
+            break
+        time.sleep(_LOOK_S)
+    if not copies:
+        why = "has no place in a chat; `sayso pending` is the only one"
+        yield Finding(Verdict.WARN, "test prompt", why)
+    for copy in copies:
+        place = f"{copy['channel']} {copy['to']}"
+        if copy["state"] in ("sent", "stale", "closed"):
+            yield Finding(Verdict.OK, place, "the test prompt was accepted")
+        else:
+            why = f"the test prompt is {copy['state']}: {copy['why'] or 'still being tried'}"
+            yield Finding(Verdict.FAIL, place, why)
+
+
+def _answer(client: Client, approval: str, code: str, seconds: float) -> Finding:
+    try:
+        ended = client.call("exec.wait", {"id": approval, "timeoutMs": round(seconds * 1000)})
+    finally:
+        client.call("exec.cancel", {"id": approval})
+    match ended["status"]:
+        case "finished":
+            return Finding(Verdict.OK, "answer", f"{code} was allowed, and `true` ran")
+        case "denied" if ended["reason"] == "approver_denied":
+            return Finding(Verdict.OK, "answer", f"{code} was denied, so answers come back")
+        case _:
+            why = f"nobody answered {code} within {seconds:.0f} s; press a button on it"
+            return Finding(Verdict.WARN, "answer", why)

@@ -1,0 +1,85 @@
+"""Examine what lets others in: the API, other users of this machine, and remote exec."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from bot.doctor.finding import Finding, Verdict
+from bot.factories.remote_exec import acl_path
+from bot.intake.socket import admitted
+from bot.settings import Settings
+from core.ipc.unix import check_shared_folder
+from core.ipc.users import user_name
+from core.remote.acl.acl import Acl
+from core.remote.acl.load import load_acl
+from core.remote.trust.contacts import ContactsFile
+
+_API, _INTAKE, _REMOTE = "API", "intake.unix", "remote exec"
+
+
+def api(settings: Settings) -> Iterator[Finding]:
+    """Yield where the API listens, if it does."""
+    section = settings.http
+    if not section.enabled:
+        yield Finding(Verdict.OK, _API, "is off (http.enabled)")
+        return
+    scheme = "http" if section.tls is None else "https"
+    yield Finding(Verdict.OK, _API, f"is to be at {scheme}://{section.listen}")
+
+
+def other_users(settings: Settings) -> Iterator[Finding]:
+    """Report which other users of this machine may ask, and where.
+
+    Raises:
+        ConfigError: a listed user does not exist.
+        StateError: the socket's folder cannot be used.
+    """
+    section = settings.intake
+    users = admitted(section.unix)
+    if not users:
+        return
+    check_shared_folder(Path(section.socket).parent)
+    for uid, one in users.items():
+        who = (
+            f"{user_name(uid) or 'no name'} (uid {uid}) may ask as {', '.join(sorted(one.agents))}"
+        )
+        yield Finding(Verdict.OK, _INTAKE, f"{who} on {section.socket}")
+        if uid == os.getuid():
+            why = "is the gateway's own user, whom nothing keeps from the owner's socket"
+            yield Finding(Verdict.WARN, _INTAKE, f"uid {uid} {why}")
+
+
+def remote_exec(settings: Settings) -> Iterator[Finding]:
+    """Tell of the door, the access list and the contacts, which only together let anybody in.
+
+    Raises:
+        SaysoError: the access list or the contacts cannot be used.
+    """
+    acl, doors = load_acl(acl_path(settings)), settings.remote.listen
+    if acl is None or not acl.table.enabled:
+        if doors:
+            why = "remote.listen opens a door, but no access list is enabled: all are refused"
+            yield Finding(Verdict.WARN, _REMOTE, why)
+        else:
+            yield Finding(Verdict.OK, _REMOTE, "is off: no access list is enabled")
+        return
+    for line in acl.warnings:
+        yield Finding(Verdict.WARN, _REMOTE, line)
+    if not doors:
+        why = "an access list is enabled, but remote.listen is empty: nobody is served"
+        yield Finding(Verdict.WARN, _REMOTE, why)
+        return
+    yield Finding(Verdict.OK, _REMOTE, f"takes requests at {', '.join(doors)}: {acl.summary}")
+    yield from _strangers(acl, settings)
+
+
+def _strangers(acl: Acl, settings: Settings) -> Iterator[Finding]:
+    """Find who is listed and yet refused, for nobody here trusts them."""
+    contacts = ContactsFile(settings.home).read()
+    for entry in acl.entries.values():
+        if not contacts.trusts(entry.agent_id, entry.machine_id):
+            why = (
+                f"agent {entry.agent_id[:8]}… on machine {entry.machine_id[:8]}… is listed, but is "
+                "no trusted contact, so it is refused; `sayso exec contacts add … --trust accept`"
+            )
+            yield Finding(Verdict.WARN, _REMOTE, why)

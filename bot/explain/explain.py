@@ -1,0 +1,101 @@
+"""Judge one command as the gate does, in the gateway or beside it: nothing runs, no grant is used.
+
+The only way to explain: ``policy.explain`` and ``sayso policy explain`` both end here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from bot.explain.approval_terms import Asks, Terms, asks_of
+from bot.explain.idle_entries import idle_words
+from bot.explain.rule_trace import Looks, looks_of
+from bot.explain.session_context import SessionContext
+from core.gate.apply_grants import lifted, rule_of, with_grants
+from core.gate.effective_policy import Rulebook
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Decision, Evaluation
+from core.model.identity import AgentId, Requester
+from core.model.policy import ExecPolicy
+from core.planning.planner import Planner, Refusal
+from core.store.approvals.grants import Grant
+
+_UNNAMED = "granted for a while"
+
+
+def _nothing_withheld(_plan: ExecPlan, _requester: Requester) -> Refusal | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists.
+
+    ``idle`` tells the entries that would cover a program of it, were they not idle.
+    """
+
+    policy: ExecPolicy
+    verdict: Evaluation | Refusal
+    agent: AgentId
+    looks: tuple[Looks, ...] = ()
+    idle: tuple[str, ...] = ()
+    asks: Asks | None = None
+    unread: str = ""
+    plan: ExecPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explaining:
+    """All that a command is judged by.
+
+    ``names``: whoever reads it may know which grant counted and who gave it. ``withheld`` is what
+    the gate refuses to some who ask (``Execution.withheld``); to the gateway's own user nothing is.
+    """
+
+    rulebook: Rulebook
+    planner: Planner
+    terms: Terms
+    names: bool = True
+    withheld: Callable[[ExecPlan, Requester], Refusal | None] = _nothing_withheld
+
+    def explain(self, request: ExecRequest, context: SessionContext) -> Explained:
+        """Judge a request; ``context`` is what holds for its session.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe.
+        """
+        book, who, unread = self.rulebook, request.agent, context.unread
+        policy = book.policy(request, context.layer)
+        plan = self.planner.plan(request, policy)
+        if isinstance(plan, ExecPlan):
+            plan = self.withheld(plan, request.requester) or plan
+        if isinstance(plan, Refusal):
+            return Explained(policy, plan, who, unread=unread)
+        verdict = self._verdict(plan, policy, context.grants)
+        looks = looks_of(plan, book.provisions(who).rules, policy.trust)
+        idle = idle_words(plan, book.entries(who))
+        asks = asks_of(self.terms, who, request.session, verdict)
+        return Explained(policy, verdict, who, looks, idle, asks, unread, plan)
+
+    def _verdict(self, plan: ExecPlan, policy: ExecPolicy, grants: Sequence[Grant]) -> Evaluation:
+        book = self.rulebook
+        verdict = book.judge(plan, policy)
+        if verdict.decision is not Decision.ASK or not grants:
+            return verdict
+
+        def judged(given: Sequence[Grant]) -> Evaluation:
+            listed = with_grants(book.allowlist(plan.agent), given, book.home)
+            return book.judge(plan, policy, listed)
+
+        found = lifted(verdict, grants, judged)
+        if found is None:
+            return verdict
+        return found[0] if self.names else _unnamed(*found)
+
+
+def _unnamed(verdict: Evaluation, needed: Sequence[Grant]) -> Evaluation:
+    """Say that people granted it, not who and by which grant: that is for those who may read."""
+    rule = "; ".join(rule_of(grant) for grant in needed)
+    segments = tuple(
+        replace(one, rule=_UNNAMED) if one.rule == rule else one for one in verdict.segments
+    )
+    return replace(verdict, why=verdict.why.replace(rule, _UNNAMED), segments=segments)

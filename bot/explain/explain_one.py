@@ -1,0 +1,187 @@
+"""Explain one command under the configuration in effect, as the gateway would judge it."""
+
+import shlex
+from collections.abc import Mapping
+
+from bot.explain.approval_terms import ConfiguredTerms
+from bot.explain.batch import evaluated
+from bot.explain.batch_entry import REQUESTER
+from bot.explain.explain import Explained, Explaining
+from bot.explain.rule_trace import shown as shown_rules
+from bot.explain.rule_trace import to_json as to_rules
+from bot.explain.session_context import MAIN, read_session_context
+from bot.factories.policy import rulebook_of
+from bot.settings import home_folder, read
+from core.model.command import ExecOverrides, ExecRequest
+from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
+from core.model.identity import AgentId, SessionKey, TaskId
+from core.model.policy import ExecHost, ExecPolicy
+from core.planning.planner import Planner, Refusal
+from core.text.render import redact
+
+_SETTINGS = ("host", "node", "security", "ask", "ask_fallback", "trust", "safe_bins", "timeout_ms")
+
+
+def explain_one(
+    line: str | None,
+    argv: tuple[str, ...] | None,
+    agent: str,
+    cwd: str,
+    environ: Mapping[str, str],
+    host: ExecHost | None = None,
+    session: str = MAIN,
+    task: TaskId | None = None,
+) -> Explained:
+    """Judge one command as the gateway of this home would; nothing is run or stored.
+
+    ``host`` is what the call would name, ``None``: nothing. ``session`` and ``task`` are whose
+    settings and grants count.
+
+    Raises:
+        SaysoError: the configuration or the approvals file cannot be used.
+    """
+    settings = read(home_folder(None, environ), environ).settings
+    book = rulebook_of(settings, looks=True)
+    request = ExecRequest(
+        REQUESTER,
+        SessionKey(session),
+        cwd,
+        line=line,
+        argv=argv,
+        agent=AgentId(agent),
+        overrides=ExecOverrides(host),
+        task=task,
+    )
+    planner = Planner(settings.tools.exec.search_path)
+    context = read_session_context(settings.store_url, request, book.idle_ms)
+    return Explaining(book, planner, ConfiguredTerms.of(settings)).explain(request, context)
+
+
+def to_json(explained: Explained) -> dict[str, object]:
+    """Return everything that ``shown`` prints, for programs."""
+    verdict = explained.verdict
+    if isinstance(verdict, Refusal):
+        judged: dict[str, object] = {
+            "decision": Decision.DENY.word,
+            "reason": verdict.reason.value,
+            "segments": [],
+        }
+    else:
+        promise = [one.words for one in verdict.promise]
+        judged = {**evaluated(verdict), "promise": promise, "tier": verdict.tier}
+    values = {
+        setting: {"value": getattr(explained.policy, setting), "source": source}
+        for setting, source in _sources(explained.policy).items()
+    }
+    looked = to_rules(explained.looks)
+    who = explained.agent
+    idle = list(explained.idle)
+    told_too = {"agent": who, "policy": values, "rules": looked, "idle": idle}
+    asks = None if explained.asks is None else explained.asks.as_json()
+    unread = {"unread": explained.unread} if explained.unread else {}
+    return {**judged, "why": verdict.why, **told_too, "asks": asks, **unread}
+
+
+def shown(explained: Explained) -> str:
+    """Word the verdict for a terminal: decision first, then each command, then each setting."""
+    verdict = explained.verdict
+    if isinstance(verdict, Refusal):
+        head = [f"DENY  {verdict.reason.value}: {verdict.why}"]
+    else:
+        head = [f"{verdict.decision.name}  {verdict.why}"]
+        head += [] if explained.asks is None else [f"     {explained.asks.words}"]
+        head += [*_segments(verdict), *_advice(explained)]
+    sources = _sources(explained.policy)
+    width = max(map(len, sources))
+    rows = [
+        f"  {setting:<{width}}  {_plain(getattr(explained.policy, setting))}  ({source})"
+        for setting, source in sources.items()
+    ]
+    head += ["", *(f"idle entry: {line}" for line in explained.idle)] if explained.idle else []
+    head += ["", explained.unread] if explained.unread else []
+    head += shown_rules(explained.looks)
+    return "\n".join([*head, "", f"policy for agent {explained.agent}:", *rows]) + "\n"
+
+
+def _sources(policy: ExecPolicy) -> dict[str, str]:
+    return {setting: policy.sources.get(setting, "built-in default") for setting in _SETTINGS}
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "none"
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _segments(verdict: Evaluation) -> list[str]:
+    lines: list[str] = []
+    for number, one in enumerate(verdict.segments, 1):
+        lines += ["", f"{number}. {_argv(one)}"]
+        lines.append(f"   program   {one.resolved or 'not found'}")
+        lines.append(f"   verdict   {one.decision.word} ({one.reason.value}): {one.rule}")
+    return lines
+
+
+def _argv(one: SegmentVerdict) -> str:
+    # ascii() shows every boundary, and each invisible or misleading character as an escape.
+    return "  ".join(ascii(word) for word in one.argv)
+
+
+def _advice(explained: Explained) -> list[str]:
+    verdict = explained.verdict
+    if isinstance(verdict, Refusal) or verdict.decision is Decision.ALLOW:
+        return []
+    adds = [line for promise in verdict.promise for line in _adds(explained.agent, promise)]
+    if adds:
+        return ["", "it would pass after:", *adds]
+    return ["", f"what would make it pass: {_ADVICE[verdict.reason]}"]
+
+
+def _adds(agent: AgentId, promise: Promise) -> tuple[str, ...]:
+    typed = f"sayso approvals allowlist add --agent {agent} {_typed(promise)}"
+    if not promise.content:
+        return (f"  {typed}",)
+    return (
+        f"  allow-always in its prompt: {redact(promise.words).text}",
+        f"  or, whatever is in these files by then: {typed}",
+    )
+
+
+def _typed(promise: Promise) -> str:
+    if promise.argv is None:
+        return ascii(promise.pattern)
+    # ascii() keeps a misleading character visible; such a word has to be typed anew.
+    words = (shlex.quote(word) if word.isprintable() else ascii(word) for word in promise.argv)
+    return " ".join((ascii(promise.pattern), "--argv", *words))
+
+
+_BY_ACL = "an entry of the access list that equals it element by element"
+_ADVICE = {
+    Reason.ALLOWLISTED: "nothing is missing",
+    Reason.SAFE_BIN: "nothing is missing",
+    Reason.SKILL: "nothing is missing",
+    Reason.RULE_ALLOWED: "nothing is missing",
+    Reason.RULE_ASKED: "the rule that the verdict names changed, and what it names besides",
+    Reason.RULE_DENIED: "the rule changed, in the place that the verdict names",
+    Reason.CAPABILITY: "wider agents.list[].capabilities, or other files",
+    Reason.ACL: "nothing is missing",
+    Reason.SECURITY_FULL: "nothing is missing",
+    Reason.SANDBOXED: "nothing is missing",
+    Reason.SECURITY_DENY: "security set to allowlist or full, in the place named below",
+    Reason.NOT_LISTED: "an allowlist entry for each program, asked for one command at a time",
+    Reason.UNREADABLE: "only plain words, quotes, and | && || ; between commands",
+    Reason.WRAPPER: "the inner command asked for by itself",
+    Reason.CARRIER: "other arguments, or trust set to classical",
+    Reason.SAFE_BIN_ARGUMENTS: "fewer arguments, or an allowlist entry for the program",
+    Reason.ARGV_NOT_ALLOWED: _BY_ACL,
+    Reason.ENVIRONMENT: "the request without these names",
+    Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
+    Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
+    Reason.STDIN: "no standard input, or a rule that allows this very vector",
+    Reason.TERMINAL: "the request without a terminal (`--pty`)",
+    Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
+    Reason.STEERED: (
+        "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
+        "yours belongs in your home), or a person who allows it once"
+    ),
+}

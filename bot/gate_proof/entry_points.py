@@ -1,0 +1,66 @@
+"""Say what a way in is: by what name, and how a marked command goes down it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Protocol
+
+from core.errors import SaysoError
+from core.gate.guards.canary import SESSION, Mark
+
+
+class Answer(StrEnum):
+    """What a way in answered to a marked command, as far as its own words tell."""
+
+    HELD = "held"
+    RAN = "ran"
+
+
+class WayIn(Protocol):
+    """One way by which requests come in. Whoever serves one adds it to the prover."""
+
+    @property
+    def name(self) -> str:
+        """Return its name, as health and lockdown show it: ``socket``, ``chat``, ``http``."""
+
+    async def submit(self, mark: Mark) -> Answer:
+        """Send the marked command as a client of this way would, and read the answer.
+
+        It may be cancelled at any moment: what it opened is closed then.
+
+        Raises:
+            SaysoError: it was not answered, or not as this way answers.
+            OSError: nobody can be reached there.
+        """
+
+
+_ANSWERS = {
+    "denied": Answer.HELD,
+    "pending": Answer.HELD,
+    "finished": Answer.RAN,
+    "running": Answer.RAN,
+    "unknown": Answer.RAN,
+}
+
+
+def params_of(mark: Mark) -> dict[str, object]:
+    """Return the params of ``exec.run`` for a marked command; they wait for nothing."""
+    return {
+        "argv": list(mark.argv),
+        "cwd": "/",
+        "session": SESSION,
+        "ask": "always",
+        "wait": False,
+    }
+
+
+def read_answer(result: object) -> Answer:
+    """Read what ``exec.run`` answered: an object with a ``status``.
+
+    Raises:
+        SaysoError: it is no such object.
+    """
+    status = result.get("status") if isinstance(result, Mapping) else None
+    answer = _ANSWERS.get(str(status))
+    if answer is None:
+        raise SaysoError("it answered something else than how a run stands")
+    return answer

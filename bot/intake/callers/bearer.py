@@ -1,0 +1,61 @@
+"""Know the holder of a token, anew for every request: what was revoked lets nobody in."""
+
+import logging
+from dataclasses import dataclass
+
+from bot.intake.callers.caller import Caller
+from core.errors import StoreError, Unauthenticated
+from core.ipc.jsonrpc import Notify
+from core.model.access import effective
+from core.model.identity import API_CHANNEL, Actor, Intake, Requester
+from core.store import Store
+from core.store.engine.clock import wall_ms
+from core.store.people import token_text, tokens
+from core.store.people.tokens import USE_IS_NOTED_AFTER_MS, Token
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bearers:
+    """The holders of tokens; nothing about them is kept in memory."""
+
+    store: Store
+
+    async def caller(self, text: str, intake: Intake, notify: Notify | None = None) -> Caller:
+        """Return who holds this token. Call it for each request and each frame.
+
+        Raises:
+            Unauthenticated: it is no token, or unknown, expired or revoked.
+            StoreError: that cannot be told now, so nobody is let in.
+        """
+        if not token_text.is_token(text):
+            raise Unauthenticated
+        token = await self.store.read(tokens.holder, token_text.digest(text))
+        if token is None:
+            raise Unauthenticated
+        await self._note_use(token)
+        return caller_of(token, intake, notify)
+
+    async def _note_use(self, token: Token) -> None:
+        if token.used_ms is not None and wall_ms() - token.used_ms < USE_IS_NOTED_AFTER_MS:
+            return
+        try:
+            await self.store.write(tokens.used, token.id)
+        except StoreError as failure:
+            # A full disk must not keep people from looking at what is wrong.
+            _log.warning("the use of token %s could not be noted: %s", token.id, failure)
+
+
+def caller_of(token: Token, intake: Intake, notify: Notify | None = None) -> Caller:
+    """Return what the holder of a token may do: as an agent, as a person, or as neither."""
+    person = None if token.person is None else Actor(API_CHANNEL, token.id, token.name)
+    return Caller(
+        requester=Requester(intake, token.ref),
+        actor=person,
+        scopes=effective(token.scopes, token.agent, token.person),
+        agents=None if token.agent is None else frozenset({token.agent}),
+        token=token.id,
+        until_ms=token.expires_ms,
+        notify=notify,
+    )

@@ -1,0 +1,108 @@
+"""Say who calls a method and what they may do, whichever way they came in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.intake.callers import unix_peer
+from core.errors import Forbidden
+from core.ipc.jsonrpc import Notify
+from core.ipc.unix import Peer
+from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
+from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever calls: a local process, an agent's user on the shared socket, or a token's holder.
+
+    ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
+    the agents that it may name, ``None``: any. ``peer`` is what the kernel says of the other end of
+    the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty on the
+    sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is there where the connection
+    can carry more than the answer. ``begun`` hears the id of what was asked for before the answer
+    comes; it may get one that is not stored yet.
+    """
+
+    requester: Requester
+    actor: Actor | None
+    scopes: frozenset[Scope]
+    agents: frozenset[AgentId] | None = None
+    peer: Peer | None = None
+    token: str = ""
+    until_ms: int | None = None
+    notify: Notify | None = field(default=None, compare=False, repr=False)
+    begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def ref(self) -> str:
+        """Return who it is, for the journal: ``uid:1000``, ``api:4k7w…``."""
+        return self.requester.account
+
+    def may(self, scope: Scope) -> bool:
+        """Return whether a scope holds now; what is an agent's never decides for people."""
+        if scope not in self.scopes:
+            return False
+        asks = self.agents is not None or (self.peer is None and Scope.REQUEST in self.scopes)
+        return not (asks and scope in PEOPLES_SCOPES)
+
+    def sees(self, agent: AgentId | str) -> bool:
+        """Return whether what belongs to an agent is there for this caller at all."""
+        return self.agents is None or agent in self.agents
+
+    def agent(self, named: str | None) -> AgentId | None:
+        """Return the agent that is meant: the named one, else the only one; ``None``: any.
+
+        Raises:
+            Forbidden: this caller may not name it, or must name one.
+        """
+        if self.agents is None:
+            return None if named is None else AgentId(named)
+        if named is None and len(self.agents) == 1:
+            (only,) = self.agents
+            return only
+        if named is None or named not in self.agents:
+            raise Forbidden(
+                f"This {'token' if self.token else 'user'} is bound to "
+                f"{', '.join(sorted(self.agents)) or 'no agent'} and may name no other agent. "
+                "Name one of these, or leave `agent` out where there is one only."
+            )
+        return AgentId(named)
+
+    def session(self, agent: AgentId, named: str) -> SessionKey:
+        """Return the session that is meant; a caller bound to agents has its own sessions only.
+
+        Whoever merely knows a session's name gets nothing that people set for it or it was told.
+        """
+        head = f"agent:{agent}:"
+        if self.agents is None or named.startswith(head):
+            return SessionKey(named)
+        return SessionKey(head + named)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What one user may do on the shared socket (``intake.unix``)."""
+
+    agents: frozenset[AgentId]
+    scopes: frozenset[Scope]
+
+    def caller(self, peer: Peer, notify: Notify | None = None) -> Caller:
+        """Return the caller at the other end: bound to its agents, and nobody who answers."""
+        return Caller(
+            requester=unix_peer.requester(peer),
+            actor=None,
+            scopes=self.scopes - PEOPLES_SCOPES,
+            agents=self.agents,
+            notify=notify,
+        )
+
+
+def of_peer(peer: Peer, notify: Notify | None = None) -> Caller:
+    """Return the caller at the other end of the Unix socket: every scope, any agent."""
+    return Caller(
+        requester=unix_peer.requester(peer),
+        actor=unix_peer.actor(peer),
+        scopes=EVERY_SCOPE,
+        peer=peer,
+        notify=notify,
+    )

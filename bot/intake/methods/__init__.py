@@ -1,0 +1,1 @@
+"""Implement the methods, one module for each group."""

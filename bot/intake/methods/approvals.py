@@ -1,0 +1,155 @@
+"""Show what waits for people's answers, and take an answer."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.intake.callers import unix_peer
+from bot.intake.callers.caller import Caller
+from bot.intake.callers.terminal import RUN_BY_US
+from bot.intake.methods.runs import FOLLOWS
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import IdParams, ListParams, ResolveParams, WaitParams
+from bot.intake.results import results, visibility
+from core.approvals.answer import Answer, AnswerOutcome
+from core.errors import BadRequest, Forbidden, NotFound
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.identity import Actor, AgentId, ApprovalId
+from core.store import approvals
+from core.store.outbox.receipts import receipts
+
+READS = frozenset({Scope.READ})
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionMethods:
+    """The methods about approvals."""
+
+    gate: Gate
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (*self._deciding(), *self._looking())
+
+    def _deciding(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.approval.waitDecision",
+                params=WaitParams,
+                scopes=FOLLOWS,
+                handler=self.wait,
+                summary="Wait until an approval is decided.",
+                answer="the approval, once decided or when the time is over",
+            ),
+            Method(
+                name="exec.approval.resolve",
+                params=ResolveParams,
+                scopes=frozenset({Scope.APPROVE}),
+                handler=self.resolve,
+                summary="Answer an approval, as the person whose token or terminal it is.",
+                answer='`{"accepted", "outcome", "sentence", "id"}`',
+            ),
+        )
+
+    def _looking(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.approval.list",
+                params=ListParams,
+                scopes=READS,
+                handler=self.pending,
+                summary="List what waits for an answer, the soonest deadline first.",
+                answer='`{"pending": […]}`',
+            ),
+            Method(
+                name="exec.approval.get",
+                params=IdParams,
+                scopes=FOLLOWS,
+                handler=self.get,
+                summary="Show one approval by id, code or unique prefix.",
+                answer="the approval",
+            ),
+            Method(
+                name="exec.approval.copies",
+                params=IdParams,
+                scopes=READS,
+                handler=self.copies,
+                summary="Tell where each copy of a prompt stands.",
+                answer='`{"copies": [{"channel", "to", "thread", "step", "state", "why"}]}`',
+            ),
+        )
+
+    async def wait(self, params: WaitParams, caller: Caller) -> object:
+        """Wait until an approval is decided and return it."""
+        approval_id = await visibility.of_run(self.gate, params.id, caller)
+        try:
+            async with asyncio.timeout(_seconds(params.timeout_ms)):
+                found = await self.gate.broker.wait(approval_id)
+        except TimeoutError:
+            found = await self.gate.store.read(approvals.get, approval_id)
+        if found is None:
+            raise NotFound(f"no approval has the id {params.id!r}")
+        return results.approval(found)
+
+    async def resolve(self, params: ResolveParams, caller: Caller) -> object:
+        """Answer an approval; who may is for the lists of approvers to say."""
+        answer = Answer(
+            ref=params.id,
+            reply=params.decision,
+            actor=_actor(caller),
+            note=params.note,
+            terms=params.terms,
+            process=_session(caller),
+            typed=True,  # the call names the approval and the decision in words
+        )
+        answered = await self.gate.answer(answer)
+        return {
+            "accepted": answered.outcome in {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED},
+            "outcome": answered.outcome,
+            "sentence": answered.sentence,
+            "id": answered.approval.id if answered.approval is not None else None,
+        }
+
+    async def pending(self, params: ListParams, _caller: Caller) -> object:
+        """List what is waiting."""
+        agent = None if params.agent is None else AgentId(params.agent)
+        waiting = await self.gate.store.read(approvals.pending, params.limit, None, agent)
+        return {"pending": results.listed(waiting)}
+
+    async def get(self, params: IdParams, caller: Caller) -> object:
+        """Return one approval by id, code or unique prefix."""
+        found = visibility.seen(await self.gate.store.read(approvals.find, params.id), caller)
+        if len(found) != 1:
+            raise NotFound(f"{params.id!r} names {len(found) or 'no'} approvals")
+        return results.approval(found[0])
+
+    async def copies(self, params: IdParams, caller: Caller) -> object:
+        """Return where the copies of a prompt stand."""
+        approval_id = await visibility.of_run(self.gate, params.id, caller)
+        found = await self.gate.store.read(receipts, ApprovalId(approval_id))
+        return {"copies": [results.copy(one) for one in found]}
+
+
+def _seconds(timeout_ms: int | None) -> float | None:
+    return None if timeout_ms is None else timeout_ms / 1000
+
+
+def _actor(caller: Caller) -> Actor:
+    if caller.actor is None:
+        raise Forbidden(
+            "This token belongs to no person, so it cannot approve. Create one with --person."
+        )
+    return caller.actor
+
+
+def _session(caller: Caller) -> tuple[int, int] | None:
+    """Return the kernel session of a local answer, which tells it from the asker."""
+    if caller.peer is None:
+        return None
+    if unix_peer.is_run(caller.peer.pid):
+        raise Forbidden(f"{RUN_BY_US} Nothing was decided.")
+    session = unix_peer.kernel_session(caller.peer.pid)
+    if session is None:
+        raise BadRequest("the terminal of this answer cannot be told; answer from a shell")
+    return session

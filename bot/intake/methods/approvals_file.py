@@ -1,0 +1,102 @@
+"""Serve exec-approvals.json (S1): show it, and put a new content in its place.
+
+Its entries let programs run unasked, so replacing it gives rights (docs/decisions/0009).
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.intake.callers.caller import Caller
+from bot.intake.callers.terminal import Askers
+from bot.intake.methods.approvals import READS
+from bot.intake.methods.people import CHANGE, RULES, TYPED
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import AgentParams, Params
+from bot.intake.results import results
+from core.approvals.file.file import ApprovalsFile
+from core.errors import Conflict
+from core.gate import Gate
+from core.text.render import redact
+
+
+class FileParams(Params):
+    """``exec.approvals.set``: a whole new content of exec-approvals.json (S1 schema)."""
+
+    file: dict[str, object] = Field(description="the new content; without `socket` it keeps it")
+    base_hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
+        description="the `hash` that was read; if the file is another by now, nothing is changed"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalsFileMethods:
+    """The methods about exec-approvals.json; each change is in the journal."""
+
+    gate: Gate
+    askers: Askers
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (
+            Method(
+                name="exec.approvals.get",
+                params=AgentParams,
+                scopes=READS,
+                handler=self.get,
+                summary="Show exec-approvals.json, its token left out; with `agent`, its part.",
+                answer='`{"file", "hash", "warnings"}`',
+            ),
+            Method(
+                name="exec.approvals.set",
+                params=FileParams,
+                scopes=RULES,
+                handler=self.put,
+                summary="Put a whole new content in the place of exec-approvals.json.",
+                answer=f"{CHANGE} with `warnings`{TYPED}",
+            ),
+        )
+
+    async def get(self, params: AgentParams, caller: Caller) -> object:
+        """Return the file; a caller that is bound to an agent sees its own part of it."""
+        file = self.gate.rulebook.file
+        found = await asyncio.to_thread(file.shown)
+        shown = found
+        if params.agent is not None:
+            agents = found.get("agents")
+            own = agents.get(params.agent) if isinstance(agents, dict) else None
+            shown = {**found, "agents": {} if own is None else {params.agent: own}}
+        lint = () if caller.agents is not None else await asyncio.to_thread(file.lint)
+        warnings = [results.safe(one) for one in lint]
+        return {"file": shown, "hash": _hash(found), "warnings": warnings}
+
+    async def put(self, params: FileParams, caller: Caller) -> object:
+        """Replace the file, if it still is the one that was read."""
+        why = await self.askers.refusal(caller)
+        if why is not None:
+            return results.change(why, done=False)
+        file = self.gate.rulebook.file
+        await asyncio.to_thread(_is_still, file, params.base_hash)
+        text = json.dumps(params.file, ensure_ascii=False)
+        record: dict[str, object] = {"by": caller.ref, "text": redact(text).text}
+        await self.gate.journal.append("approvals file", record)
+        done = await asyncio.to_thread(
+            file.replace, text, lambda: _is_still(file, params.base_hash)
+        )
+        warnings = [results.safe(one) for one in done.warnings]
+        return {**results.change("exec-approvals.json was replaced."), "warnings": warnings}
+
+
+def _is_still(file: ApprovalsFile, base_hash: str) -> None:
+    if _hash(file.shown()) != base_hash:
+        raise Conflict("exec-approvals.json is another by now; read it again. Nothing changed.")
+
+
+def _hash(shown: dict[str, object]) -> str:
+    """Return the SHA-256 of what is shown of a file; its token has no part in it."""
+    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,133 @@
+"""Tell what the gateway is, and what it would do."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from bot.explain.explain import Explaining
+from bot.explain.explain_one import to_json
+from bot.explain.session_context import load_session_context
+from bot.intake.callers.caller import Caller
+from bot.intake.methods.approvals import READS
+from bot.intake.methods.runs import FOLLOWS
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import NoParams, SessionParams, TaskName
+from bot.intake.results import results
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.command import ExecOverrides, ExecRequest
+from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, TaskId
+from core.model.policy import ExecHost
+
+_EXPLAINED = (
+    "as `sayso policy explain --json`; which grant counts, and who gave it, is told to `read` only"
+)
+
+
+class ExplainParams(SessionParams):
+    """``policy.explain``: one of ``command`` and ``argv``; nothing is run.
+
+    The grants and settings of the session count, and the grants of the task.
+    """
+
+    command: str | None = Field(default=None, description="a command line; this or `argv`")
+    argv: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="an argument vector; this or `command`"
+    )
+    cwd: str = Field(description="where it would run; absolute")
+    host: Annotated[ExecHost, Field(strict=False)] | None = Field(
+        default=None, description="as if the call named this host: sandbox, gateway or node"
+    )
+    task: TaskName | None = Field(default=None, description="as if the call named this task")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.command is None) == (self.argv is None):
+            raise ValueError("give one of `command` and `argv`")
+        return self
+
+    def request(self, requester: Requester) -> ExecRequest:
+        """Return the request that would be judged."""
+        return ExecRequest(
+            requester=requester,
+            session=SessionKey(self.session),
+            cwd=self.cwd,
+            line=self.command,
+            argv=self.argv,
+            agent=DEFAULT_AGENT if self.agent is None else AgentId(self.agent),
+            overrides=ExecOverrides(self.host),
+            task=None if self.task is None else TaskId(self.task),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OutlookMethods:
+    """The methods that look and change nothing. ``health`` answers ``health.get``."""
+
+    gate: Gate
+    health: Callable[[], Awaitable[dict[str, object]]]
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (
+            Method(
+                name="health.get",
+                params=NoParams,
+                scopes=READS,
+                handler=self.get_health,
+                summary="Tell how the gateway is.",
+                answer='`{"ok", "parts"}`',
+            ),
+            Method(
+                name="skills.bins",
+                params=NoParams,
+                scopes=READS,
+                handler=self.skills,
+                summary="List the programs that count as listed where `autoAllowSkills` is on.",
+                answer=(
+                    '`{"bins": [{"name", "path"}], "ignored": […]}`: the real paths, and why other '
+                    "names do not count"
+                ),
+            ),
+            Method(
+                name="node.list",
+                params=NoParams,
+                scopes=READS,
+                handler=self.nodes,
+                summary="List the nodes that are paired with this gateway.",
+                answer='`{"nodes": []}`: empty, as no node can be paired with this version',
+            ),
+            Method(
+                name="policy.explain",
+                params=ExplainParams,
+                scopes=FOLLOWS,
+                handler=self.explain,
+                summary="Judge a command as the gateway would now; nothing is run or stored.",
+                answer=_EXPLAINED,
+            ),
+        )
+
+    async def get_health(self, _params: NoParams, _caller: Caller) -> object:
+        """Return the gateway's health."""
+        return await self.health()
+
+    async def skills(self, _params: NoParams, _caller: Caller) -> object:
+        """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
+        found = self.gate.rulebook.compiled.skills
+        return {"bins": results.bins(found), "ignored": [results.safe(one) for one in found.lint]}
+
+    async def nodes(self, _params: NoParams, _caller: Caller) -> object:
+        """List the paired nodes: there is no way to pair one yet, so there is none."""
+        return {"nodes": []}
+
+    async def explain(self, params: ExplainParams, caller: Caller) -> object:
+        """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it."""
+        gate, request = self.gate, params.request(caller.requester)
+        context = await load_session_context(gate.store, request, gate.rulebook.idle_ms)
+        names = caller.may(Scope.READ)  # as for grants.list
+        explaining = Explaining(
+            gate.rulebook, gate.planner, gate.broker.asking, names, gate.execution.withheld
+        )
+        return to_json(explaining.explain(request, context))

@@ -1,0 +1,243 @@
+"""Serve remote exec over the method table, with S4's own JSON: ``exec.remote.*``."""
+
+import base64
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from bot.factories.remote_exec import RemoteExec, masked
+from bot.intake.callers.caller import Caller
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import NoParams
+from bot.intake.results.remote_bodies import CancelBody, OutputBody, RunAnswer, RunBody
+from core.errors import BadRequest
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.identity import Intake
+from core.remote.acl.acl import Acl
+from core.remote.denials import Notice, RemoteDenial
+from core.remote.ids import new_id
+from core.remote.result import RemoteResult
+
+INLINE = 3 << 20
+"""Bytes of both streams that one answer on gateway.sock carries; a frame has 8 MiB."""
+PAGE = 2 << 20
+_KEPT = 8
+_KEPT_S = 300.0
+ASKS = frozenset({Scope.ADMIN})
+LOOKS = frozenset({Scope.READ, Scope.ADMIN})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteMethods:
+    """The methods of remote exec."""
+
+    remote: RemoteExec
+    gate: Gate
+    _kept: OrderedDict[str, tuple[float, RemoteResult]] = field(default_factory=OrderedDict)
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (*self._asking(), *self._looking())
+
+    def _asking(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.remote.run",
+                params=RunBody,
+                scopes=ASKS,
+                handler=self.run,
+                summary="Run a listed vector on another machine, and wait for its end (S4).",
+                answer='`{"ok", "request_id", "code", "signal", "duration_ms", "stdout_b64", '
+                '"stderr_b64", "stdout_bytes_total", "stderr_bytes_total", "truncated", '
+                '"denial_reason", "warnings"}`',
+            ),
+            Method(
+                name="exec.remote.cancel",
+                params=CancelBody,
+                scopes=ASKS,
+                handler=self.cancel,
+                summary="Cancel a remote run that is under way.",
+                answer='`{"cancelled"}`',
+            ),
+            Method(
+                name="exec.remote.output",
+                params=OutputBody,
+                scopes=ASKS,
+                handler=self.output,
+                summary="Read on where an answer was trimmed.",
+                answer='`{"data_b64", "more"}`',
+            ),
+        )
+
+    def _looking(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.remote.sessions",
+                params=NoParams,
+                scopes=LOOKS,
+                handler=self.sessions,
+                summary="List own remote requests under way, and what runs here for others.",
+                answer='`{"pending": [{"request_id", "agent_id", "program", "age_ms"}], '
+                '"sessions": […]}`',
+                of_all=True,
+            ),
+            Method(
+                name="exec.remote.diagnostics",
+                params=NoParams,
+                scopes=LOOKS,
+                handler=self.diagnostics,
+                summary="Tell whether remote exec is on, what was denied, how long its list is.",
+                answer='`{"enabled", "listening", "active_sessions", "pending_requests", "started",'
+                ' "finished", "denied", "truncated", "warnings", "unheard", "recent_warnings",'
+                ' "acl"}`',
+                of_all=True,
+            ),
+        )
+
+    async def run(self, body: RunBody, caller: Caller) -> object:
+        """Run, and answer with all output over HTTP, else with as much as a frame carries."""
+        result = await self.result(body, caller)
+        framed = caller.requester.intake is not Intake.HTTP
+        if not framed or len(result.stdout) + len(result.stderr) <= INLINE:
+            return RunAnswer.of(result).model_dump(mode="json")
+        self._keep(result)
+        half = INLINE // 2
+        trimmed = replace(
+            result,
+            stdout=result.stdout[:half],
+            stderr=result.stderr[:half],
+            truncated=True,
+            warnings=(*result.warnings, Notice.ANSWER_TRIMMED),
+        )
+        return RunAnswer.of(trimmed).model_dump(mode="json")
+
+    async def result(self, body: RunBody, caller: Caller) -> RemoteResult:
+        """Run, and return the whole result; who asked for what is journalled before and after.
+
+        Raises:
+            SaysoError: the keys, the contacts or the journal cannot be used; nothing was sent.
+        """
+        order, request_id = body.order(), new_id()
+        await self.gate.journal.append(
+            "remote",
+            {
+                "by": caller.ref,
+                "request": request_id,
+                "agent": body.agent_id,
+                "argv": masked(body.argv),
+            },
+        )
+        if self.gate.execution.guard.lockdown.state() is not None:
+            result = RemoteResult(request_id, denial_reason=RemoteDenial.LOCKED_DOWN)
+        else:
+            result = await self.remote.client.run(body.agent_id, order, request_id)
+        await self.gate.journal.append(
+            "remote",
+            {
+                "request": request_id,
+                "code": result.code,
+                "signal": result.signal,
+                "denial": result.denial_reason,
+                "warnings": list(result.warnings),
+            },
+        )
+        return result
+
+    async def cancel(self, body: CancelBody, caller: Caller) -> object:
+        """Cancel a request."""
+        await self.gate.journal.append(
+            "remote", {"by": caller.ref, "request": body.request_id, "cancel": True}
+        )
+        cancelled = await self.remote.client.cancel(body.request_id, body.agent_id)
+        return {"cancelled": cancelled}
+
+    async def output(self, body: OutputBody, _caller: Caller) -> object:
+        """Return the next page of a trimmed answer."""
+        self._forget()
+        if body.request_id not in self._kept:
+            raise BadRequest(
+                f"the output of {body.request_id} is not kept: it was answered whole, or more than "
+                f"{_KEPT_S:.0f} s ago"
+            )
+        result = self._kept[body.request_id][1]
+        data = result.stdout if body.stream == "stdout" else result.stderr
+        page = data[body.offset : body.offset + PAGE]
+        more = body.offset + len(page) < len(data)
+        return {"data_b64": base64.b64encode(page).decode(), "more": more}
+
+    async def sessions(self, _body: NoParams, _caller: Caller) -> object:
+        """List both kinds."""
+        pending = [
+            {
+                "request_id": one.request_id,
+                "agent_id": one.agent_id,
+                "program": masked(one.order.argv[:1])[0],
+                "age_ms": one.age_ms,
+            }
+            for one in (self.remote.client if self.remote.pending else ())
+        ]
+        return {
+            "pending": pending,
+            "sessions": [
+                {
+                    "request_id": one.request_id,
+                    "agent_id": one.agent_id,
+                    "program": one.program,
+                    "age_ms": one.age_ms,
+                }
+                for one in self.remote.sessions
+            ],
+        }
+
+    async def diagnostics(self, _body: NoParams, _caller: Caller) -> object:
+        """Count; never show the list."""
+        counters = self.remote.counters
+        return {
+            "enabled": self.remote.enabled,
+            "listening": [str(one) for one in self.remote.listening],
+            "active_sessions": len(self.remote.sessions),
+            "pending_requests": self.remote.pending,
+            "started": counters.started,
+            "finished": counters.finished,
+            "denied": {reason: number for reason, number in counters.denied.items() if number},
+            "truncated": counters.truncated,
+            "warnings": dict(counters.notices),
+            "unheard": counters.unheard,
+            "recent_warnings": [
+                {"at_ms": one.at_ms, "agent": one.agent, "warning": one.warning}
+                for one in counters.recent
+            ],
+            "acl": _acl_summary(self.remote.acl),
+        }
+
+    def _keep(self, result: RemoteResult) -> None:
+        self._forget()
+        self._kept[result.request_id] = (time.monotonic() + _KEPT_S, result)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+
+    def _forget(self) -> None:
+        now = time.monotonic()
+        for request_id in [key for key, (until, _) in self._kept.items() if until <= now]:
+            del self._kept[request_id]
+
+
+def _acl_summary(acl: Acl | None) -> dict[str, object] | None:
+    """Return counts and caps: no vector, and no id (S4 "safe ACL summary")."""
+    if acl is None:
+        return None
+    shown = acl.table.model_dump(
+        exclude={"allow", "audit_log_path", "audit_tasklist_id", "default_cwd", "enabled"}
+    )
+    commands = [one for entry in acl.entries.values() for one in entry.commands]
+    return {
+        "pairs": len(acl.entries),
+        "commands": len(commands),
+        "with_templates": sum(not one.literal for one in commands),
+        **shown,
+    }
+
+
+__all__ = ["CancelBody", "OutputBody", "RemoteMethods", "RunAnswer", "RunBody"]

@@ -1,0 +1,131 @@
+"""Take requests to run something, and follow them to their end."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.intake.callers.caller import Caller
+from bot.intake.callers.terminal import Askers
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import AskParams, IdParams, RunParams, WaitParams
+from bot.intake.results import outcomes, visibility
+from bot.intake.results.status import status_of
+from bot.intake.results.streaming import streaming
+from core.gate import Gate
+from core.model.access import Scope
+from core.model.result import Pending, Running
+
+ASKS = frozenset({Scope.REQUEST})
+FOLLOWS = frozenset({Scope.REQUEST, Scope.READ})
+STOPS = frozenset({Scope.REQUEST, Scope.APPROVE})
+
+
+@dataclass(frozen=True, slots=True)
+class RunMethods:
+    """The methods about runs; ``askers`` remembers which local sessions asked."""
+
+    gate: Gate
+    askers: Askers
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (*self._asking(), *self._following())
+
+    def _asking(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.run",
+                params=RunParams,
+                scopes=ASKS,
+                handler=self.run,
+                summary="Ask to run a command, and wait for its end.",
+                answer="how it ended; with `wait: false` how it stands",
+            ),
+            Method(
+                name="exec.approval.request",
+                params=AskParams,
+                scopes=ASKS,
+                handler=self.run,
+                summary="Ask to run a command, and learn at once what becomes of it.",
+                answer="at once: `pending` with an id, or how it ended",
+            ),
+        )
+
+    def _following(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="exec.wait",
+                params=WaitParams,
+                scopes=FOLLOWS,
+                handler=self.wait,
+                summary="Wait for the end of a run.",
+                answer="as `exec.run`, when it ended or the time is over",
+            ),
+            Method(
+                name="exec.cancel",
+                params=IdParams,
+                scopes=STOPS,
+                handler=self.cancel,
+                summary="Withdraw a question, or end a command that runs, by id, code or prefix.",
+                answer='`{"cancelled", "id", "sentence"}`: false if there was nothing to end',
+            ),
+            Method(
+                name="exec.tail",
+                params=IdParams,
+                scopes=FOLLOWS,
+                handler=self.tail,
+                summary="Show what a command printed last, and how it ended where it did.",
+                answer='`{"running", "text", "totalBytes", "how"}`; `how` is null before its end',
+            ),
+        )
+
+    async def run(self, params: RunParams, caller: Caller) -> object:
+        """Submit a request; with ``wait`` (default) the answer is its end, else its standing."""
+        request = params.request(caller.requester)
+        # The gateway's own proofs do not make a requester's of the terminal that it runs in.
+        if self.gate.execution.guard.mark_of(request) is None:
+            self.askers.note(caller.requester)
+        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        line = streaming(self.gate, caller) if params.stream else None
+        submitted = (
+            line.submit(request)
+            if line
+            else asyncio.shield(self.gate.submit(request, caller.begun))
+        )
+        answer = await submitted
+        if caller.begun is not None:
+            caller.begun(answer.run_id)
+        if params.wait and isinstance(answer, Pending | Running):
+            answer = await (line or self.gate).wait(answer.run_id) or answer
+        return await status_of(self.gate, answer, caller)
+
+    async def wait(self, params: WaitParams, caller: Caller) -> object:
+        """Wait for the end of a run."""
+        run_id = await visibility.of_run(self.gate, params.id, caller)
+        line = streaming(self.gate, caller) if params.stream else self.gate
+        answer = await line.wait(run_id, params.timeout_ms)
+        if answer is None:
+            visibility.unknown(params.id)
+        return await status_of(self.gate, answer, caller)
+
+    async def cancel(self, params: IdParams, caller: Caller) -> object:
+        """Withdraw a question or end a running command."""
+        run_id = await visibility.named(self.gate, params.id, caller)
+        stands = await self.gate.wait(run_id, 0)
+        done = await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")
+        if not done:
+            stands = await self.gate.wait(run_id, 0)
+        if stands is None:
+            visibility.unknown(params.id)
+        return outcomes.cancelled(stands, done=done)
+
+    async def tail(self, params: IdParams, caller: Caller) -> object:
+        """Show what a command printed last: while it runs here, and as stored after its end."""
+        run_id = await visibility.of_run(self.gate, params.id, caller)
+        found = await self.gate.tail(run_id)
+        if found is not None:
+            return outcomes.live(found, caller)
+        stands = await self.gate.wait(run_id, 0)
+        if stands is None:
+            visibility.unknown(params.id)
+        return outcomes.tail(stands, caller)

@@ -1,0 +1,156 @@
+"""Make, list and revoke the tokens of callers over the network.
+
+Making one gives rights, so it takes a person at a terminal of this machine (docs/decisions/0009),
+and no token makes another. Revoking takes rights away, so every local process may.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.intake.callers.caller import Caller
+from bot.intake.callers.terminal import Askers
+from bot.intake.methods.people import CHANGE, PERSON, RULES
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import Name, NoParams, Params
+from bot.intake.results import results
+from core.gate import Gate
+from core.model.access import Scope
+from core.store.people import tokens
+from core.store.people.tokens import Token, TokenDraft
+
+_LONGEST_S = 10 * 366 * 86_400
+_SHORTEST_S = 60
+
+
+class TokenParams(Params):
+    """``token.create``: a name, scopes, and whose it is."""
+
+    name: Name = Field(description="what it is for; no two live tokens share one")
+    scopes: Annotated[tuple[Annotated[Scope, Field(strict=False)], ...], Field(strict=False)] = (
+        Field(description="what it may do: request, approve, admin, read")
+    )
+    agent: Name | None = Field(default=None, description="the agent that asks with it")
+    person: Name | None = Field(default=None, description="the person who answers with it")
+    expires_s: Annotated[int, Field(ge=_SHORTEST_S, le=_LONGEST_S)] | None = Field(
+        default=None, description="how long it lasts, in seconds; until it is revoked without"
+    )
+
+
+class TokenRefParams(Params):
+    """``token.revoke``: a token's name or id."""
+
+    token: Name = Field(description="a token's name or id")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMethods:
+    """The methods about tokens; each change is in the journal, no token's text ever is."""
+
+    gate: Gate
+    askers: Askers
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (
+            Method(
+                name="token.create",
+                params=TokenParams,
+                scopes=RULES,
+                handler=self.create,
+                summary="Make a token; its text is shown this once.",
+                answer=f"{CHANGE} with `token` (the text), `id`; only from a {PERSON}",
+                local=True,
+            ),
+            Method(
+                name="token.list",
+                params=NoParams,
+                scopes=RULES,
+                handler=self.listed,
+                summary="List the tokens, without their texts.",
+                answer=(
+                    '`{"tokens": [{"id", "name", "scopes", "agent", "person", "state", "by", '
+                    '"createdMs", "expiresMs", "usedMs"}]}`'
+                ),
+            ),
+            Method(
+                name="token.revoke",
+                params=TokenRefParams,
+                scopes=RULES,
+                handler=self.revoke,
+                summary="End a token at once and for good.",
+                answer=CHANGE,
+            ),
+        )
+
+    async def create(self, params: TokenParams, caller: Caller) -> object:
+        """Make a token, for a person at a terminal."""
+        why = await self.askers.refusal(caller)
+        if why is not None:
+            return results.change(why, done=False)
+        draft = TokenDraft(
+            name=params.name,
+            scopes=frozenset(params.scopes),
+            agent=params.agent,
+            person=params.person,
+            by=caller.ref,
+            life_ms=None if params.expires_s is None else params.expires_s * 1000,
+        )
+        await self._record(caller, "create", draft)
+        made = await self.gate.store.write(tokens.create, draft)
+        sentence = f"Token {made.token.name} was made. Keep it now: nobody can show it again."
+        return {**results.change(sentence), "token": made.text, "id": made.token.id}
+
+    async def listed(self, _params: NoParams, _caller: Caller) -> object:
+        """List what is known of each token."""
+        found = await self.gate.store.read(tokens.listed)
+        return {"tokens": [_shown(one) for one in found]}
+
+    async def revoke(self, params: TokenRefParams, caller: Caller) -> object:
+        """End a token; every local process may call this."""
+        known = await self.gate.store.read(tokens.listed)
+        if not any(params.token in {one.id, one.name} for one in known):
+            return _unknown(params.token)
+        record: dict[str, object] = {
+            "by": caller.ref,
+            "what": "revoke",
+            "name": results.safe(params.token),
+        }
+        await self.gate.journal.append("token", record)
+        gone = await self.gate.store.write(tokens.revoke, params.token)
+        if gone is None:
+            return _unknown(params.token)
+        return results.change(f"Token {gone.name} is revoked: it lets nobody in any more.")
+
+    async def _record(self, caller: Caller, what: str, draft: TokenDraft) -> None:
+        record: dict[str, object] = {
+            "by": caller.ref,
+            "what": what,
+            "name": results.safe(draft.name),
+            "scopes": sorted(draft.scopes),
+            "agent": results.safe(draft.agent or ""),
+            "person": results.safe(draft.person or ""),
+        }
+        await self.gate.journal.append("token", record)
+
+
+def _unknown(ref: str) -> results.Json:
+    words = f"There is no token {ref}, so nothing was revoked; `sayso token list` names them."
+    return results.change(words, done=False)
+
+
+def _shown(token: Token) -> dict[str, object]:
+    return {
+        "id": token.id,
+        "name": results.safe(token.name),
+        "scopes": sorted(token.scopes),
+        "agent": None if token.agent is None else results.safe(token.agent),
+        "person": None if token.person is None else results.safe(token.person),
+        "state": token.state,
+        "by": results.safe(token.by),
+        "createdMs": token.created_ms,
+        "expiresMs": token.expires_ms,
+        "usedMs": token.used_ms,
+    }

@@ -1,0 +1,99 @@
+"""Serve the tools of agents over the method table: `tool.call` (S3)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from bot.intake.callers.caller import Caller
+from bot.intake.callers.terminal import Askers
+from bot.intake.methods.runs import ASKS
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import Name, SessionParams, TaskName
+from bot.intake.results import outcomes, results
+from core.gate import Gate
+from core.gate.tools.builtin import register_builtin_tools
+from core.gate.tools.exec_tool import register_exec_tool
+from core.gate.tools.protocol import ToolAnswer, ToolCall, ToolRefused
+from core.gate.tools.registry import Tools
+from core.model.identity import DEFAULT_AGENT, AgentId, SessionKey, TaskId
+from core.policy.rules.capabilities import TOOL
+
+_TEXTS = ("stdout", "stderr")
+
+
+class ToolParams(SessionParams):
+    """``tool.call``: ``args`` are the tool's own, checked by it."""
+
+    tool: Name = Field(description="the tool's name, as `capabilities.tools` grants it")
+    args: dict[str, object] = Field(default={}, description="the tool's arguments")
+    task: TaskName | None = Field(default=None, description="what the call belongs to")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMethods:
+    """The one method about tools; ``askers`` remembers which local sessions asked."""
+
+    gate: Gate
+    askers: Askers
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the method."""
+        return (
+            Method(
+                name="tool.call",
+                params=ToolParams,
+                scopes=ASKS,
+                handler=self.call,
+                summary="Call a tool that the agent was granted, and wait for its end.",
+                answer='`{"ok": true, "result", "id"}`, or `{"ok": false, "error", "message", '
+                '"reason", "id"}`; see [the exec tool](../how-to/exec-tool.md)',
+            ),
+        )
+
+    async def call(self, params: ToolParams, caller: Caller) -> object:
+        """Call a tool; a refusal is an answer."""
+        # The gateway's own proofs do not make a requester's of the terminal that it runs in.
+        if self.gate.execution.guard.marks.of_vector(params.args.get("argv")) is None:
+            self.askers.note(caller.requester)
+        call = ToolCall(
+            tool=params.tool,
+            args=params.args,
+            requester=caller.requester,
+            agent=DEFAULT_AGENT if params.agent is None else AgentId(params.agent),
+            session=SessionKey(params.session),
+            begun=caller.begun,
+            task=None if params.task is None else TaskId(params.task),
+        )
+        return _told(await tools_of(self.gate).call(call), caller)
+
+
+def tools_of(gate: Gate) -> Tools:
+    """Return the tools of a gateway. Exec is among them only where an owner granted it to an agent.
+
+    The grant in ``agents.list[].capabilities.tools`` is the opt-in that S3 asks for.
+    """
+    compiled = gate.rulebook.compiled
+    tools = Tools(compiled, gate.journal)
+    register_builtin_tools(tools, gate.planner.search)
+    granted = (one.capabilities for one in compiled.agents.values())
+    if any(limits is not None and TOOL in limits.tools for limits in granted):
+        register_exec_tool(tools, gate)
+    return tools
+
+
+def _told(answer: ToolAnswer, caller: Caller) -> results.Json:
+    if isinstance(answer, ToolRefused):
+        return {
+            "ok": False,
+            "error": answer.error,
+            "message": results.safe(answer.message),
+            "reason": answer.reason,
+            "id": answer.run_id,
+        }
+    texts = {
+        name: outcomes.output(text, caller)
+        for name in _TEXTS
+        if isinstance(text := answer.result.get(name), str)
+    }
+    return {"ok": True, "result": {**answer.result, **texts}, "id": answer.run_id}

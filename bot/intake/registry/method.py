@@ -1,0 +1,140 @@
+"""Hold the methods by name, and let each be called in one way: scope, agent, params, handler.
+
+The Unix socket, HTTP and WebSocket all call ``invoke``; nothing else runs a handler.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from bot.intake.callers.caller import Caller
+from bot.intake.registry.params import AgentParams, Params, SessionParams, read
+from core.errors import Forbidden
+from core.model.access import Scope
+from core.model.identity import DEFAULT_AGENT
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[P]):
+    """One method: any one of ``scopes`` suffices. ``summary`` and ``answer`` are its documentation.
+
+    ``local`` methods are not offered over the network at all, those ``of_all`` agents to no caller
+    that is bound to its own.
+    """
+
+    name: str
+    params: type[P]
+    scopes: frozenset[Scope]
+    handler: Callable[[P, Caller], Awaitable[object]]
+    summary: str
+    answer: str
+    local: bool = False
+    of_all: bool = False
+
+    async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
+        """Check the caller, read the params, answer; ``invoke`` is the way in."""
+        permit(self, caller)
+        return await self.handler(bound(read(self.params, raw), caller), caller)
+
+
+class AnyMethod(Protocol):
+    """A method whatever its params."""
+
+    @property
+    def name(self) -> str:
+        """Return its name, such as ``exec.run``."""
+
+    @property
+    def params(self) -> type[Params]:
+        """Return the model of its params."""
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """Return the scopes of which a caller needs one."""
+
+    @property
+    def summary(self) -> str:
+        """Return one sentence that says what it does."""
+
+    @property
+    def answer(self) -> str:
+        """Return what it answers, as the reference says it."""
+
+    @property
+    def local(self) -> bool:
+        """Return whether only local processes may call it."""
+
+    @property
+    def of_all(self) -> bool:
+        """Return whether it shows what no single agent may see."""
+
+    async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
+        """Check the caller, read the params, answer."""
+
+
+Table = Mapping[str, AnyMethod]
+
+
+class Part(Protocol):
+    """A group of methods."""
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return its methods."""
+
+
+def table_of(parts: Iterable[Part]) -> Table:
+    """Return the methods of all parts by name.
+
+    Raises:
+        ValueError: two of them have one name.
+    """
+    table: dict[str, AnyMethod] = {}
+    for part in parts:
+        for method in part.methods():
+            if method.name in table:
+                raise ValueError(f"two methods are named {method.name}")
+            table[method.name] = method
+    return table
+
+
+async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -> object:
+    """Call a method: scope and agent are checked and params are read before its handler runs.
+
+    Raises:
+        Forbidden: the caller has none of its scopes, or names an agent that is not its own.
+        BadRequest: the params cannot be understood.
+        SaysoError: what the handler raises.
+    """
+    return await method.call(raw, caller)
+
+
+def permit(method: AnyMethod, caller: Caller) -> None:
+    """Refuse a caller that may not call a method.
+
+    Raises:
+        Forbidden: naming what is missing.
+    """
+    if method.local and caller.peer is None:
+        raise Forbidden(f"{method.name} is answered on gateway.sock only, not over the network.")
+    if method.of_all and caller.agents is not None:
+        raise Forbidden(f"{method.name} is about all agents; an agent's token may not call it.")
+    if not any(caller.may(scope) for scope in method.scopes):
+        words = " or ".join(sorted(method.scopes))
+        raise Forbidden(f"{method.name} needs a token with the scope {words}.")
+
+
+def bound(params: P, caller: Caller) -> P:
+    """Return params that name the caller's own agent and one of its sessions.
+
+    Raises:
+        Forbidden: they name an agent that the caller may not name.
+    """
+    if caller.agents is None or not isinstance(params, AgentParams):
+        return params
+    agent = caller.agent(params.agent)
+    changes: dict[str, object] = {"agent": agent}
+    if isinstance(params, SessionParams):
+        changes["session"] = caller.session(agent or DEFAULT_AGENT, params.session)
+    return params.model_copy(update=changes)

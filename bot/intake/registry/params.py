@@ -1,0 +1,248 @@
+"""Shape the params of the methods; strict at this edge, domain types inside."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from bot.intake.registry.param_errors import complaints
+from bot.intake.registry.stdin_param import Base64Input
+from channels.argument_values import grant_terms
+from core.errors import BadRequest
+from core.model.approval import ApprovalReply, GrantTerms
+from core.model.command import ExecOverrides, ExecRequest
+from core.model.identity import DEFAULT_AGENT, TASK_NAME, AgentId, Requester, SessionKey, TaskId
+from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.model.stdio import Capture, Stdio
+from core.text.render import redact
+
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A name of anything: no control character, 200 characters at most."""
+
+
+def _no_secret(name: str) -> str:
+    """Refuse a name that nobody could read, for secrets are masked wherever it is shown."""
+    if redact(name).text != name:
+        raise ValueError("reads like a secret, which a task's name never holds")
+    return name
+
+
+TaskName = Annotated[str, Field(pattern=rf"^{TASK_NAME.pattern}$"), AfterValidator(_no_secret)]
+"""The name of a task, as ``TASK_NAME`` has it, and no secret."""
+_DAY_MS = 86_400_000
+_LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 section 6)
+
+
+_STREAM = "tell meanwhile how it stands and what it prints (`exec.state`, `exec.output`)"
+
+
+class Params(BaseModel):
+    """Base of all params: unknown keys and wrong types are refused."""
+
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        hide_input_in_errors=True,
+    )
+
+
+class NoParams(Params):
+    """A method that takes none."""
+
+
+class AgentParams(Params):
+    """A method that may name an agent; ``None`` is any, or the default one."""
+
+    agent: Name | None = Field(default=None, description="the agent; a bound token's is its own")
+
+
+class SessionParams(AgentParams):
+    """A method about one session."""
+
+    session: Name = Field(
+        default="main",
+        description="the session; under a bound token `NAME` is `agent:AGENT:NAME`",
+    )
+
+
+class RunParams(SessionParams):
+    """``exec.run``: one of ``command`` (a line) and ``argv``; ``timeoutMs`` is wall clock."""
+
+    command: str | None = Field(default=None, description="a command line; this or `argv`")
+    argv: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="an argument vector; this or `command`"
+    )
+    cwd: str = Field(description="where it runs; absolute")
+    env: dict[str, str] = Field(default={}, description="environment changes")
+    host: Annotated[ExecHost, Field(strict=False)] | None = Field(
+        default=None, description="where to run: sandbox, gateway or node"
+    )
+    security: Annotated[ExecSecurity, Field(strict=False)] | None = Field(
+        default=None, description="a stricter security than the configured one"
+    )
+    ask: Annotated[ExecAsk, Field(strict=False)] | None = Field(
+        default=None, description="a stricter ask than the configured one"
+    )
+    node: Name | None = Field(default=None, description="the node, where host is node")
+    timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = Field(
+        default=None, description="wall clock of the command"
+    )
+    request_key: Name | None = Field(
+        default=None,
+        description="the same key again is the same request; another one under it is refused",
+    )
+    wait: bool = Field(default=True, description="answer when it ended, else at once")
+    stream: bool = Field(default=False, description=_STREAM)
+    task: TaskName | None = Field(
+        default=None, description="what the request belongs to; people can allow for that alone"
+    )
+    stdin: Base64Input | None = Field(
+        default=None, description="standard input in base64; 1 MiB at most; people see it"
+    )
+    capture: Annotated[Capture, Field(strict=False)] = Field(
+        default=Capture.COMBINED, description="combined, separate or pty"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.command is None) == (self.argv is None):
+            raise ValueError("give one of `command` and `argv`")
+        return self
+
+    def request(self, requester: Requester) -> ExecRequest:
+        """Return the domain's request; who asks comes from the connection."""
+        return ExecRequest(
+            requester=requester,
+            session=SessionKey(self.session),
+            cwd=self.cwd,
+            line=self.command,
+            argv=self.argv,
+            agent=self._agent,
+            env=tuple(sorted(self.env.items())),
+            overrides=ExecOverrides(self.host, self.security, self.ask, self.node),
+            timeout_ms=self.timeout_ms,
+            request_key=self._scoped_key(requester),
+            stdio=Stdio(self.stdin, self.capture),
+            task=None if self.task is None else TaskId(self.task),
+        )
+
+    @property
+    def _agent(self) -> AgentId:
+        return DEFAULT_AGENT if self.agent is None else AgentId(self.agent)
+
+    def _scoped_key(self, requester: Requester) -> str | None:
+        """Keep one caller's keys apart from another's, and one agent's from another's."""
+        if self.request_key is None:
+            return None
+        # No name may hold a control character, so the joined parts cannot be confused.
+        return f"{requester.account}\x1f{self._agent}\x1f{self.session}\x1f{self.request_key}"
+
+
+class AskParams(RunParams):
+    """``exec.approval.request``: a run that is answered at once."""
+
+    wait: Literal[False] = Field(default=False, description="always false")
+
+
+class IdParams(Params):
+    """A method about one run or approval."""
+
+    id: Name = Field(description="the id of a run or approval")
+
+
+class WaitParams(IdParams):
+    """A method that waits; ``timeoutMs`` bounds it."""
+
+    timeout_ms: Annotated[int, Field(ge=0, le=_DAY_MS)] | None = Field(
+        default=None, description="answer how it stands after this long"
+    )
+    stream: bool = Field(default=False, description=_STREAM)
+
+
+class ResolveParams(Params):
+    """``exec.approval.resolve``: ``id`` may be an id, a code or a unique prefix."""
+
+    id: Name = Field(description="an approval's id, code or unique prefix")
+    decision: Annotated[ApprovalReply, Field(strict=False)] = Field(
+        description="allow-once, allow-always or deny"
+    )
+    note: Annotated[str, Field(max_length=2000)] = Field(
+        default="", description="why; the agent reads it"
+    )
+    limit: Name | None = Field(
+        default=None, description="how far allow-always goes: 30m, 2h, 7d, 5x, session or task"
+    )
+
+    @model_validator(mode="after")
+    def _understood(self) -> Self:
+        if self.limit is not None and self.decision is not ApprovalReply.ALLOW_ALWAYS:
+            raise ValueError("a limit goes with allow-always only")
+        if self.limit is not None and self.terms is None:
+            raise ValueError(
+                "a decision is allow-once, allow-always or deny; a limit of allow-always is 30m, "
+                "2h, 7d (30 days at most), 5x, session or task"
+            )
+        return self
+
+    @property
+    def terms(self) -> GrantTerms | None:
+        """Return how far an allow-always goes; ``None`` without a limit."""
+        return None if self.limit is None else grant_terms(self.limit)
+
+
+class ListParams(AgentParams):
+    """A method that lists; ``limit`` rows at most."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")
+
+
+class PastParams(ListParams):
+    """A method that lists what was, page by page."""
+
+    before_ms: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
+        default=None, description="only what was asked before (epoch ms)"
+    )
+
+
+class EventsParams(SessionParams):
+    """``events.drain``: what a session was not told yet."""
+
+    session: Name = Field(description=SessionParams.model_fields["session"].description)
+    limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")
+    seq: Annotated[int, Field(ge=0, le=_LARGEST)] = Field(
+        default=0, description="only what is above it"
+    )
+
+
+class AckParams(SessionParams):
+    """``events.ack``: ``seq`` is the highest number that was delivered."""
+
+    session: Name = Field(description=SessionParams.model_fields["session"].description)
+    seq: Annotated[int, Field(ge=0, le=_LARGEST)] = Field(
+        description="the highest number that was received"
+    )
+
+
+P = TypeVar("P", bound=Params)
+
+
+def read(kind: type[P], params: Mapping[str, object]) -> P:
+    """Return typed params.
+
+    Raises:
+        BadRequest: naming each wrong key and what is wrong with it, never its value.
+    """
+    try:
+        return kind.model_validate(params)
+    except ValidationError as wrong:
+        raise BadRequest(complaints(kind, wrong)) from None

@@ -1,0 +1,107 @@
+"""Shape what the methods of remote exec take and answer: S4's own JSON, in snake_case."""
+
+import base64
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from bot.intake.registry.param_errors import complaints
+from bot.intake.registry.params import Params
+from core.errors import BadRequest
+from core.remote.acl.acl import LARGEST_STDIN
+from core.remote.denials import Notice, RemoteDenial
+from core.remote.ids import KeyId, RequestId
+from core.remote.result import RemoteResult
+from core.remote.trust.envelope import Order
+
+_TEXT = (LARGEST_STDIN + 2) // 3 * 4
+
+
+class _Plain(Params):
+    """S4 writes its keys in snake_case."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+
+class RunBody(_Plain):
+    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read to be refused (S4)."""
+
+    agent_id: KeyId = Field(description="the host's agent: 64 hex digits, as its contact has it")
+    argv: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
+        description="the vector to run; the host's access list decides"
+    )
+    timeout_ms: Annotated[int, Field(gt=0)] | None = Field(
+        default=None, description="wall clock; the host's cap applies, and is used without"
+    )
+    stdin_b64: Annotated[str, Field(max_length=_TEXT)] | None = Field(
+        default=None, description="standard input in base64, 1 MiB at most"
+    )
+    cwd: str | None = Field(default=None, description="refused by every host: `cwd_not_allowed`")
+
+    def order(self) -> Order:
+        """Return what is sent.
+
+        Raises:
+            BadRequest: it is too long, or the standard input is not base64.
+        """
+        try:
+            return Order(
+                argv=self.argv,
+                timeout_ms=self.timeout_ms,
+                stdin_b64=self.stdin_b64,
+                cwd=self.cwd,
+            )
+        except ValidationError as error:
+            raise BadRequest(complaints(Order, error)) from None
+
+
+class RunAnswer(_Plain):
+    """How a remote run ended, in S4's words. ``ok``: it ran and ended with code 0."""
+
+    ok: bool
+    request_id: RequestId
+    code: int | None
+    signal: int | None
+    duration_ms: int
+    stdout_b64: str
+    stderr_b64: str
+    stdout_bytes_total: int
+    stderr_bytes_total: int
+    truncated: bool
+    denial_reason: RemoteDenial | None
+    warnings: tuple[Notice, ...]
+
+    @classmethod
+    def of(cls, result: RemoteResult) -> "RunAnswer":
+        """Return a result's answer, with all that was forwarded."""
+        return cls(
+            ok=result.ok,
+            request_id=result.request_id,
+            code=result.code,
+            signal=result.signal,
+            duration_ms=result.duration_ms,
+            stdout_b64=base64.b64encode(result.stdout).decode(),
+            stderr_b64=base64.b64encode(result.stderr).decode(),
+            stdout_bytes_total=result.stdout_bytes_total,
+            stderr_bytes_total=result.stderr_bytes_total,
+            truncated=result.truncated,
+            denial_reason=result.denial_reason,
+            warnings=result.warnings,
+        )
+
+
+class CancelBody(_Plain):
+    """``exec.remote.cancel`` and ``POST /exec/cancel``."""
+
+    request_id: RequestId = Field(description="the request to cancel")
+    agent_id: KeyId | None = Field(
+        default=None, description="the host's agent, where the request is not of this gateway"
+    )
+
+
+class OutputBody(_Plain):
+    """``exec.remote.output``: the next bytes of a stream that one answer could not carry."""
+
+    request_id: RequestId = Field(description="a request that was answered lately")
+    stream: Literal["stdout", "stderr"] = Field(description="which stream")
+    offset: Annotated[int, Field(ge=0)] = Field(description="bytes that are there already")

@@ -1,0 +1,32 @@
+"""Tell how a request stands, and a local program that waits also where it is answered."""
+
+from bot.intake.callers.caller import Caller
+from bot.intake.results.outcomes import Json, submission
+from core.errors import StoreError
+from core.gate import Gate
+from core.model.identity import API_CHANNEL, LOCAL_CHANNEL, NETWORK, ApprovalId
+from core.model.result import Pending, Submission
+from core.store import approvals
+
+
+async def status_of(gate: Gate, answer: Submission, caller: Caller) -> Json:
+    """Return where a request stands or how it ended; ``answers`` is for local programs only."""
+    found = submission(answer, caller)
+    if isinstance(answer, Pending) and caller.peer is not None:
+        found["answers"] = await _answers(gate, answer.run_id)
+    return found
+
+
+async def _answers(gate: Gate, run_id: ApprovalId) -> list[str] | None:
+    """Return where it is answered besides the chats that are asked; ``None`` is not known."""
+    try:
+        question = await gate.store.read(approvals.get, run_id)
+    except StoreError:
+        return None
+    if question is None:
+        return None
+    # What came in over the network is not answered here (see ``Approvers.eligibility``).
+    away = question.requester.intake in NETWORK
+    channels = (API_CHANNEL,) if away else (LOCAL_CHANNEL, API_CHANNEL)
+    people, agent = gate.broker.asking.approvers, question.plan.agent
+    return [channel for channel in channels if people.anybody(channel, agent)]

@@ -1,0 +1,156 @@
+"""Tell a caller how a run goes while it waits for the end: where it stands, and what it prints.
+
+``exec.state`` carries each standing as the answer would, ``exec.output`` each piece of output. Both
+are only ahead of the answer, which is the same as without them and comes last. A caller that reads
+too slowly is hung up on by its connection; nothing here holds the run.
+"""
+
+import asyncio
+import base64
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from bot.intake.callers.caller import Caller
+from bot.intake.results import outcomes
+from bot.intake.results.status import status_of
+from core.errors import BadRequest, StoreError
+from core.gate import Gate
+from core.ipc.jsonrpc import Notify
+from core.model.command import ExecRequest
+from core.model.identity import ApprovalId
+from core.model.result import Pending, Running, Submission
+
+_log = logging.getLogger(__name__)
+_SHORT_S = 0.03
+"""What ends sooner is told by its answer alone, which spares it a watcher."""
+_LOOK_S = 0.25
+_LOOK_AGAIN_S = 2.0
+
+_End = asyncio.Future[Submission] | asyncio.Future[Submission | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """Follow runs for one caller, whose connection carries notifications."""
+
+    gate: Gate
+    caller: Caller
+    notify: Notify
+
+    async def submit(self, request: ExecRequest) -> Submission:
+        """Submit a request; where policy allows it, follow the run to its end.
+
+        Raises:
+            SaysoError: Sayso failed; nothing ran.
+        """
+        begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
+        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        end: asyncio.Future[Submission] = asyncio.ensure_future(
+            self.gate.submit(request, begun.set_result)
+        )
+        await asyncio.wait((end, begun), return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            async with self._followed(begun.result(), end, stored=False):
+                await asyncio.wait((end,))
+        begun.cancel()
+        return end.result()
+
+    async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
+        """Follow a run or question to its end; its standing if that takes longer."""
+        end = asyncio.ensure_future(self.gate.wait(run_id, timeout_ms))
+        try:
+            async with self._followed(run_id, end, stored=True):
+                await asyncio.wait((end,))
+            return end.result()
+        finally:
+            end.cancel()
+
+    @asynccontextmanager
+    async def _followed(
+        self, run_id: ApprovalId, end: _End, *, stored: bool
+    ) -> AsyncIterator[None]:
+        """Tell standings and output inside the block; it ends when all that was printed is told."""
+        running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        tell = asyncio.ensure_future(self._tell(run_id, running, stored=stored))
+        show = asyncio.ensure_future(self._show(run_id, running, end))
+        try:
+            yield
+            await asyncio.wait((show,))
+        finally:
+            for task in (tell, show):
+                task.cancel()
+            for failure in await asyncio.gather(tell, show, return_exceptions=True):
+                if isinstance(failure, Exception):
+                    _log.error("run %s could not be followed", run_id, exc_info=failure)
+
+    async def _tell(
+        self, run_id: ApprovalId, running: asyncio.Future[None], *, stored: bool
+    ) -> None:
+        """Tell each change of standing; what is not ``stored`` yet is not told before it is.
+
+        ``running`` is done once that was told.
+        """
+        changed = asyncio.Event()
+        about = {f"run:{run_id}", f"approval:{run_id}", "resync"}
+        unsubscribe = self.gate.store.subscribe(
+            lambda note: changed.set() if note in about else None
+        )
+        told: Submission | None = None
+        if stored:
+            changed.set()
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await changed.wait()
+                changed.clear()
+                try:
+                    now = await self.gate.wait(run_id, 0)
+                except StoreError:
+                    continue  # it is looked at again; the answer itself waits as well
+                if isinstance(now, Pending | Running) and now != told:
+                    told = now
+                    stands = await status_of(self.gate, now, self.caller)
+                    await self.notify("exec.state", stands)
+                    if isinstance(now, Running) and not running.done():
+                        running.set_result(None)
+        finally:
+            unsubscribe()
+
+    async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
+        """Send what is printed as soon as the run is told of, all of it from the start on."""
+        if not outcomes.reads_output(self.caller):
+            return
+        await asyncio.wait((end, running), return_when=asyncio.FIRST_COMPLETED)
+        pause = _SHORT_S
+        while not await _is_over(end, pause):
+            if await self._watch(run_id):
+                return
+            pause = _LOOK_S
+
+    async def _watch(self, run_id: ApprovalId) -> bool:
+        """Send what is printed until the run's end; say whether anything was."""
+        sent = False
+        async for chunk in self.gate.watch(run_id):
+            sent = True
+            data = base64.b64encode(chunk.data).decode("ascii")
+            await self.notify("exec.output", {"id": run_id, "stream": chunk.stream, "data": data})
+        return sent
+
+
+def streaming(gate: Gate, caller: Caller) -> Streaming:
+    """Return what follows runs for a caller.
+
+    Raises:
+        BadRequest: its connection carries nothing but answers.
+    """
+    if caller.notify is None:
+        raise BadRequest("stream: this connection carries one answer only; leave it out")
+    return Streaming(gate, caller, caller.notify)
+
+
+async def _is_over(end: _End, seconds: float) -> bool:
+    done, _ = await asyncio.wait((end,), timeout=seconds)
+    return bool(done)

@@ -1,0 +1,57 @@
+"""Hide from a caller what belongs to another agent: it is answered like an unknown id."""
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+from bot.intake.callers.caller import Caller
+from core.errors import NotFound
+from core.gate import Gate
+from core.model.approval import Approval
+from core.model.identity import ApprovalId
+from core.store.views.references import matching
+
+
+async def of_run(gate: Gate, run_id: str, caller: Caller) -> ApprovalId:
+    """Return the id of a run or approval that the caller may know of.
+
+    Raises:
+        NotFound: there is none, or it is of an agent that is not the caller's.
+    """
+    if not await _sees(gate, ApprovalId(run_id), caller):
+        unknown(run_id)
+    return ApprovalId(run_id)
+
+
+async def named(gate: Gate, ref: str, caller: Caller) -> ApprovalId:
+    """Return the one run or approval that an id, a code or the start of an id means to a caller.
+
+    Raises:
+        NotFound: it means none that the caller may know of, or several.
+    """
+    meant = await gate.store.read(matching, ref)
+    found = [one for one in meant if await _sees(gate, one, caller)]
+    if len(found) > 1:
+        raise NotFound(f"{ref!r} could mean {len(found)} runs; give more of the id")
+    # A run that has just begun may not be stored yet: then it goes by its whole id.
+    return found[0] if found else await of_run(gate, ref, caller)
+
+
+async def _sees(gate: Gate, run_id: ApprovalId, caller: Caller) -> bool:
+    if caller.agents is None:
+        return True
+    agent = await gate.agent_of(run_id)
+    return agent is not None and caller.sees(agent)
+
+
+def seen(found: Iterable[Approval], caller: Caller) -> tuple[Approval, ...]:
+    """Return the approvals that the caller may know of."""
+    return tuple(one for one in found if caller.sees(one.plan.agent))
+
+
+def unknown(run_id: str) -> NoReturn:
+    """Say that there is no such run; one that is hidden is told in the same words.
+
+    Raises:
+        NotFound: always.
+    """
+    raise NotFound(f"no run has the id {run_id!r}; `sayso history` lists them")

@@ -1,0 +1,211 @@
+"""Turn claimed rows into messages: one prompt, a group of prompts, an edit, a notice.
+
+A burst is grouped: where three or more short prompts wait for one place, they become one message
+with a row of buttons each. Every edit shows what is true when it is sent, so one edit of a group
+settles all of its rows.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+
+from channels.base import Channel, Groups, Resumable, Threads
+from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
+from core.errors import ChannelError
+from core.model.approval import Approval
+from core.model.identity import Target
+from core.store import Store, approvals, outbox
+from core.store.engine.clock import now_ms
+from core.store.sessions.threads import keep_thread, thread_of
+from core.store.views.message_state import Shown, shown_by
+from core.text.render import phrase, printed, redact
+
+_BURST = 3
+"""Prompts that wait for one place, from which on they go out together."""
+_LEAST_IN_DOUBT = 2
+_LARGEST_GROUP = 8
+
+Items = Sequence[outbox.OutboxItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How rows of the outbox become messages; ``threaded``: each session has its own thread."""
+
+    store: Store
+    channels: Mapping[str, Channel]
+    threaded: bool = False
+    zone: tzinfo = UTC
+
+    async def batch(self, waiting: Items) -> Items:
+        """Return the rows, from the first one on, that go out as one message.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        first = waiting[0]
+        if first.kind is outbox.OutboxKind.EDIT:
+            same = (item for item in waiting if item.kind is first.kind)
+            return [item for item in same if item.message == first.message]
+        channel = self.channels[first.target.channel]
+        alike = [item for item in waiting if _are_prompts_alike(first, item)]
+        least = _LEAST_IN_DOUBT if first.uncertain else _BURST
+        if len(alike) < least or not isinstance(channel, Groups) or self._stands_alone(first):
+            return [first]
+        return await self._group(channel, alike)
+
+    def _stands_alone(self, item: outbox.OutboxItem) -> bool:
+        # What can be looked for is looked for one by one. Elsewhere a group that may be there is
+        # sent as a group again: a lost answer then makes one message too many, not eight.
+        resumed = item.uncertain and isinstance(self.channels[item.target.channel], Resumable)
+        return resumed or self._has_threads(item.target)
+
+    async def _group(self, channel: Groups, prompts: Items) -> Items:
+        """Return the longest beginning of the prompts that fits one message."""
+        cards: list[PromptCard] = []
+        for item in prompts[:_LARGEST_GROUP]:
+            approval = await self._approval(item)
+            if approval is None:
+                break
+            cards.append(build_prompt(approval, self.zone))
+        while len(cards) > 1 and not channel.fits(tuple(cards)):
+            cards.pop()
+        return prompts[: max(1, len(cards))]
+
+    async def send(self, items: Items) -> None:
+        """Send one message and note it.
+
+        Raises:
+            ChannelError: the platform refused it or cannot be reached; nothing was noted.
+            StoreError: it was sent, and its claim will end by itself.
+        """
+        first = items[0]
+        match first.kind:
+            case outbox.OutboxKind.NOTICE:
+                await self._notice(first)
+            case outbox.OutboxKind.REMINDER:
+                await self._remind(first)
+            case outbox.OutboxKind.EDIT:
+                await self._edit(items)
+            case outbox.OutboxKind.PROMPT if len(items) == 1:
+                await self._prompt(first)
+            case outbox.OutboxKind.PROMPT:
+                await self._prompts(items)
+
+    async def _notice(self, item: outbox.OutboxItem) -> None:
+        payload = json.loads(item.payload)
+        words = redact(str(payload["text"]), multiline=True)
+        if payload.get("output"):
+            words = phrase("{}\n{}", words, printed(str(payload["output"])))
+        message = await self.channels[item.target.channel].notify(item.target, NoticeCard(words))
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _remind(self, item: outbox.OutboxItem) -> None:
+        approval = await self._known(item)
+        if approval is None:
+            return
+        channel = self.channels[item.target.channel]
+        message = await channel.notify(
+            item.target, _reminder(approval, await self.store.read(now_ms))
+        )
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _prompt(self, item: outbox.OutboxItem) -> None:
+        approval = await self._known(item)
+        if approval is None:
+            return
+        channel = self.channels[item.target.channel]
+        target = await self._thread(channel, item, approval)
+        card = build_prompt(approval, self.zone)
+        if item.uncertain and isinstance(channel, Resumable):
+            message = await channel.resume(target, card)
+        else:
+            message = await channel.post(target, card)
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _prompts(self, items: Items) -> None:
+        channel, target = self.channels[items[0].target.channel], items[0].target
+        asked = [await self._approval(item) for item in items]
+        cards = tuple(
+            build_prompt(approval, self.zone) for approval in asked if approval is not None
+        )
+        if not isinstance(channel, Groups) or len(cards) < len(items):
+            for item in items:
+                await self._prompt(item)
+            return
+        message = await channel.post_group(target, cards)
+        await self.store.write(outbox.sent_group, tuple(item.id for item in items), message)
+
+    async def _edit(self, items: Items) -> None:
+        first = items[0]
+        channel, message = self.channels[first.target.channel], first.message or ""
+        shown = await self.store.read(shown_by, first)
+        if len(shown) > 1 and isinstance(channel, Groups):
+            cards = tuple(self._card(one) for one in shown)
+            await channel.update_group(first.target, message, cards)
+        else:
+            own = [one for one in shown if one.approval.id == first.approval_id]
+            if not own:
+                await self.store.write(outbox.drop, first.id, "its approval is gone")
+                return
+            card = build_outcome(own[0].approval, own[0].outcome, self.zone)
+            await channel.update(first.target, message, card)
+        for item in items:
+            await self.store.write(outbox.sent, item.id, message)
+
+    def _card(self, shown: Shown) -> PromptCard | OutcomeCard:
+        if shown.approval.resolution is None:
+            return build_prompt(shown.approval, self.zone)
+        return build_outcome(shown.approval, shown.outcome, self.zone)
+
+    async def _thread(
+        self, channel: Channel, item: outbox.OutboxItem, approval: Approval
+    ) -> Target:
+        """Return where a prompt goes: into its session's own thread where those are wanted."""
+        target, session = item.target, approval.plan.session
+        if not self._has_threads(target) or not isinstance(channel, Threads):
+            return target
+        known = await self.store.read(thread_of, session, target)
+        if known is None:
+            opened = await _opened(channel, target, session)
+            known = await self.store.write(keep_thread, session, target, opened)
+        await self.store.write(outbox.relocate, item.id, known)
+        return known
+
+    def _has_threads(self, target: Target) -> bool:
+        channel = self.channels[target.channel]
+        return self.threaded and not target.thread and isinstance(channel, Threads)
+
+    async def _known(self, item: outbox.OutboxItem) -> Approval | None:
+        """Return the row's approval; a row without one is dropped."""
+        approval = await self._approval(item)
+        if approval is None:
+            await self.store.write(outbox.drop, item.id, "its approval is gone")
+        return approval
+
+    async def _approval(self, item: outbox.OutboxItem) -> Approval | None:
+        if item.approval_id is None:
+            return None
+        return await self.store.read(approvals.get, item.approval_id)
+
+
+async def _opened(channel: Threads, target: Target, session: str) -> Target:
+    """Open a session's thread; a place that has no threads stays the session's place."""
+    try:
+        return await channel.open_thread(target, phrase("Session {}", redact(session)))
+    except ChannelError as failure:
+        if not failure.permanent:
+            raise
+        return target
+
+
+def _are_prompts_alike(first: outbox.OutboxItem, item: outbox.OutboxItem) -> bool:
+    prompts = item.kind is first.kind is outbox.OutboxKind.PROMPT
+    return prompts and item.uncertain == first.uncertain
+
+
+def _reminder(approval: Approval, now: int) -> NoticeCard:
+    left = max(0, approval.deadline_ms - now) // 1000
+    words = f"Still waiting for an answer: {approval.code}, {left} s left; no answer means deny."
+    return NoticeCard(redact(words))

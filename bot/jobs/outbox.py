@@ -1,0 +1,157 @@
+"""Send what was committed: prompts, reminders and final edits, each copy to its true end.
+
+::
+
+    claim ─▶ lanes, one a place, side by side ─▶ delivery ─▶ sent | retried | dropped
+
+A row is claimed, sent and marked; it survives restarts, waits as long as a platform says, and is
+never blindly repeated where a repeat could mislead (``research: store §3.4``). A place that is slow
+or limited holds up only itself; what gathers there meanwhile goes out together.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from bot.jobs.message_sender import Delivery
+from channels.base import Channel
+from core.errors import ChannelError, StoreError
+from core.model.identity import Target
+from core.store import Store, outbox
+
+_log = logging.getLogger(__name__)
+_CLAIM_MS = 30_000
+_CLAIM_MARGIN_S = 10.0
+_BATCH = 64
+_IDLE_S = 1.0
+_FIRST_RETRY_MS = 500
+_LONGEST_RETRY_MS = 60_000
+_ORDER = {
+    outbox.OutboxKind.EDIT: 0,  # final states go before new questions
+    outbox.OutboxKind.NOTICE: 1,
+    outbox.OutboxKind.REMINDER: 1,
+    outbox.OutboxKind.PROMPT: 2,
+}
+
+
+@dataclass(slots=True)
+class Outbox:
+    """Drain the outbox into the channels that run here."""
+
+    store: Store
+    channels: Mapping[str, Channel]
+    delivery: Delivery
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _lanes: dict[Target, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Send for as long as the task lives; a failing platform only delays its own rows."""
+        unsubscribe = self.store.subscribe(self._hear)
+        try:
+            await self._reconcile()
+            while True:
+                self._wake.clear()
+                if await self._claim() < _BATCH:
+                    # All that was due is claimed; more, or a lane's end, sets the event.
+                    # Not wait_for: it can swallow a cancellation (bpo-37658).
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_IDLE_S):
+                            await self._wake.wait()
+        finally:
+            unsubscribe()
+            for lane in self._lanes.values():
+                lane.cancel()
+            await asyncio.gather(*self._lanes.values(), return_exceptions=True)
+
+    async def _reconcile(self) -> None:
+        """Settle what an earlier sender left, as soon as the store can be written."""
+        while True:
+            try:
+                return await self.store.write(outbox.reconcile)
+            except StoreError as failure:
+                _log.error("the outbox cannot be read: %s", failure)
+            await asyncio.sleep(_IDLE_S)
+
+    def _hear(self, note: str) -> None:
+        if note in {"outbox", "resync"}:
+            self._wake.set()
+
+    async def _claim(self) -> int:
+        """Claim what is due at places without a lane and open lanes; return how many rows."""
+        busy = tuple(self._lanes)
+        try:
+            items = await self.store.write(
+                outbox.claim, _BATCH, _CLAIM_MS, tuple(self.channels), busy
+            )
+        except StoreError as failure:
+            _log.error("the outbox cannot be read: %s", failure)
+            return 0
+        places: dict[Target, list[outbox.OutboxItem]] = {}
+        for item in items:
+            places.setdefault(item.target, []).append(item)
+        for place, waiting in places.items():
+            self._open(place, waiting)
+        return len(items)
+
+    def _open(self, place: Target, items: list[outbox.OutboxItem]) -> None:
+        lane = asyncio.create_task(self._send_all(items))
+        self._lanes[place] = lane
+        lane.add_done_callback(partial(self._close, place))
+
+    def _close(self, place: Target, lane: asyncio.Task[None]) -> None:
+        del self._lanes[place]
+        self._wake.set()  # more may have gathered for this place
+        if not lane.cancelled() and lane.exception() is not None:
+            # The claims end by themselves, and the rows are looked at again.
+            _log.error("the lane to %s %s died", place.channel, place.to, exc_info=lane.exception())
+
+    async def _send_all(self, items: list[outbox.OutboxItem]) -> None:
+        until = time.monotonic() + _CLAIM_MS / 1000 - _CLAIM_MARGIN_S
+        waiting = sorted(items, key=lambda item: (_ORDER[item.kind], item.id))
+        while waiting:
+            if time.monotonic() > until:
+                await self._give_back(waiting)
+                return
+            batch = await self._attempt(waiting)
+            waiting = [item for item in waiting if item not in batch]
+
+    async def _attempt(self, waiting: Sequence[outbox.OutboxItem]) -> Sequence[outbox.OutboxItem]:
+        """Send the next message; return the rows that it settled or that must wait."""
+        batch: Sequence[outbox.OutboxItem] = waiting[:1]
+        try:
+            batch = await self.delivery.batch(waiting)
+            try:
+                await self.delivery.send(batch)
+            except ChannelError as failure:
+                for item in batch:
+                    await self._failed(item, failure)
+        except StoreError as failure:
+            _left(batch, failure)
+        return batch
+
+    async def _give_back(self, items: Sequence[outbox.OutboxItem]) -> None:
+        """Let rows be claimed anew that were not sent within their claim."""
+        try:
+            for item in items:
+                await self.store.write(outbox.retry, item.id, 0, uncertain=False)
+        except StoreError as failure:
+            _left(items, failure)
+
+    async def _failed(self, item: outbox.OutboxItem, failure: ChannelError) -> None:
+        _log.warning("%s %s for %s: %s", item.target.channel, item.kind, item.approval_id, failure)
+        if failure.permanent:
+            await self.store.write(outbox.drop, item.id, str(failure))
+            return
+        backoff = min(_FIRST_RETRY_MS * 2**item.attempts, _LONGEST_RETRY_MS)
+        delay = failure.retry_after_ms if failure.retry_after_ms is not None else backoff
+        # A platform that says when to come back has taken nothing.
+        uncertain = failure.retry_after_ms is None
+        await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)
+
+
+def _left(items: Sequence[outbox.OutboxItem], failure: StoreError) -> None:
+    _log.error("outbox rows %s are left to their claim: %s", [one.id for one in items], failure)

@@ -1,0 +1,47 @@
+"""Say what is done by time; ``bot.jobs.scheduler`` says when."""
+
+from dataclasses import dataclass
+
+from bot.health import Health
+from bot.jobs.recovery import Heart
+from bot.settings import Settings
+from core.gate import Gate
+from core.store import Store, approvals, prune
+from core.store.engine.clock import now_ms
+
+_BATCH = 500
+_PRUNE_BATCH = 1000
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWork:
+    """The gateway's work by time; what ``bot.jobs.scheduler.Work`` asks for."""
+
+    gate: Gate
+    store: Store
+    heart: Heart
+    health: Health
+    settings: Settings
+
+    async def due(self) -> int | None:
+        """End and repeat all that is due; return in how many ms something is due next."""
+        await self.gate.expire()
+        while await self.gate.broker.remind(_BATCH) >= _BATCH:
+            pass
+        return await self.store.read(approvals.wake_in)
+
+    async def beat(self) -> None:
+        """Say that this gateway lives, and look for others that died."""
+        await self.heart.beat()
+
+    async def retain(self) -> None:
+        """Forget what is older than ``store.retentionDays`` and over."""
+        before = await self.store.read(now_ms) - self.settings.store.retention_days * _DAY_MS
+        idle = self.gate.rulebook.idle_ms
+        while await self.store.write(prune, before, _PRUNE_BATCH, idle) >= _PRUNE_BATCH:
+            pass
+
+    async def watch(self) -> None:
+        """Log what is wrong."""
+        await self.health.watch()

@@ -1,0 +1,128 @@
+"""Clear up behind a gateway that died: tell what was interrupted, end what it left running.
+
+A heartbeat that is missed proves nothing: a gateway may be cut off, stopped for a while, or late.
+So its runs are called ``unknown`` at most, which their true result replaces, and a process is ended
+only where the kernel proves that the gateway that started it is dead.
+"""
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+from core.audit.latest import Record, latest
+from core.gate.journal_records import result_of
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.ports import Journal
+from core.runner.orphans import end_orphan
+from core.runner.process_liveness import Fate, fate
+from core.store import Store
+from core.store.engine import replicas
+from core.store.engine.clock import steady_ms
+from core.store.runs import runs
+from core.store.schema.records import OrphanedRun
+
+_log = logging.getLogger(__name__)
+_LOOK_BACK_MS = 2 * 86_400_000
+"""How old a run may be that is ``unknown`` and whose end is looked for in the journal."""
+
+
+async def settle(store: Store, journal: Path, owner: str) -> int:
+    """Take endings from the journal that no store and no file has; return how many.
+
+    Call it before ``recover``, with results that were kept in files delivered already: the journal
+    has the exit code, not the output. And before anything is started: a store that was restored
+    from a backup may offer what has run since.
+
+    Raises:
+        StoreError: the store cannot be used.
+        JournalError: the journal cannot be read.
+    """
+    since = round(time.time() * 1000) - _LOOK_BACK_MS
+    left = {run.id: run for run in await store.read(runs.interrupted, owner, since)}
+    queued = await store.read(runs.unclaimed)
+    if not left and not queued:
+        return 0
+    first = min([*(run.started_ms for run in left.values()), *queued.values()])
+    found = await asyncio.to_thread(latest, journal, left.keys() | queued.keys(), first)
+    settled = 0
+    for run_id, run in left.items():
+        settled += await _take(store, run, found.get(run_id, {}))
+    for run_id in queued:
+        settled += await _take_again(store, run_id, owner, found.get(run_id, {}))
+    return settled
+
+
+async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
+    """Store the end of a run if this record of it, its last one, has it."""
+    match record.get("kind"):
+        case "finish" if "state" not in record:
+            result = result_of(record)
+            return await store.write(runs.finish, run.id, result, run.owner)
+        case "refuse":
+            reason, why = DenialReason(str(record["reason"])), str(record["why"])
+            return await store.write(runs.refuse, run.id, reason, why, run.owner)
+        case _:
+            return False
+
+
+async def _take_again(store: Store, run_id: ApprovalId, owner: str, record: Record) -> bool:
+    """Store the end of a run that is queued although it has run: the store is an older one."""
+    if record.get("kind") != "finish":
+        return False
+    _log.warning("run %s is not started: the journal says that it has run", run_id)
+    if not await store.write(runs.start, run_id, owner):
+        return False
+    if "state" in record:  # nobody knows how it ended; a gateway that is gone has run it
+        return False
+    return await store.write(runs.finish, run_id, result_of(record), owner)
+
+
+class Heart:
+    """Beat for this gateway, and look for others whose heart stopped."""
+
+    def __init__(self, store: Store, journal: Journal, owner: str) -> None:
+        self._store, self._journal, self._owner = store, journal, owner
+        self._beat_ms = self._since_ms = steady_ms()
+
+    async def beat(self) -> None:
+        """Say that this gateway lives, and clear up behind those that died.
+
+        A gateway that was cut off itself gives the others a lease's time: perhaps all were.
+        """
+        await self._store.write(replicas.heartbeat, self._owner, replicas.LEASE_MS)
+        now = steady_ms()
+        if now - self._beat_ms >= replicas.LEASE_MS:
+            self._since_ms = now
+        self._beat_ms = now
+        lapsed = now - self._since_ms >= replicas.LEASE_MS
+        await recover(self._store, self._journal, self._owner, lapsed=lapsed)
+
+
+async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -> int:
+    """Mark the runs of dead gateways ``unknown``, once, and never run them again; return how many.
+
+    Their supervisors ended the processes when the gateway's end of their socket closed; what
+    escaped even that is ended here, found by the identity that was stored. ``lapsed``: a gateway
+    of which nothing is proven counts as dead as well if its heartbeat has ended.
+    """
+    fates = {one.id: fate(one.process) for one in await store.read(replicas.others, owner)}
+    dead = [name for name, its in fates.items() if its is Fate.DEAD]
+    spared = [name for name, its in fates.items() if its is Fate.LIVES]
+    left = await store.write(runs.recover_of, owner, dead) if dead else ()
+    lost = await store.write(runs.recover, owner, spared, lapsed=lapsed)
+    for run in (*left, *lost):
+        _log.warning("run %s was interrupted; how it ended is unknown", run.id)
+        await journal.append("finish", {"run": run.id, "exit_code": None, "state": "unknown"})
+    for run in left:
+        await _end(run)
+    return len(left) + len(lost)
+
+
+async def _end(run: OrphanedRun) -> None:
+    ended = await asyncio.to_thread(
+        end_orphan, run.id, run.pid, run.pgid, run.start_ticks, run.boot_id
+    )
+    if ended:
+        _log.warning("ended what run %s had left behind", run.id)

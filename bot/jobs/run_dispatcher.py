@@ -1,0 +1,71 @@
+"""Start what people allowed, here or before a restart, each run in a task of its own."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from core.errors import SaysoError, Stopping
+from core.gate import Gate
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.store import Store
+
+_log = logging.getLogger(__name__)
+_LOOK_AGAIN_S = 1.0
+
+
+@dataclass(slots=True)
+class Dispatch:
+    """Watch the queue of allowed runs. What fails before its claim stays queued and is tried again.
+
+    What fails while it is claimed never starts: its claim is given up (``core.gate.deferred``).
+    """
+
+    gate: Gate
+    store: Store
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _tasks: dict[ApprovalId, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Start runs for as long as the task lives."""
+        unsubscribe = self.store.subscribe(self._hear)
+        try:
+            while True:
+                await self._start_queued()
+                # Not wait_for: it can swallow a cancellation (bpo-37658); stop would never end.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await self._wake.wait()
+                self._wake.clear()
+        finally:
+            unsubscribe()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _hear(self, note: str) -> None:
+        if note.startswith("approval:") or note == "resync":
+            self._wake.set()
+
+    async def _start_queued(self) -> None:
+        try:
+            waiting = await self.gate.queued()
+        except SaysoError as failure:
+            _log.error("the queue of allowed runs cannot be read: %s", failure)
+            return
+        for run_id, plan in waiting:
+            if run_id not in self._tasks:
+                task = asyncio.create_task(self._run(run_id, plan))
+                self._tasks[run_id] = task
+                task.add_done_callback(partial(self._forget, run_id))
+
+    def _forget(self, run_id: ApprovalId, _task: asyncio.Task[None]) -> None:
+        del self._tasks[run_id]
+
+    async def _run(self, run_id: ApprovalId, plan: ExecPlan) -> None:
+        try:
+            await self.gate.run_approved(run_id, plan)
+        except Stopping:
+            return  # it stays queued, for the next gateway
+        except SaysoError as failure:
+            _log.error("run %s could not be started now: %s", run_id, failure)

@@ -1,0 +1,236 @@
+"""Wake the parts that work by time; the only place that knows APScheduler.
+
+Whatever happens every so many seconds, or at a deadline, is timed by the event loop, whose clock
+nobody can set. Only what a calendar fixes (a time of day, a day of the week) is APScheduler's, and
+is computed anew when the wall clock was set. Correctness is in SQL: losing a wake-up costs lateness
+only (``research: store §4``).
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC
+from time import monotonic
+from typing import Protocol
+
+from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEvent
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.cron import CronTrigger
+
+from bot.jobs.week_time import WeekTime
+
+_log = logging.getLogger(__name__)
+_SWEEP_S = 1.0
+_NEXT = "next-deadline"
+_LOOK = "look"
+_SOON_S = 0.05
+_LEAST_S = 0.01
+"""The shortest wait for a deadline: one that another gateway is just ending is no busy loop."""
+_JUMP_S = 1.0
+_WEEKLY_JITTER_S = 600
+_AFTER_START_S = 5.0
+_LONG_S = 60.0
+"""How long a job may hold up its own next turns before somebody should know."""
+
+
+class Work(Protocol):
+    """What is done by time."""
+
+    async def due(self) -> int | None:
+        """End and repeat what is due; return in how many ms something is due next."""
+
+    async def beat(self) -> None:
+        """Say that this gateway lives."""
+
+    async def retain(self) -> None:
+        """Forget what is old."""
+
+    async def watch(self) -> None:
+        """Look at the gateway's health."""
+
+
+class _Turns:
+    """The turns of one job, one at a time: one that comes while the last still runs is left out.
+
+    The next one does what was due, so nobody is warned, except once of a job that runs for longer
+    than ``long_s``. What fails is logged, and the next turn comes all the same.
+    """
+
+    def __init__(self, name: str, job: Callable[[], Awaitable[object]], long_s: float) -> None:
+        self.name = name
+        self._job = job
+        self._long_s = long_s
+        self._since: float | None = None
+        self._told = False
+
+    async def take(self) -> None:
+        """Do the job unless it still runs; the gateway's stop may cut it off."""
+        if self._since is not None:
+            self._leave_out(monotonic() - self._since)
+            return
+        self._since = monotonic()
+        try:
+            # What runs is cancelled when the clock stops; the library would log that as a failure.
+            with suppress(asyncio.CancelledError):
+                await self._job()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the clock must go on
+            _log.error("the job %s failed: %s", self.name, error)
+        finally:
+            self._since, self._told = None, False
+
+    def _leave_out(self, runs_s: float) -> None:
+        _log.debug("the job %s runs for %.0f s; this turn is left out", self.name, runs_s)
+        if runs_s > self._long_s and not self._told:
+            self._told = True
+            _log.warning(
+                "the job %s runs for %.0f s; its turns are left out until it ends. Is the machine "
+                "or the store overloaded?",
+                self.name,
+                runs_s,
+            )
+
+
+class Clock:
+    """Run the fixed jobs: next deadline, sweep, heartbeat, retention, health.
+
+    A job that still runs after ``long_s`` when its next turn comes is a warning.
+    """
+
+    def __init__(self, work: Work, long_s: float = _LONG_S) -> None:
+        self._work = work
+        self._long_s = long_s
+        self._soon, self._next = (self._turns(name, self._look) for name in (_LOOK, _NEXT))
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._apart_s = _apart_s()
+        # One turn at a time is what ``_Turns`` sees to; one that is left out is over at once.
+        # No misfire limit: the library's default drops a job that is a second late.
+        self._calendar = AsyncIOScheduler(
+            timezone=UTC,
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 3},
+        )
+        self._calendar.add_listener(_report, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
+
+    def start(self) -> None:
+        """Start the jobs in the running event loop."""
+        # A note that was lost costs a sweep's time at most.
+        self.repeat("sweep", _SWEEP_S, self._look)
+        self.repeat("wall", _SWEEP_S, self._follow_wall)
+        self.repeat("beat", 2, self._work.beat)
+        self.repeat("watch", 10, self._work.watch)
+        retain = self._turns("retain", self._work.retain)
+        self._calendar.add_job(retain.take, CronTrigger(hour=3, jitter=600), id="retain")
+        self._calendar.start()
+
+    def repeat(self, name: str, seconds: float, job: Callable[[], Awaitable[object]]) -> None:
+        """Do this as well, every so many seconds from now on, never twice at a time."""
+        turns = self._turns(name, job)
+
+        def turn() -> None:
+            self._after(name, seconds, turn)
+            self._begin(turns)
+
+        self._after(name, seconds, turn)
+
+    def weekly(
+        self,
+        name: str,
+        at: WeekTime,
+        job: Callable[[], Awaitable[object]],
+        *,
+        jitter_s: int = _WEEKLY_JITTER_S,
+        soon_s: float = _AFTER_START_S,
+    ) -> None:
+        """Do this once a week, at most ``jitter_s`` late, and once ``soon_s`` from now.
+
+        The job sees by itself whether it is due: the gateway may not have run at the time.
+        """
+        when = CronTrigger(
+            day_of_week=at.weekday,
+            hour=at.hour,
+            minute=at.minute,
+            second=at.second,
+            timezone=at.zone,
+            jitter=jitter_s,
+        )
+        missed = self._turns(f"{name}-missed", job)
+        self._after(missed.name, soon_s, lambda: self._begin(missed))
+        self._calendar.add_job(self._turns(name, job).take, when, id=name)
+
+    def hear(self, note: str) -> None:
+        """Look soon at what is due next when a deadline was committed; a listener of the store.
+
+        Soon, and once for many: an answer's own edit must not wait behind a sweep.
+        """
+        if note not in {"deadline", "resync"} or not self._calendar.running:
+            return
+        if _LOOK not in self._timers:
+            self._after(_LOOK, _SOON_S, self._look_soon)
+
+    def stop(self) -> None:
+        """Stop all jobs; what was due is done after the next start."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        for task in self._running:
+            task.cancel()
+        self._calendar.shutdown(wait=False)
+
+    def arm(self, in_ms: int | None) -> None:
+        """Wake in ``in_ms`` from now unless an earlier wake-up is armed already."""
+        if in_ms is None:
+            return
+        armed, wait_s = self._timers.get(_NEXT), max(in_ms / 1000, _LEAST_S)
+        if armed is None or armed.when() > asyncio.get_running_loop().time() + wait_s:
+            self._after(_NEXT, wait_s, self._wake)
+
+    @property
+    def armed(self) -> bool:
+        """Whether a wake-up for a deadline is armed."""
+        return _NEXT in self._timers
+
+    def _wake(self) -> None:
+        del self._timers[_NEXT]
+        self._begin(self._next)
+
+    def _look_soon(self) -> None:
+        del self._timers[_LOOK]
+        self._begin(self._soon)
+
+    def _after(self, name: str, seconds: float, call: Callable[[], None]) -> None:
+        """Call once after so many seconds of the event loop's clock; it replaces an earlier one."""
+        earlier = self._timers.get(name)
+        if earlier is not None:
+            earlier.cancel()
+        self._timers[name] = asyncio.get_running_loop().call_later(seconds, call)
+
+    def _begin(self, turns: _Turns) -> None:
+        task = asyncio.get_running_loop().create_task(turns.take())
+        self._running.add(task)  # the loop itself keeps only a weak reference
+        task.add_done_callback(self._running.discard)
+
+    async def _look(self) -> None:
+        self.arm(await self._work.due())
+
+    async def _follow_wall(self) -> None:
+        """Let the calendar take up a wall clock that was set, or that went on during a sleep."""
+        apart_s = _apart_s()
+        jumped_s, self._apart_s = apart_s - self._apart_s, apart_s
+        if jumped_s >= _JUMP_S:
+            self._calendar.wakeup()  # what lay between is due; later turns stay
+        elif jumped_s <= -_JUMP_S:
+            for job in self._calendar.get_jobs():
+                job.reschedule(job.trigger)
+
+    def _turns(self, name: str, job: Callable[[], Awaitable[object]]) -> _Turns:
+        return _Turns(name, job, self._long_s)
+
+
+def _apart_s() -> float:
+    return time.time() - monotonic()
+
+
+def _report(event: JobExecutionEvent) -> None:
+    _log.error("the job %s failed or was missed: %s", event.job_id, event.exception)

@@ -1,0 +1,113 @@
+"""Tell people once a week whether allowlist entries would have saved them prompts.
+
+::
+
+    Monday 09:00, or the next start after it ─▶ due? ─▶ week_of, in a thread ─▶ worth it? ─▶ told
+                                                                     suggest-week.json ◀─┘
+
+What is told goes where the gateway's alarms go. The week stands in the file once it was looked at,
+and in the outbox's key, so that neither a restart nor a second gateway over one store repeats it.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bot.jobs.scheduler import Clock
+from bot.jobs.week_time import WeekTime
+from bot.policy_tools.weekly_suggest import Patience, notice_of, week_of
+from bot.settings import Settings
+from core.errors import ApprovalsFileError, SaysoError
+from core.files.private_state import read_private, replace_private
+
+_log = logging.getLogger(__name__)
+NAME = "suggest-week.json"
+"""The file's name in the home."""
+
+Tell = Callable[[str, str], Awaitable[None]]
+"""Tells people words under a key, once for each key."""
+
+
+def _wall() -> datetime:
+    return datetime.now(UTC)
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+    week: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyLook:
+    """Look at the week that is due, once; ``tell`` brings words to people."""
+
+    settings: Settings
+    tell: Tell
+    at: WeekTime
+    patience: Patience = field(default_factory=Patience)
+    now: Callable[[], datetime] = _wall
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def look(self) -> None:
+        """Look if a week is due and was not looked at; what fails is tried at the next start."""
+        async with self._turn:
+            week, known = self.at.last(self.now()).date().isoformat(), self._known()
+            if known is None:  # the first start: no look was missed
+                self._keep(week)
+            elif known != week:  # also where the machine's clock was ahead once
+                await self._look_at(week)
+
+    async def _look_at(self, week: str) -> None:
+        try:
+            words = await asyncio.to_thread(self._found)
+        except asyncio.CancelledError:
+            self.patience.stopped.set()
+            raise
+        except SaysoError as failure:
+            _log.warning("the week's prompts were not looked at: %s", failure)
+            return
+        if words:
+            _log.info("%s", words)
+            await self.tell(words, f"suggest:{week}")
+        self._keep(week)
+
+    def _found(self) -> str:
+        found = week_of(self.settings, self.patience)
+        _log.info("looked at %d prompts of the week", found.all.prompts)
+        return notice_of(found, self.settings.approvals.exec.suggest.least)
+
+    @property
+    def _path(self) -> Path:
+        return self.settings.home / NAME
+
+    def _known(self) -> str | None:
+        try:
+            return _File.model_validate_json(read_private(str(self._path))[0]).week
+        except FileNotFoundError:
+            return None
+        except (ApprovalsFileError, ValidationError) as error:
+            _log.warning("%s starts anew, it cannot be read: %s", self._path, type(error).__name__)
+            return None
+
+    def _keep(self, week: str) -> None:
+        text = json.dumps({"version": 1, "week": week}) + "\n"
+        try:
+            replace_private(str(self._path), text.encode())
+        except OSError as error:
+            _log.warning("%s could not be written: %s", self._path, error.strerror)
+
+
+def every_week(clock: Clock, tell: Tell, settings: Settings) -> None:
+    """Look each week, and soon after this start at what was missed, unless it is switched off."""
+    if settings.approvals.exec.suggest.weekly:
+        at = WeekTime(ZoneInfo(settings.approvals.exec.zone))
+        look = WeeklyLook(settings, tell, at)
+        clock.weekly("suggest", at, look.look)

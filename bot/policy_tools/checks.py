@@ -1,0 +1,83 @@
+"""Check everything that stands beside a policy: rule examples, profiles, expectations."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.policy_tools.expectations import (
+    Checked,
+    Failure,
+    examples_in,
+    failures_in,
+    rules_of,
+)
+from bot.policy_tools.judge import APPROVALS_NAME, Judge, present_settings, settings_from
+from bot.settings import InvalidConfig, home_folder
+from core.errors import BadRequest
+from core.policy.programs.carriers import profiled
+from core.policy.programs.safe_bins import profiled as safe_bins
+from core.policy.rules.compiled import BadRule
+from core.policy.rules.self_test import broken_examples
+
+
+def check(
+    expectations: Path | None, config: Path | None, environ: Mapping[str, str], cwd: str
+) -> Checked:
+    """Check the configuration's rules, the shipped profiles, and a file of expectations.
+
+    ``config`` replaces the configuration in effect.
+
+    Raises:
+        SaysoError: the configuration or a file cannot be used at all.
+    """
+    lines = None if expectations is None else _lines(expectations)
+    profiles = len(profiled()) + len(safe_bins())
+    failures = [Failure(place, what) for place, what in _shipped()]
+    try:
+        chosen = present_settings(environ) if config is None else settings_from(config, environ)
+    except InvalidConfig as error:
+        if not isinstance(error.__cause__, BadRule):
+            raise
+        told = [Failure(one.place, f"{one.key}: {one.message}") for one in error.problems]
+        return Checked(0, 0, profiles, 0, (*failures, *told))
+    rules = rules_of(chosen)
+    count = 0
+    if lines is not None:
+        judge = Judge(chosen, home_folder(None, environ) / APPROVALS_NAME)
+        count, missed = failures_in(lines, str(expectations), judge, cwd)
+        failures += missed
+    return Checked(len(rules), examples_in(rules), profiles, count, tuple(failures))
+
+
+def _shipped() -> list[tuple[str, str]]:
+    found = (line.partition(": ") for line in broken_examples())
+    return [(place, what) for place, _, what in found]
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except OSError as error:
+        raise BadRequest(f"{path} cannot be read: {error.strerror}. Name a file.") from error
+
+
+def to_json(checked: Checked) -> dict[str, object]:
+    """Return what was checked, for programs."""
+    return {
+        "ok": not checked.failures,
+        "rules": checked.rules,
+        "examples": checked.examples,
+        "profiles": checked.profiles,
+        "expectations": checked.expectations,
+        "failures": [{"place": one.place, "what": one.what} for one in checked.failures],
+    }
+
+
+def shown(checked: Checked) -> str:
+    """Word what was checked for a terminal: each failure, then the counts."""
+    lines = [f"WRONG  {one.place}: {one.what}" for one in checked.failures]
+    counts = (
+        f"{checked.rules} rules with {checked.examples} examples, {checked.profiles} shipped"
+        f" profiles, {checked.expectations} expectations"
+    )
+    wrong = f"{len(checked.failures)} wrong" if checked.failures else "all right"
+    return "\n".join([*lines, f"{counts}: {wrong}"]) + "\n"

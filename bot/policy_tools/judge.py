@@ -1,0 +1,159 @@
+"""Judge commands under a configuration as the gateway that reads it would; run nothing."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.factories.rules import provisions_of
+from bot.settings import Settings, home_folder, read
+from bot.settings.home import CONFIG_NAME
+from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.idle import Idle
+from core.approvals.file.usage import UsageFile
+from core.errors import BadRequest
+from core.model.approval import AllowlistEntry
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Decision, Evaluation
+from core.model.identity import AgentId
+from core.model.policy import ExecPolicy
+from core.planning.planner import Planner, Refusal
+from core.policy.judge.evaluate import evaluate
+from core.policy.judge.precedence import resolve
+from core.policy.matching.allowlist import Allowlist
+from core.policy.matching.argv_template import ArgvTemplate
+from core.policy.rules.compiled import Compiled
+
+APPROVALS_NAME = "exec-approvals.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is decided about a command, its machine-readable reason, and why in one sentence."""
+
+    decision: Decision
+    reason: str
+    why: str
+
+    @classmethod
+    def of(cls, verdict: Evaluation | Refusal) -> "Judged":
+        """Return a verdict, or the refusal of a request for which no plan can be made."""
+        if isinstance(verdict, Refusal):
+            return cls(Decision.DENY, verdict.reason.value, verdict.why)
+        return cls(verdict.decision, verdict.reason.value, verdict.why)
+
+
+class Judge:
+    """A configuration with the approvals file beside it, ready to judge."""
+
+    def __init__(self, settings: Settings, approvals: Path) -> None:
+        self._settings = settings
+        self._file = ApprovalsFile(approvals)
+        self._idle = idle_of(settings, approvals.parent)
+        self._compiled: Compiled = provisions_of(settings)
+        self._planner = Planner(settings.tools.exec.search_path)
+        self._allowlists: dict[tuple[AgentId, tuple[AllowlistEntry, ...]], Allowlist] = {}
+
+    def policy(self, agent: AgentId) -> ExecPolicy:
+        """Return what holds for an agent: configuration and approvals file, the stricter of both.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe.
+        """
+        return resolve(self._settings.exec_layers(agent), self._file.layer(agent))
+
+    def plan(self, request: ExecRequest, policy: ExecPolicy | None = None) -> ExecPlan | Refusal:
+        """Plan a request on this machine, as it is now."""
+        return self._planner.plan(request, policy or self.policy(request.agent))
+
+    def judge(
+        self,
+        plan: ExecPlan,
+        policy: ExecPolicy | None = None,
+        allowlist: Allowlist | None = None,
+        acl: tuple[ArgvTemplate, ...] | None = None,
+    ) -> Evaluation:
+        """Judge a plan; what is given replaces the agent's own."""
+        agent = plan.agent
+        skilled = self._file.read().auto_allow_skills(agent)
+        return evaluate(
+            plan,
+            policy or self.policy(agent),
+            self.allowlist(agent) if allowlist is None else allowlist,
+            acl,
+            self._compiled.of(agent, skilled=skilled),
+        )
+
+    def allowlist(self, agent: AgentId, extra: tuple[AllowlistEntry, ...] = ()) -> Allowlist:
+        """Return an agent's allowlist, with further entries."""
+        found = self._allowlists.get((agent, extra))
+        if found is None:
+            counted = self._idle.sort(agent, self._file.entries(agent)).counted
+            found = listed((*counted, *extra))
+            self._allowlists[agent, extra] = found
+        return found
+
+
+def idle_of(settings: Settings, home: Path) -> Idle:
+    """Return what knows which entries of the file in a home count no longer."""
+    usage = UsageFile(home / "exec-approvals.usage.json")
+    return Idle.of(home, usage, settings.approvals.exec.allow_always_idle)
+
+
+def listed(entries: tuple[AllowlistEntry, ...]) -> Allowlist:
+    """Return an allowlist whose ``~`` is this user's home."""
+    return Allowlist(entries, str(Path.home()))
+
+
+def present_settings(environ: Mapping[str, str]) -> Settings:
+    """Return the settings in effect.
+
+    Raises:
+        InvalidConfig: the configuration cannot be used.
+    """
+    return read(home_folder(None, environ), environ).settings
+
+
+def settings_from(config: Path, environ: Mapping[str, str]) -> Settings:
+    """Return the settings that a configuration file would give, were it the one in effect.
+
+    What it names relative to the home (files of secrets) is looked for in the present home.
+
+    Raises:
+        BadRequest: the file cannot be read.
+        InvalidConfig: it cannot be used; places are called ``config.json5``.
+    """
+    home = home_folder(None, environ)
+    try:
+        content = config.read_bytes()
+    except OSError as error:
+        raise BadRequest(f"{config} cannot be read: {error.strerror}. Name a file.") from error
+    with tempfile.TemporaryDirectory(prefix="sayso-policy-") as folder:
+        stand_in = Path(folder)
+        for neighbour in home.iterdir() if home.is_dir() else ():
+            if neighbour.name != CONFIG_NAME:
+                (stand_in / neighbour.name).symlink_to(neighbour)
+        (stand_in / CONFIG_NAME).touch(mode=0o600)
+        (stand_in / CONFIG_NAME).write_bytes(content)
+        return read(stand_in, environ).settings
+
+
+def present_judge(environ: Mapping[str, str]) -> Judge:
+    """Return the judge of the home in effect.
+
+    Raises:
+        SaysoError: the configuration cannot be used.
+    """
+    return Judge(present_settings(environ), home_folder(None, environ) / APPROVALS_NAME)
+
+
+def proposed_judge(config: Path, approvals: Path | None, environ: Mapping[str, str]) -> Judge:
+    """Return the judge of another configuration, by default with the present approvals file.
+
+    Raises:
+        SaysoError: a file cannot be read or used.
+    """
+    if approvals is not None and not approvals.is_file():
+        raise BadRequest(f"{approvals} is no file. Name an approvals file.")
+    present = home_folder(None, environ) / APPROVALS_NAME
+    return Judge(settings_from(config, environ), approvals or present)

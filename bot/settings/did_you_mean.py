@@ -1,0 +1,27 @@
+"""Name the key that was probably meant."""
+
+from difflib import get_close_matches
+
+from bot.settings.problems import KeyPath, dotted
+from bot.settings.schema import Shape, at, walk
+
+
+def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
+    """Word an unknown key: the nearest sibling, else the same word elsewhere, else all siblings."""
+    section = at(root, parent)
+    known = () if section is None else tuple(section.fields)
+    if near := nearest(key, known):
+        return f"unknown key; did you mean `{near}`?"
+    for path, _ in walk(root):
+        if str(path[-1]).lower() == key.lower() and 0 not in path:
+            return f"unknown key; did you mean `{dotted(path)}`?"
+    if len(known) == 0:
+        return "unknown key; nothing is set below this one"
+    return f"unknown key; known here: {', '.join(known)}"
+
+
+def nearest(word: str, known: tuple[str, ...]) -> str | None:
+    """Return the known word that is spelt most alike, if any is near."""
+    by_lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), by_lower, n=1)
+    return by_lower[found[0]] if found else None

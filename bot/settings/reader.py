@@ -1,0 +1,128 @@
+"""Bring file and environment together into validated settings, with the origin of each value."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bot.settings.environment import Overrides, Tree
+from bot.settings.home import CONFIG_NAME, check_home, read_config
+from bot.settings.json5_file import MAX_CHARACTERS, Document, read_json5
+from bot.settings.model import SHAPE, Settings, trees
+from bot.settings.origins import Origins
+from bot.settings.problems import InvalidConfig, KeyPath, Problem
+from bot.settings.resolve import Examination
+from bot.settings.rule_errors import rule_problems
+from bot.settings.validation_errors import complaint, path_of
+from core.policy.rules.compiled import BadRule, compiled
+
+_MAX_BYTES = 4 * MAX_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The settings, and where each value that was set stands.
+
+    ``is_set``: the file is there and sets something.
+    """
+
+    settings: Settings
+    origins: Origins
+    is_set: bool
+
+
+def read(home: Path, environ: Mapping[str, str]) -> Reading:
+    """Read $SAYSO_HOME/config.json5 and the environment above it; create nothing.
+
+    Raises:
+        InvalidConfig: one line for each unknown, duplicate or ill-typed key, or for a rule that is
+            ill written or fails one of its examples.
+        StateError: the home or the file could be rewritten by somebody else.
+    """
+    check_home(home)
+    document = _read_document(home / CONFIG_NAME)
+    if not isinstance(document.value, dict):
+        raise InvalidConfig([Problem(CONFIG_NAME, (), "must be one section: { … }")])
+    overrides = Overrides(SHAPE)
+    overrides.read(environ)
+    origins = Origins(document.lines, overrides.places)
+    file_only = Origins(document.lines, {})
+    above, found = _examine(overrides.tree, home, environ, overrides.place)
+    below, more = _examine(document.value, home, environ, file_only.near)
+    problems = [*document.problems, *overrides.problems, *found, *more]
+    settings = _validate(home, (above, below), origins, problems)
+    return Reading(settings, origins, is_set=bool(document.value))
+
+
+def _read_document(path: Path) -> Document:
+    content = read_config(path, _MAX_BYTES)
+    try:
+        document = read_json5((content or b"").decode(), path.name)
+    except UnicodeDecodeError as error:
+        told = f"is not UTF-8 text at byte {error.start}; save it as UTF-8"
+        raise InvalidConfig([Problem(path.name, (), told)]) from error
+    if any(not problem.path for problem in document.problems):
+        raise InvalidConfig(document.problems)  # no syntax, no keys to compare
+    return document
+
+
+def _examine(
+    tree: Tree, home: Path, environ: Mapping[str, str], place: Callable[[KeyPath], str]
+) -> tuple[Tree, list[Problem]]:
+    examination = Examination(SHAPE, home, environ, place)
+    known = examination.section(tree, SHAPE)
+    return known, examination.problems
+
+
+def _validate(
+    home: Path, sources: tuple[Tree, ...], origins: Origins, problems: list[Problem]
+) -> Settings:
+    """Return the settings, or raise every problem at once in the file's order."""
+    made = _construct(home, sources)
+    told = {problem.path for problem in problems}
+    if isinstance(made, ValidationError):
+        problems.extend(
+            Problem(origins.near(path), path, complaint(error, SHAPE))
+            for error in made.errors(include_url=False)
+            if (path := path_of(error)) not in told
+        )
+    elif not problems:
+        bad = _bad_rule(made)
+        if bad is None:
+            return made
+        problems = rule_problems(sources, (), origins, _folder())
+        problems = problems or [Problem(origins.near(bad.path), bad.path, str(bad))]
+        raise InvalidConfig(sorted(problems, key=_order)) from bad
+    problems.extend(rule_problems(sources, problems, origins, _folder()))
+    raise InvalidConfig(sorted(problems, key=_order))
+
+
+def _bad_rule(settings: Settings) -> BadRule | None:
+    """Compile the rules once, so that an example that does not behave stops every start."""
+    try:
+        compiled(settings, _folder())
+    except BadRule as error:
+        return error
+    return None
+
+
+def _folder() -> str:
+    return os.path.expanduser("~")  # noqa: PTH111 - patterns are text
+
+
+def _construct(home: Path, sources: tuple[Tree, ...]) -> Settings | ValidationError:
+    token = trees.set(sources)
+    try:
+        return Settings(home=home)
+    except ValidationError as error:
+        return error
+    finally:
+        trees.reset(token)
+
+
+def _order(problem: Problem) -> tuple[str, int]:
+    name, _, rest = problem.place.partition(":")
+    line = rest.partition(":")[0]
+    return name, int(line) if line.isdigit() else 0

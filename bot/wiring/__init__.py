@@ -1,0 +1,16 @@
+"""Build the parts of a running gateway in their order, and replace them on a reload.
+
+::
+
+    storage     the journal and the store, and what an earlier gateway left open
+    execution   the guard, the runner and the hosts
+    gate        the gate, with its broker and its rules
+    api         HTTP and WebSocket, where they are configured
+    gate_proof  the prover, and when it runs
+    reload      take over a changed configuration (SIGHUP)
+    sighup      tell a closed terminal from a request to reload
+    logs        the gateway's log
+
+``bot.factories`` has what is built from the settings alone: `sayso doctor` and `sayso policy` need
+that without a gateway.
+"""

@@ -1,0 +1,76 @@
+"""Open the gateway to HTTP and WebSocket where the configuration says so.
+
+Where it does not, no web framework is loaded and nothing is counted.
+"""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bot.gate_proof.prover import Prover
+from bot.intake.registry.method import Table
+from bot.settings import Settings
+from core.gate import Gate
+from core.ports import Journal
+from core.settings.http import HttpSection
+from core.store import Store
+
+if TYPE_CHECKING:
+    from bot.api.http.metrics import Meters
+    from bot.api.rest.pages import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The API of one gateway; ``meters`` are ``None`` where it is off."""
+
+    section: HttpSection
+    home: Path
+    meters: "Meters | None"
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the API that the settings ask for."""
+        if not settings.http.enabled:
+            return cls(settings.http, settings.home, None)
+        from bot.api.http.metrics import Meters  # noqa: PLC0415 - loaded where it is wanted only
+
+        return cls(settings.http, settings.home, Meters())
+
+    def counted_store(self, store: Store) -> Store:
+        """Return a store whose writes are timed."""
+        if self.meters is None:
+            return store
+        from core.store.engine.timed import TimedStore  # noqa: PLC0415 - loaded where it is wanted only
+
+        return TimedStore(store, self.meters.store_write)
+
+    def counted_journal(self, journal: Journal) -> Journal:
+        """Return a journal whose records are counted."""
+        if self.meters is None:
+            return journal
+        from bot.api.http.metrics import MeteredJournal  # noqa: PLC0415 - loaded where it is wanted only
+
+        return MeteredJournal(journal, self.meters)
+
+    async def open(
+        self, stack: AsyncExitStack, table: Table, gate: Gate, health: "Report", prover: Prover
+    ) -> str | None:
+        """Serve until the stack ends; return the base URL, ``None`` where the API is off.
+
+        Both ways in are added to the prover.
+
+        Raises:
+            StateError: the address cannot be listened on, or the certificate cannot be used.
+        """
+        if self.meters is None:
+            return None
+        from bot.api.app import Parts, api  # noqa: PLC0415 - loaded where it is wanted only
+        from bot.api.gate_proof import RestWay, WebSocketWay  # noqa: PLC0415 - as above
+
+        parts = Parts(table, gate, health, self.meters, self.section, self.home)
+        listening = await stack.enter_async_context(api(parts))
+        prover.add(RestWay(listening, parts.proving))
+        prover.add(WebSocketWay(listening, parts.proving))
+        return listening.url

@@ -1,0 +1,46 @@
+"""Start what runs commands: the guard, the runner and the hosts (the machines' wing)."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from bot.factories.sandbox import sandbox_of
+from bot.settings import Settings
+from bot.wiring.gate_proof import guard_of
+from core.gate.guards.spawn_guard import Guard
+from core.hosts.gateway import GatewayHost
+from core.hosts.router import HostRouter
+from core.hosts.sandbox.host import SandboxHost
+from core.model.policy import ExecHost
+from core.runner.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """What runs commands in one gateway; ``guard`` stands before each spawn."""
+
+    guard: Guard
+    runner: Runner
+    sandbox: SandboxHost
+
+    @property
+    def hosts(self) -> HostRouter:
+        """Return the hosts by kind."""
+        gateway = GatewayHost(self.runner)
+        return HostRouter({ExecHost.GATEWAY: gateway, ExecHost.SANDBOX: self.sandbox})
+
+
+async def start_machines(stack: AsyncExitStack, settings: Settings) -> Machines:
+    """Start the runner and the sandbox; the stack stops them.
+
+    Raises:
+        SpawnError: the launcher cannot be started.
+        ConfigError: the sandbox cannot be as it is configured.
+    """
+    guard = guard_of(settings)
+    runner = Runner(guard=guard)
+    await runner.start()
+    stack.push_async_callback(runner.stop)
+    sandbox = sandbox_of(settings, runner)
+    await sandbox.start()
+    stack.push_async_callback(sandbox.stop)
+    return Machines(guard, runner, sandbox)

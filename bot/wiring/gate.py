@@ -1,0 +1,75 @@
+"""Make the gate: the rules it goes by, the broker it asks through, the hosts it runs on."""
+
+import logging
+from collections.abc import Mapping
+
+from bot.factories.channels import approvers, forwarding, timing
+from bot.factories.policy import rulebook_of
+from bot.settings import Settings
+from bot.wiring.execution import Machines
+from bot.wiring.storage import Ground
+from channels.base import Channel
+from core.approvals.answer import Answering
+from core.approvals.ask import Asking
+from core.approvals.broker import Broker
+from core.approvals.routing.tiers import tiers_of
+from core.errors import StateError
+from core.gate import Gate
+from core.gate.effective_policy import Rulebook
+from core.gate.execution import Execution
+from core.model.identity import LOCAL_CHANNEL
+from core.planning.planner import Planner
+from core.policy.rules.lint_rules import lint
+from core.policy.rules.self_test import broken_examples
+from core.store import Store
+
+_LOG = logging.getLogger(__name__)
+
+
+def gate_of(
+    settings: Settings, ground: Ground, machines: Machines, channels: Mapping[str, Channel]
+) -> Gate:
+    """Return the gate between people's wing and machines' wing."""
+    store, journal = ground.store, ground.journal
+    rulebook = _rulebook(settings)
+    broker = broker_of(settings, store, channels)
+    notice_ms = settings.tools.exec.notice_after_ms
+    hosts, guard = machines.hosts, machines.guard
+    execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
+    planner = Planner(settings.tools.exec.search_path)
+    return Gate(rulebook, planner, broker, execution, store, journal)
+
+
+def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel]) -> Broker:
+    """Return what asks people and takes their answers, by these settings."""
+    people = approvers(settings)
+    asking = Asking(
+        store,
+        people,
+        forwarding(settings),
+        timing(settings),
+        reachable=lambda target: target.channel in channels,
+        local=LOCAL_CHANNEL,
+        tiers=tiers_of(settings.approvals.exec.tiers),
+        limits=settings.approvals.exec.pending.limits,
+    )
+    return Broker(store, asking, Answering(store, people))
+
+
+def check_tables() -> None:
+    """Check the examples that stand in the shipped tables; about 50 ms.
+
+    Raises:
+        StateError: one does not hold, so no command may be judged by them.
+    """
+    broken = broken_examples()
+    if broken:
+        raise StateError(f"The shipped tables are broken; install Sayso anew. {'; '.join(broken)}")
+
+
+def _rulebook(settings: Settings) -> Rulebook:
+    check_tables()
+    book = rulebook_of(settings)
+    for line in lint(book.compiled):
+        _LOG.warning("%s", line)
+    return book

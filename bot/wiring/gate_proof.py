@@ -1,0 +1,77 @@
+"""Make the prover of a gateway, and let it prove at the start and by the clock."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.factories.channels import forwarding
+from bot.gate_proof.alarm import Alarm, places_of
+from bot.gate_proof.prover import Prover
+from bot.gate_proof.socket import SocketWay
+from bot.gate_proof.tool import ProvingAgent, ToolWay, is_offered
+from bot.jobs.scheduler import Clock
+from bot.settings import Settings
+from channels.base import Channel
+from core.gate import Gate
+from core.gate.guards.home_check import HomeCheck
+from core.gate.guards.lockdown import NAME, Lockdown
+from core.gate.guards.spawn_guard import Guard
+from core.model.identity import Target
+from core.policy.rules.compiled import Compiled
+
+_LOOK_S = 10.0
+"""Seconds after which a lockdown is announced that came about by the file alone."""
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Return what stands before each spawn of this home."""
+    return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home)))
+
+
+def alarm_places(settings: Settings, channels: Mapping[str, Channel]) -> tuple[Target, ...]:
+    """Return where alarms are sent."""
+    return places_of(forwarding(settings), channels.keys())
+
+
+def prover_of(
+    settings: Settings, gate: Gate, channels: Mapping[str, Channel], agent: ProvingAgent
+) -> Prover:
+    """Return the prover of a gate, with the ways in by its socket; ``agent`` calls the tools."""
+    guard = gate.execution.guard
+    prover = Prover(
+        guard=guard,
+        journal=gate.journal,
+        alarm=Alarm(guard.lockdown, gate.store, gate.journal, alarm_places(settings, channels)),
+        home=settings.home,
+        search_path=settings.tools.exec.search_path,
+        patience_s=settings.proof.patience,
+    )
+    add_socket_ways(prover, gate, settings.home, agent)
+    return prover
+
+
+def add_socket_ways(
+    prover: Prover, gate: Gate, home: Path, agent: ProvingAgent | None = None
+) -> None:
+    """Prove gateway.sock, and the tool Exec over it where an owner granted that to any agent."""
+    agent = agent or ProvingAgent()
+    prover.add(SocketWay(home / "gateway.sock"))
+    add_tool_way(prover, gate.rulebook.compiled, home, agent)
+    gate.rulebook.compiled = with_proving_agent(gate.rulebook.compiled, home, agent)
+
+
+def add_tool_way(prover: Prover, compiled: Compiled, home: Path, agent: ProvingAgent) -> None:
+    """Prove the tool Exec from the next round on where it is offered, once."""
+    if is_offered(compiled) and not any(isinstance(way, ToolWay) for way in prover.ways):
+        prover.add(ToolWay(home / "gateway.sock", agent))
+
+
+def with_proving_agent(compiled: Compiled, home: Path, agent: ProvingAgent) -> Compiled:
+    """Return the provisions with those of the proving agent where the tool is offered."""
+    return agent.joined(compiled, home) if is_offered(compiled) else compiled
+
+
+def by_the_clock(clock: Clock, prover: Prover, settings: Settings) -> None:
+    """Prove and announce in time."""
+    clock.repeat("alarm", _LOOK_S, prover.alarm.sound)
+    if settings.proof.every is not None:
+        clock.repeat("proof", settings.proof.every, prover.by_time)

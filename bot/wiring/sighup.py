@@ -1,0 +1,82 @@
+"""Tell the two meanings of SIGHUP apart: the terminal closed, or somebody changed the settings.
+
+A gateway whose standard input is the terminal that controls it runs in the foreground: SIGHUP says
+that this terminal is gone, and stops it. Any other reloads its configuration: a service, one whose
+input comes from elsewhere, one that ``nohup`` started.
+"""
+
+import asyncio
+import os
+import signal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:  # heavy; the signal is held back before anything heavy is imported
+    from bot.wiring.reload import Reloading
+
+HANGUP = frozenset({signal.SIGHUP})
+ALL = HANGUP | {signal.SIGTERM, signal.SIGINT}
+_STANDARD = (0, 1, 2)
+
+
+@dataclass(slots=True)
+class Hangup:
+    """What SIGHUP means here. ``terminal`` are the descriptors that go with a closed terminal."""
+
+    foreground: bool
+    terminal: tuple[int, ...]
+    _wanted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @classmethod
+    def here(cls) -> Self:
+        """Look at this process, and hold SIGHUP back until somebody hears it.
+
+        A gateway that still starts must neither die of a reload nor miss it.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, HANGUP)
+        return cls(_in_foreground(), tuple(fd for fd in _STANDARD if os.isatty(fd)))
+
+    def listen(self, stop: asyncio.Event) -> None:
+        """Hear the signals of this process from now on; ``stop`` is set to end it."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self.hear, stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANGUP)
+
+    @staticmethod
+    def end() -> None:
+        """Hear nothing more: a process that has ended in order must not die of a signal."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ALL)
+
+    def hear(self, stop: asyncio.Event) -> None:
+        """Take SIGHUP."""
+        if self.foreground:
+            self._let_go()
+            stop.set()
+        else:
+            self._wanted.set()
+
+    async def reloads(self, reloading: "Reloading") -> None:
+        """Reload for as long as the task lives, once for signals that come together."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await reloading.reload()
+
+    def _let_go(self) -> None:
+        """Give what is still written a place: a closed terminal fails each write, and the exit."""
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for fd in self.terminal:
+            os.dup2(null, fd)
+        os.close(null)
+
+
+def _in_foreground() -> bool:
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return False  # nohup
+    try:
+        os.tcgetpgrp(0)
+    except OSError:
+        return False  # no terminal, or not the one that controls this process
+    return True

@@ -1,0 +1,65 @@
+"""Open what a gateway stands on: the journal and the store; settle what an earlier one left."""
+
+import asyncio
+import secrets
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+
+from bot.jobs.recovery import recover, settle
+from bot.settings import Settings
+from bot.wiring.api import Network
+from core.audit.journal import AuditJournal
+from core.errors import StoreError
+from core.gate.deferred import Deferred, deliver_left_behind
+from core.ports import Journal
+from core.runner.process_liveness import own_name
+from core.store import Store, open_store
+from core.store.engine import replicas
+from core.store.engine.outage import WatchedStore
+from core.store.sessions import overrides
+
+_LEAVE_S = 2.0
+RESULTS = "results"
+"""Folder in the home with results that the store could not take yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results."""
+
+    journal: Journal
+    store: Store
+    owner: str
+    deferred: Deferred
+
+
+async def open_ground(stack: AsyncExitStack, settings: Settings, network: Network) -> Ground:
+    """Open journal and store, and recover; the stack closes them.
+
+    Raises:
+        SaysoError: one of them cannot be used; the message says which and what to do.
+    """
+    journal = network.counted_journal(stack.enter_context(AuditJournal(settings.audit_path)))
+    store = network.counted_store(WatchedStore(await open_store(settings.store_url)))
+    stack.push_async_callback(store.close)
+    owner = secrets.token_hex(8)
+    await store.write(replicas.heartbeat, owner, replicas.LEASE_MS, own_name())
+    await store.write(overrides.begin, owner)
+    stack.push_async_callback(_leave, store, owner)
+    results = settings.home / RESULTS
+    await deliver_left_behind(store, results)
+    await settle(store, settings.audit_path, owner)
+    await recover(store, journal, owner, lapsed=False)
+    deferred = Deferred(store, journal, results)
+    stack.push_async_callback(deferred.close)
+    return Ground(journal, store, owner, deferred)
+
+
+async def _leave(store: Store, owner: str) -> None:
+    """Take this gateway from the list of those that live, where the store can be written.
+
+    Otherwise its heartbeat ends by itself.
+    """
+    with suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(_LEAVE_S):
+            await store.write(replicas.leave, owner)

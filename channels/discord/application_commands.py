@@ -1,0 +1,155 @@
+"""Offer every command of ``channels.commands`` as an application command.
+
+Each is worded as it would be typed, so that one grammar reads all. They are registered globally:
+only so do they appear in direct messages too.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import discord
+
+from channels.commands import MOST_LISTED, SLASH_COMMANDS, SlashCommand
+from channels.discord.errors import FAILURES, translate
+from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity
+
+_log = logging.getLogger(__name__)
+_CHAT_INPUT = 1
+_IN_SERVERS = [0]
+_SERVERS_AND_DIRECT = [0, 1]
+_LONGEST_DESCRIPTION = 100
+_COMPARED = (
+    *("name", "description", "type", "required", "value", "options", "choices"),
+    *("min_length", "max_length", "min_value", "max_value", "contexts", "integration_types"),
+)
+
+
+class Kind(IntEnum):
+    """Discord's option types, as sent."""
+
+    TEXT = 3
+    NUMBER = 4
+
+
+_BOUNDS = {Kind.TEXT: ("min_length", "max_length"), Kind.NUMBER: ("min_value", "max_value")}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One field of a command; ``longest`` counts characters, or is the greatest number.
+
+    A field with ``named`` is written ``name=value``, others by their value alone.
+    """
+
+    name: str
+    description: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    longest: int | None = None
+    kind: Kind = Kind.TEXT
+    named: bool = False
+
+    def body(self) -> dict[str, object]:
+        """Return the field as Discord registers it."""
+        least, most = _BOUNDS[self.kind]
+        made: dict[str, object] = {
+            "type": int(self.kind),
+            "name": self.name,
+            "description": self.description[:_LONGEST_DESCRIPTION],
+            "required": self.required,
+        }
+        if self.choices:
+            made["choices"] = [{"name": choice, "value": choice} for choice in self.choices]
+        elif self.longest is not None:
+            made |= {least: 1, most: self.longest}
+        return made
+
+
+_CODE = Option("id", "the code that the prompt shows", required=True, longest=26)
+_OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "approve": (
+        _CODE,
+        Option(
+            "decision",
+            "what is to happen",
+            required=True,
+            choices=("allow-once", "allow-always", "30m", "session", "task", "deny"),
+        ),
+        Option("note", "why not; the agent reads it", longest=500),
+    ),
+    "history": (Option("count", "how many lines", longest=MOST_LISTED, kind=Kind.NUMBER),),
+    "run": (Option("command", "what to run, as in a shell", required=True),),
+    "tail": (_CODE,),
+    "stop": (_CODE,),
+    "exec": (
+        Option("host", "the machine", choices=tuple(ExecHost), named=True),
+        Option("security", "what may run", choices=tuple(ExecSecurity), named=True),
+        Option("ask", "when a person is asked", choices=tuple(ExecAsk), named=True),
+        Option("node", "the node's name", longest=64, named=True),
+        Option("clear", "clear all of these", choices=("reset",)),
+    ),
+    "elevated": (Option("mode", "how", required=True, choices=tuple(Elevation)),),
+    "pair": (Option("code", "the code that you were given", required=True, longest=64),),
+}
+
+
+def bodies() -> list[dict[str, Any]]:
+    """Return the application commands as they are registered."""
+    return [
+        {
+            "name": command.name,
+            "description": command.description[:_LONGEST_DESCRIPTION],
+            "type": _CHAT_INPUT,
+            "options": [option.body() for option in _options(command)],
+            "integration_types": _IN_SERVERS,
+            "contexts": _SERVERS_AND_DIRECT,
+        }
+        for command in SLASH_COMMANDS
+    ]
+
+
+def typed(interaction: discord.Interaction) -> str:
+    """Return an application command as it would be typed; empty where it is no such thing."""
+    data: Mapping[str, Any] = interaction.data or {}
+    name = str(data.get("name", ""))
+    known = next((command for command in SLASH_COMMANDS if command.name == name), None)
+    if known is None:
+        return ""
+    given = {option["name"]: str(option.get("value", "")) for option in data.get("options", ())}
+    words = [
+        f"{option.name}={given[option.name]}" if option.named else given[option.name]
+        for option in _options(known)
+        if given.get(option.name)
+    ]
+    return " ".join((f"/{name}", *words))
+
+
+async def register(client: discord.Client) -> None:
+    """Register the commands at Discord where they differ from what stands there."""
+    application = client.application_id
+    if application is None:
+        return
+    try:
+        present = await client.http.get_global_commands(application)
+        if sorted(map(_words, present)) != sorted(map(_words, bodies())):
+            await client.http.bulk_upsert_global_commands(application, bodies())
+    except FAILURES as error:
+        # Buttons and typed answers work without; the next start tries again.
+        _log.warning("The slash commands could not be registered: %s", translate(error))
+
+
+def _options(command: SlashCommand) -> tuple[Option, ...]:
+    if command.name in _OPTIONS or not command.usage:
+        return _OPTIONS.get(command.name, ())
+    return (Option("words", command.usage),)
+
+
+def _words(part: object) -> str:
+    if isinstance(part, Mapping):
+        return repr([(key, _words(part[key])) for key in _COMPARED if part.get(key)])
+    if isinstance(part, list):
+        return repr([_words(one) for one in part])
+    return str(part)

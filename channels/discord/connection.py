@@ -1,0 +1,61 @@
+"""Connect to Discord, try again as long as that may help, and know why there is no connection."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from discord.http import Route
+
+from channels.discord.connection_status import Status
+from channels.discord.errors import FAILURES, translate
+from channels.discord.settings import DiscordSettings
+from channels.discord.transport import GatewayClient
+from core.errors import ChannelError
+
+_log = logging.getLogger(__name__)
+_FIRST_RETRY_S = 1.0
+_LONGEST_RETRY_S = 30.0
+_REFUSED_RETRY_S = 300.0
+"""Discord resets a token that identifies more than 1,000 times a day; this makes 288."""
+
+
+@dataclass(slots=True)
+class Line:
+    """One client at a time; a new one for each try, since the library's cannot log in twice."""
+
+    settings: DiscordSettings
+    make: Callable[[], GatewayClient]
+    status: Status
+    client: GatewayClient
+
+    async def run(self) -> None:
+        """Stay connected for as long as the task lives."""
+        wait = _FIRST_RETRY_S
+        while True:
+            error = await self._live()
+            if not self.status.problem:
+                wait = _FIRST_RETRY_S
+            self.status.fails(str(error), permanent=error.permanent)
+            pause = _REFUSED_RETRY_S if error.permanent else wait
+            _log.warning("%s Trying again in %.0f s.", error, pause)
+            await asyncio.sleep(pause)
+            wait = min(2 * wait, _LONGEST_RETRY_S)
+            self.client = self.make()
+
+    async def _live(self) -> ChannelError:
+        # Route.BASE is the library's only way to another server, and one for the whole process:
+        # it is set before each login, so that two channels in turn (tests) each find their own.
+        # DEFAULT_GATEWAY stays as it is: the client is told its gateway explicitly.
+        Route.BASE = self.settings.api_base_url
+        try:
+            await self.client.start(self.settings.token.get_secret_value())
+        except FAILURES as error:
+            failure = translate(error)
+        except Exception:  # noqa: BLE001 - a fault of ours must not end the channel
+            _log.exception("The Discord client failed")
+            failure = ChannelError("The Discord client failed; see the log.")
+        else:
+            failure = ChannelError("The Discord client stopped.")
+        await self.client.leave()
+        return failure

@@ -1,0 +1,116 @@
+"""Ask the inbox what became of what a person did, as long as Discord lets us answer.
+
+A decision that is committed at once is the first answer to a press; a slower one is acknowledged,
+and told when it is true.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import discord
+
+from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
+from channels.discord.errors import FAILURES, translate
+from channels.discord.render.messages import nonce, render_reply
+from channels.discord.replies import acknowledge, tell
+from channels.discord.send_message import send
+from core.errors import SaysoError, Stopping
+from core.text.render import Redacted
+
+_log = logging.getLogger(__name__)
+_PATIENCE_S = 1.0
+_STOP_PATIENCE_S = 3.0
+_LONGEST_RETRY_S = 15.0
+_KEPT_S = 600.0
+_MOST_FAULTS = 3
+_LATE = Redacted("Sayso could not store this answer, so it changed nothing. Answer again.")
+_BROKEN = Redacted("Sayso failed to take this answer, so it changed nothing. Tell its operator.")
+
+
+@dataclass(slots=True)
+class Answers:
+    """What people did and is not told yet.
+
+    Discord sends an event once and forgets it, so an inbox that fails is asked again from here, as
+    long as Discord lets us answer. ``idle`` says that nothing is in hand.
+    """
+
+    inbox: Inbox
+    _in_hand: set[asyncio.Task[object]] = field(default_factory=set)
+
+    @property
+    def idle(self) -> bool:
+        """Return whether everything that came in was told."""
+        return not self._in_hand
+
+    async def pressed(
+        self, interaction: discord.Interaction, inbound: Inbound, *, of_reply: bool = False
+    ) -> None:
+        """Take a press or an application command; the answer is seen by that person alone.
+
+        ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
+        """
+        self._hold()
+        deciding = asyncio.ensure_future(self._decided(inbound))
+        try:
+            done, _ = await asyncio.wait({deciding}, timeout=_PATIENCE_S)
+            if not done:
+                await acknowledge(interaction, of_reply=of_reply)
+            reply = await deciding
+            await tell(interaction, reply, of_reply=of_reply)
+        finally:
+            deciding.cancel()
+
+    async def said(self, message: discord.Message, inbound: Inbound) -> None:
+        """Take a message; the answer is a reply to it."""
+        self._hold()
+        reply = await self._decided(inbound)
+        try:
+            for number, part in enumerate(render_reply(reply)):
+                once = nonce(inbound.key, inbound.place, number)
+                await send(message.channel, part, once, reference=message)
+        except FAILURES as error:
+            _log.warning("A reply could not be sent: %s", translate(error))
+
+    async def finish(self) -> bool:
+        """Wait a moment for what is in hand, then give it up; say whether nothing was."""
+        if not self._in_hand:
+            return True
+        _, late = await asyncio.wait(self._in_hand, timeout=_STOP_PATIENCE_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return not late
+
+    def _hold(self) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._in_hand.add(task)
+            task.add_done_callback(self._in_hand.discard)
+
+    async def _decided(self, inbound: Inbound) -> Reply:
+        faults = 0
+        for wait in _waits():
+            try:
+                return await self.inbox.receive(inbound)
+            except Stopping:
+                return STOPPING  # nobody is here to try on
+            except SaysoError as error:
+                _log.warning("An answer waits for the store: %s", error)
+            except Exception:  # noqa: BLE001 - a fault of ours must be told, not swallowed
+                _log.exception("An answer could not be taken")
+                faults += 1
+                if faults == _MOST_FAULTS:
+                    return Reply(_BROKEN, Tone.REFUSED)
+            await asyncio.sleep(wait)
+        return Reply(_LATE, Tone.REFUSED)
+
+
+def _waits() -> Iterator[float]:
+    wait, total = 0.25, 0.0
+    while total < _KEPT_S:
+        yield wait
+        total += wait
+        wait = min(2 * wait, _LONGEST_RETRY_S)

@@ -1,0 +1,159 @@
+"""Send, edit and open threads on whatever client is connected, with Discord's errors translated."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final, TypeVar
+
+import discord
+from discord.utils import time_snowflake
+
+from channels.discord.errors import FAILURES, archived, gone, translate
+from channels.discord.inbound_events import DIRECT
+from channels.discord.render.buttons import asks
+from channels.discord.render.messages import Message, nonce
+from channels.discord.send_message import send, view_of
+from channels.discord.transport import GatewayClient
+from channels.utf16 import cut
+from core.errors import ChannelError
+from core.model.identity import Target
+from core.text.render import Redacted
+
+_log = logging.getLogger(__name__)
+_LOOKED_AT = 200
+_SKEW_S = 60
+_CALL_PATIENCE_S = 20.0
+"""The library retries for 25 s and waits 300 s for an answer; the outbox's claim ends before."""
+_THREAD_NAME_UNITS = 100
+_WEEK_MINUTES: Final = 10_080
+
+_Place = discord.DMChannel | discord.PartialMessageable
+_T = TypeVar("_T")
+
+
+@contextlib.asynccontextmanager
+async def calling() -> AsyncIterator[None]:
+    """Bound a call in time, and raise what Discord says as a ``ChannelError``."""
+    try:
+        async with asyncio.timeout(_CALL_PATIENCE_S):
+            yield
+    except FAILURES as error:
+        raise translate(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """The calls that write; ``connected`` returns the client or raises ``ChannelError``."""
+
+    connected: Callable[[], GatewayClient]
+
+    async def send(self, target: Target, subject: str, messages: tuple[Message, ...]) -> str:
+        """Send messages in order and return the id of the last.
+
+        Sent again with the same ``subject`` to the same place they stay the same messages.
+        """
+        sent = ""
+        async with calling():
+            place = await self._place(target)
+            for number, message in enumerate(messages):
+                once = nonce(subject, target, number)
+                made = await self._awake(target, partial(send, place, message, once))
+                sent = str(made.id)
+        return sent
+
+    async def find(self, target: Target, approval: str, made_ms: int) -> str:
+        """Return the id of the message whose buttons answer an approval, empty if there is none.
+
+        A nonce makes a message sent again the same one for some minutes, and only if it was the
+        same; what was sent before a crash, or in a group, is found by its buttons. ``made_ms`` is
+        when the approval was made.
+        """
+        since = discord.Object(time_snowflake(_utc(made_ms / 1000 - _SKEW_S)))
+        async with calling():
+            place = await self._place(target)
+            try:
+                async for message in place.history(limit=_LOOKED_AT, after=since):
+                    if approval in self._asked_in(message):
+                        return str(message.id)
+            except discord.Forbidden as error:
+                _log.info("Sent prompts cannot be looked up: %s", translate(error))
+        return ""
+
+    def _asked_in(self, message: discord.Message) -> set[str]:
+        us = self.connected().user
+        if us is None or message.author.id != us.id:
+            return set()
+        rows = (row for row in message.components if isinstance(row, discord.ActionRow))
+        return {asks(str(getattr(one, "custom_id", ""))) for row in rows for one in row.children}
+
+    async def edit(self, target: Target, message: str, rendered: Message) -> None:
+        """Replace a message's text and buttons; one that vanished is no error."""
+        view = view_of(rendered.buttons) if rendered.buttons else None
+        async with calling():
+            place = await self._place(target)
+            edited = place.get_partial_message(int(message))
+            try:
+                await self._awake(target, lambda: edited.edit(content=rendered.content, view=view))
+            except discord.HTTPException as error:
+                if not gone(error):
+                    raise
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Open a public thread in a channel of a server, and return its place.
+
+        Raises:
+            ChannelError: permanent where the place is a direct message or has no such threads.
+        """
+        async with calling():
+            channel = await self.connected().fetch_channel(_number(target.to, direct=False))
+            if not isinstance(channel, discord.TextChannel) or channel.is_news():
+                words = f"Channel {target.to} has no public threads; name a text channel instead."
+                raise ChannelError(words, permanent=True)
+            thread = await channel.create_thread(
+                name=cut(title.text.strip(), _THREAD_NAME_UNITS)[0] or "Sayso",
+                type=discord.ChannelType.public_thread,
+                auto_archive_duration=_WEEK_MINUTES,
+            )
+        return replace(target, thread=str(thread.id))
+
+    async def _place(self, target: Target) -> _Place:
+        client = self.connected()
+        place = target.thread or target.to
+        number = _number(place)
+        if place.startswith(DIRECT):
+            return await client.create_dm(discord.Object(number))
+        return client.get_partial_messageable(number)
+
+    async def _awake(self, target: Target, call: Callable[[], Awaitable[_T]]) -> _T:
+        """Make a call, and once more if its thread had to be woken for it."""
+        try:
+            return await call()
+        except discord.HTTPException as error:
+            if not archived(error):
+                raise
+        thread = await self.connected().fetch_channel(_number(target.thread or target.to))
+        if isinstance(thread, discord.Thread):
+            await thread.edit(archived=False)
+        return await call()
+
+
+def _utc(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _number(place: str, *, direct: bool = True) -> int:
+    number = place.removeprefix(DIRECT)
+    if not number.isdecimal():
+        raise ChannelError(
+            f"{place!r} is no place on Discord. Set the target's `to` to a channel's id, or to "
+            f"{DIRECT} and a user's id.",
+            permanent=True,
+        )
+    if number != place and not direct:
+        words = "A direct message has no threads; name a text channel of a server instead."
+        raise ChannelError(words, permanent=True)
+    return int(number)

@@ -1,0 +1,1 @@
+"""Render cards as Discord messages; pure."""

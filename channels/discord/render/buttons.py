@@ -1,0 +1,101 @@
+"""Make buttons, and read what they send back; pure.
+
+A custom id is a mark of ours and a press (``channels.button_payload``): ``appr:`` on a prompt,
+``pick:`` under a reply. That is at most 63 of the 100 characters that Discord allows. The id in it
+is no secret: who may answer is checked at the press.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from channels import button_payload
+from channels.base import Choice
+from channels.cards import PromptCard
+from channels.commands import Approve, Choose, Command
+from core.model.approval import ApprovalReply
+
+ROW = 5
+"""Buttons in a row, and rows under a message (Discord API, "Message Components")."""
+
+_PROMPT = "appr:"
+_REPLY = "pick:"
+_LONGEST_LABEL = 80
+
+
+class Style(IntEnum):
+    """Discord's button styles, as sent."""
+
+    GREY = 2
+    GREEN = 3
+    RED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """One button of a message; rows count from 0."""
+
+    label: str
+    custom_id: str
+    style: Style
+    row: int = 0
+
+
+def buttons(card: PromptCard) -> tuple[Button, ...]:
+    """Return the buttons of a prompt; those that allow only where allowing may be offered."""
+    return _three(card, ("Allow once", "Always allow…", "Deny"), 0)
+
+
+def labelled(card: PromptCard, row: int) -> tuple[Button, ...]:
+    """Return the buttons of one prompt of several: each says which prompt it answers."""
+    return _three(card, (f"{card.code} once", f"{card.code} always…", f"{card.code} deny"), row)
+
+
+def choices(offered: tuple[Choice, ...]) -> tuple[Button, ...]:
+    """Return the buttons under a reply, in rows of five."""
+    return tuple(
+        Button(
+            choice.label[:_LONGEST_LABEL],
+            _REPLY + button_payload.encode(choice.command),
+            Style.GREY,
+            number // ROW,
+        )
+        for number, choice in enumerate(offered)
+    )
+
+
+def ours(custom_id: str) -> bool:
+    """Return whether a button is one of Sayso's, of whatever version."""
+    return custom_id.startswith((_PROMPT, _REPLY))
+
+
+def under_reply(custom_id: str) -> bool:
+    """Return whether a button stood under a reply, which is no copy of a prompt."""
+    return custom_id.startswith(_REPLY)
+
+
+def decode(custom_id: str) -> Command:
+    """Read the custom id of a press."""
+    mark = _REPLY if under_reply(custom_id) else _PROMPT
+    return button_payload.decode(custom_id.removeprefix(mark))
+
+
+def asks(custom_id: str) -> str:
+    """Return the id of the prompt that a button stands under; empty where it is none of ours."""
+    if not custom_id.startswith(_PROMPT):
+        return ""
+    command = decode(custom_id)
+    return command.ref if isinstance(command, Approve | Choose) else ""
+
+
+def _three(card: PromptCard, labels: tuple[str, str, str], row: int) -> tuple[Button, ...]:
+    once, always, deny = labels
+    made: list[Button] = []
+    if card.approvable:
+        press = button_payload.answer(ApprovalReply.ALLOW_ONCE, card.id)
+        made.append(Button(once, _PROMPT + press, Style.GREEN, row))
+    if card.offers_always:
+        made.append(
+            Button(always, _PROMPT + button_payload.encode(Choose(card.id)), Style.GREY, row)
+        )
+    press = button_payload.answer(ApprovalReply.DENY, card.id)
+    return (*made, Button(deny, _PROMPT + press, Style.RED, row))

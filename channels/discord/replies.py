@@ -1,0 +1,126 @@
+"""Answer a press or an application command: once, in time, in private.
+
+Discord wants a first answer within 3 seconds and takes further ones for 15 minutes.
+"""
+
+import logging
+from enum import Enum, auto
+
+import discord
+
+from channels.base import Reply, Tone
+from channels.discord.errors import ALREADY_ACKNOWLEDGED, FAILURES, translate
+from channels.discord.inbound_events import NAME
+from channels.discord.render.messages import Message, nonce, render_reply
+from channels.discord.send_message import attachment, send, view_of
+from core.model.identity import Target
+
+_log = logging.getLogger(__name__)
+
+
+class _Way(Enum):
+    """How an answer to a press is shown."""
+
+    NOTE = auto()
+    """As a private note."""
+    REPLACE = auto()
+    """In place of the reply that the button stood under."""
+    BESIDE = auto()
+    """As a private note, beside a reply that stays as it is."""
+
+
+async def acknowledge(interaction: discord.Interaction, *, of_reply: bool) -> None:
+    """Show that a press or command arrived; ``of_reply`` as in ``tell``."""
+    try:
+        if of_reply:
+            await interaction.response.defer()
+        else:
+            await interaction.response.defer(ephemeral=True, thinking=True)
+    except FAILURES as error:
+        _log.info("A press could not be acknowledged: %s", translate(error))
+
+
+async def tell(interaction: discord.Interaction, reply: Reply, *, of_reply: bool) -> None:
+    """Tell a person what became of a press or command, in private where Discord still can.
+
+    ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
+    """
+    way = _way(interaction, reply) if of_reply else _Way.NOTE
+    first, *more = render_reply(reply)
+    try:
+        await _first_answer(interaction, first, way)
+        for part in more:
+            await _follow_up(interaction, part)
+    except FAILURES as error:
+        # Usually the press came too late for Discord: it counted, and its person must know.
+        _log.info("A press could not be answered: %s", translate(error))
+        await _write(interaction, (first, *more))
+
+
+def _way(interaction: discord.Interaction, reply: Reply) -> _Way:
+    private = interaction.message is not None and interaction.message.flags.ephemeral
+    # A reply that all can see stays for those who may press, whoever else did.
+    return _Way.BESIDE if reply.tone is Tone.REFUSED and not private else _Way.REPLACE
+
+
+async def _first_answer(interaction: discord.Interaction, message: Message, way: _Way) -> None:
+    if not interaction.response.is_done():
+        answer = _replace if way is _Way.REPLACE else _answer
+        try:
+            await answer(interaction, message)
+        except discord.HTTPException as error:
+            # A redelivered press was acknowledged before the connection broke.
+            if error.code != ALREADY_ACKNOWLEDGED:
+                raise
+        else:
+            return
+    if way is _Way.BESIDE:
+        await _follow_up(interaction, message)
+    else:
+        await interaction.edit_original_response(
+            content=message.content, attachments=_files(message), view=_view(message)
+        )
+
+
+async def _answer(interaction: discord.Interaction, message: Message) -> None:
+    await interaction.response.send_message(
+        message.content,
+        file=attachment(message),
+        view=view_of(message.buttons),
+        ephemeral=True,
+        suppress_embeds=True,
+    )
+
+
+async def _replace(interaction: discord.Interaction, message: Message) -> None:
+    await interaction.response.edit_message(
+        content=message.content, attachments=_files(message), view=_view(message)
+    )
+
+
+async def _follow_up(interaction: discord.Interaction, message: Message) -> None:
+    await interaction.followup.send(
+        message.content,
+        file=attachment(message),
+        view=view_of(message.buttons),
+        ephemeral=True,
+        suppress_embeds=True,
+    )
+
+
+def _files(message: Message) -> list[discord.File]:
+    return [attachment(message)] if message.file is not None else []
+
+
+def _view(message: Message) -> discord.ui.View | None:
+    return view_of(message.buttons) if message.buttons else None
+
+
+async def _write(interaction: discord.Interaction, parts: tuple[Message, ...]) -> None:
+    person = interaction.user
+    try:
+        for number, part in enumerate(parts):
+            once = nonce(str(interaction.id), Target(NAME, str(person.id)), number)
+            await send(await person.create_dm(), part, once)
+    except FAILURES as error:
+        _log.warning("A person could not be told: %s", translate(error))

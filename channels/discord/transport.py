@@ -1,0 +1,243 @@
+"""Run the library's client on a gateway session that outlives its sockets.
+
+The library's own loop begins each life with a new session and gives up on the first failure before
+a session exists. This one resumes the session of the life before, waits longer each time a socket
+dies young (Discord resets a token that identifies too often), and tells why it has no connection.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+
+from channels.discord.application_commands import register, typed
+from channels.discord.connection_status import Status
+from channels.discord.gateway_session import InHand, Session, SessionFile
+from channels.discord.inbound import Answers
+from channels.discord.inbound_events import from_command, from_message, from_press, placed
+from channels.discord.render.buttons import ours, under_reply
+from channels.discord.settings import DiscordSettings
+
+_log = logging.getLogger(__name__)
+_OPEN_PATIENCE_S = 60.0
+_CLOSE_PATIENCE_S = 2.0
+_READY_PATIENCE_S = 0.1
+_SAVE_EVERY_S = 5.0
+_SAVE_SOON_S = 0.25
+"""A write may block for milliseconds, so it waits until a press and its edit are through."""
+_IDENTIFY_EVERY_S = 5.0
+_REFUSED_PAUSE_S = 1.0
+_LONGEST_WAIT_S = 30.0
+_RATE_PATIENCE_S = 30.0
+_SESSION_ENDED = (4003, 4007, 4009)
+"""Close codes after which only a new session helps: unknown, bad sequence number, timed out."""
+_KEEP_SESSION = 4000
+"""A close code after which the session can be resumed (API "Gateway", 1000 and 1001 end it)."""
+
+
+class GatewayClient(discord.Client):
+    """The library's client, as lean as it can be: no caches, no members, no message store."""
+
+    def __init__(
+        self, settings: DiscordSettings, answers: Answers, kept: SessionFile, status: Status
+    ) -> None:
+        # Two warnings about voice, which nobody here speaks.
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+        super().__init__(
+            intents=_intents(settings),
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            guild_ready_timeout=_READY_PATIENCE_S,
+            max_ratelimit_timeout=_RATE_PATIENCE_S,
+            allowed_mentions=discord.AllowedMentions.none(),
+        )
+        self._status = status
+        self._settings = settings
+        self._answers = answers
+        self._kept = kept
+        self._in_hand = InHand()
+        self._saved_at = 0.0
+        self._saving: asyncio.TimerHandle | None = None
+        self._waits = 0
+
+    async def setup_hook(self) -> None:
+        """See to the slash commands."""
+        await register(self)
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Keep to one IDENTIFY in 5 s, and a second's pause after a session that was refused."""
+        del shard_id
+        since = time.monotonic() - self._status.identified_at
+        await asyncio.sleep(max(0.0 if initial else _REFUSED_PAUSE_S, _IDENTIFY_EVERY_S - since))
+        self._status.identified_at = time.monotonic()
+
+    async def connect(self, *, reconnect: bool = True) -> None:
+        """Hold a connection until it is refused or lost for another reason than a dead socket.
+
+        Raises:
+            ConnectionClosed: the gateway refused it; the code says whether for good.
+            OSError: the gateway cannot be reached.
+        """
+        del reconnect  # the caller decides
+        initial = True
+        while not self.is_closed():
+            await asyncio.sleep(min(2**self._waits - 1, _LONGEST_WAIT_S))
+            self._waits += 1
+            try:
+                await self._follow(initial=initial)
+            except ReconnectWebSocket as order:
+                _log.info("The gateway connection ended; next: %s", order.op)
+                self._status.fails("The gateway connection was lost; connecting again.")
+                if not order.resume or self._refused():
+                    self._forget()
+            except discord.ConnectionClosed:
+                self._forget()
+                raise
+            initial = False
+
+    async def leave(self) -> None:
+        """Close the connection and keep the session, for the next life to resume."""
+        ws = self._socket()
+        if ws is not None and ws.open:
+            self._save()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ws.close(_KEEP_SESSION), _CLOSE_PATIENCE_S)
+        if self._saving is not None:
+            self._saving.cancel()  # the next client's session may be in the file by then
+        await self.close()
+
+    def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
+        """Note what comes in before anything is done about it."""
+        ws = self._socket()
+        if event in ("interaction", "message") and ws is not None:
+            subject = args[0]
+            if isinstance(subject, discord.Interaction | discord.Message):
+                self._in_hand.begin(subject.id, ws.sequence or 0)
+        super().dispatch(event, *args, **kwargs)
+
+    async def on_ready(self) -> None:
+        """Note that a new session stands."""
+        self._stands()
+
+    async def on_resumed(self) -> None:
+        """Note that the session goes on."""
+        self._stands()
+
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        """Take a pressed button, of whatever life, or an application command."""
+        match interaction.type:
+            case discord.InteractionType.component:
+                await self._take_press(interaction)
+            case discord.InteractionType.application_command:
+                await self._take_command(interaction)
+            case _:
+                _log.debug("An interaction of type %s is none of ours", interaction.type)
+        self._done(interaction.id)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Take a message."""
+        us = self.user
+        inbound = from_message(message, us, self._settings) if us is not None else None
+        if inbound is not None:
+            await self._answers.said(message, await placed(self, message, inbound))
+        self._done(message.id)
+
+    async def _take_press(self, interaction: discord.Interaction) -> None:
+        # Read straight from the event: the library's own way builds the message's buttons anew.
+        data: Mapping[str, object] = interaction.data or {}
+        custom_id = str(data.get("custom_id", ""))
+        inbound = from_press(interaction, custom_id, self._settings) if ours(custom_id) else None
+        if inbound is not None:
+            of_reply = under_reply(custom_id)
+            await self._answers.pressed(interaction, inbound, of_reply=of_reply)
+
+    async def _take_command(self, interaction: discord.Interaction) -> None:
+        inbound = from_command(interaction, typed(interaction), self._settings)
+        if inbound is not None:
+            await self._answers.pressed(interaction, inbound)
+
+    async def _follow(self, *, initial: bool) -> None:
+        session = self._kept.load(self._owner())
+        opening = DiscordWebSocket.from_client(
+            self,
+            initial=initial,
+            gateway=yarl.URL(session.url if session else await self._address()),
+            session=session.id if session else None,
+            sequence=session.sequence if session else None,
+            resume=session is not None,
+        )
+        self.ws = await asyncio.wait_for(opening, _OPEN_PATIENCE_S)
+        try:
+            while True:
+                await self.ws.poll_event()
+                if time.monotonic() - self._saved_at > _SAVE_EVERY_S:
+                    self._save()
+        except ReconnectWebSocket:
+            raise
+        except Exception:
+            # The library closes its socket and heartbeat thread only where the socket died.
+            await self.ws.close(_KEEP_SESSION)
+            raise
+        finally:
+            self._save()
+
+    async def _address(self) -> str:
+        if self._settings.gateway_url is not None:
+            return self._settings.gateway_url
+        _, url, _ = await self.http.get_bot_gateway()
+        return url
+
+    def _socket(self) -> DiscordWebSocket | None:
+        # The library declares an attribute that is None until the first socket stands.
+        return self.ws
+
+    def _refused(self) -> bool:
+        # The library would resume the same session again and again.
+        ws = self._socket()
+        return ws is not None and ws.socket.close_code in _SESSION_ENDED
+
+    def _forget(self) -> None:
+        ws = self._socket()
+        if ws is not None:
+            ws.session_id = None
+        self._kept.save(None)
+
+    def _owner(self) -> str:
+        # A resumed session keeps the intents that it began with, whatever is configured now.
+        return f"{self.application_id}:{self.intents.value}"
+
+    def _stands(self) -> None:
+        self._waits = 0
+        self._status.stands()
+        self._save()
+
+    def _done(self, event: int) -> None:
+        self._in_hand.end(event)
+        if self._saving is None and not self.is_closed():
+            self._saving = asyncio.get_running_loop().call_later(_SAVE_SOON_S, self._save)
+
+    def _save(self) -> None:
+        if self._saving is not None:
+            self._saving.cancel()
+            self._saving = None
+        ws = self._socket()
+        if ws is None or ws.session_id is None or ws.sequence is None:
+            return
+        self._saved_at = time.monotonic()
+        done = self._in_hand.done_up_to(ws.sequence)
+        self._kept.save(Session(ws.session_id, done, str(ws.gateway), self._owner()))
+
+
+def _intents(settings: DiscordSettings) -> discord.Intents:
+    intents = discord.Intents.none()
+    intents.guilds = True
+    intents.guild_messages = True
+    intents.dm_messages = True
+    intents.message_content = settings.message_content
+    return intents

@@ -1,0 +1,91 @@
+"""Hand what people did to the inbox, once each, however often Slack delivers it."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from channels.base import STOPPING, Inbox, Reply, Tone
+from channels.slack.inbound_events import Heard
+from channels.slack.membership import Membership
+from channels.slack.replies import Notes
+from core.errors import SaysoError, Stopping
+from core.text.render import Redacted
+
+_log = logging.getLogger(__name__)
+_PATIENCE_S = 1.5
+"""Slack calls a press failed that is not acknowledged within 3 s."""
+
+_FIRST_RETRY_S = 0.5
+_LONGEST_RETRY_S = 10.0
+_MOST_FAULTS = 3
+_REMEMBERED = 1_000
+_STOP_PATIENCE_S = 1.0
+_BROKEN = Redacted("Sayso failed to take this answer, so it changed nothing. Tell its operator.")
+_WAITS = Redacted("Sayso cannot store this answer yet; nothing has changed so far. Retrying.")
+
+
+@dataclass(slots=True)
+class Intake:
+    """What is being answered, and what was.
+
+    An inbox that raises ``SaysoError`` (store away, disk full) has decided nothing: it is asked
+    again for as long as the gateway lives, and the person is told so once. Any other exception is
+    a fault of ours; after a few tries the person is told.
+    """
+
+    inbox: Inbox
+    membership: Membership
+    notes: Notes
+    _open: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+    async def take(self, heard: Heard) -> bool:
+        """Pass something on; ``False`` means that it is not committed yet.
+
+        A redelivery joins the first delivery, also after that was committed.
+        """
+        key = heard.inbound.key
+        if key in self._done:
+            return True
+        if key not in self._open:
+            task = self._open[key] = asyncio.create_task(self._work(heard))
+            task.add_done_callback(lambda _: self._open.pop(key, None))
+        await asyncio.wait({self._open[key]}, timeout=_PATIENCE_S)
+        return key in self._done
+
+    async def finish(self) -> None:
+        """Wait a moment for what is being committed, then give it up uncommitted."""
+        working = set(self._open.values())
+        if not working:
+            return
+        _, late = await asyncio.wait(working, timeout=_STOP_PATIENCE_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    async def _work(self, heard: Heard) -> None:
+        reply = await self._received(heard)
+        self._done[heard.inbound.key] = None
+        while len(self._done) > _REMEMBERED:
+            self._done.popitem(last=False)
+        self.notes.tell(heard.asker, reply)
+
+    async def _received(self, heard: Heard) -> Reply:
+        wait, faults, told = _FIRST_RETRY_S, 0, False
+        while faults < _MOST_FAULTS:
+            try:
+                return await self.inbox.receive(await self.membership.confirmed(heard.inbound))
+            except Stopping:
+                return STOPPING  # Slack sends no press again, and nobody is here to try on
+            except SaysoError as error:
+                _log.warning("An answer waits: %s", error)
+                if not told:
+                    self.notes.tell(heard.asker, Reply(_WAITS))
+                told = True
+            except Exception:  # noqa: BLE001 - a fault of ours must not lose the next answer
+                _log.exception("An answer could not be taken")
+                faults += 1
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_RETRY_S)
+        return Reply(_BROKEN, Tone.REFUSED)

@@ -1,0 +1,144 @@
+"""Turn what Slack sends into what a person did; pure.
+
+Bots, apps and edits are nobody's words. A message and the mention in it are two events of one
+message, so the key is the message's own and not the event's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from channels.base import Inbound
+from channels.commands import Malformed
+from channels.grammar import parse
+from channels.slack.render.buttons import read
+from core.model.identity import Actor, Target
+
+NAME = "slack"
+
+Body = Mapping[str, Any]
+"""The body of a request as Slack sent it; the SDK types nothing of it."""
+
+_WRITTEN = (None, "thread_broadcast")
+_MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>([,:]?)")
+_LINK = re.compile(r"<(?:(?P<url>[a-z]+:[^|>]*)|#[A-Z0-9]+)(?:\|(?P<label>[^>]*))?>")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who our bot is in its workspace."""
+
+    user: str
+    bot: str
+    name: str
+    team: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who is to be told privately, and where.
+
+    ``response_url`` takes the answer to a slash command, or to a choice below a reply: then
+    ``replaces`` says that the answer takes the place of that reply and its buttons.
+    """
+
+    channel: str
+    user: str
+    thread: str = ""
+    response_url: str = ""
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a person did, and where the answer goes."""
+
+    inbound: Inbound
+    asker: Asker
+
+
+def message_id(channel: str, ts: str) -> str:
+    """Return what names a message over all channels."""
+    return f"{channel}:{ts}"
+
+
+def heard(body: Body, us: Identity) -> Heard | None:
+    """Read a request; ``None`` where nobody did anything that concerns us."""
+    if body.get("type") == "block_actions":
+        return _pressed(body)
+    if "command" in body:
+        return _commanded(body, us)
+    event = body.get("event")
+    if isinstance(event, Mapping) and event.get("type") in ("message", "app_mention"):
+        return _written(event, us)
+    return None
+
+
+def _pressed(body: Body) -> Heard | None:
+    channel, actions = body.get("channel"), body.get("actions")
+    # A message that one member sees alone is not sent along; its container is.
+    container, message = body.get("container") or {}, body.get("message") or {}
+    ts = str(container.get("message_ts") or message.get("ts", ""))
+    if not (ts and channel and actions):
+        return None
+    user, action = body["user"], actions[0]
+    command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
+    place = Asker(
+        channel=str(channel["id"]),
+        user=str(user["id"]),
+        thread=str(message.get("thread_ts") or container.get("thread_ts", "")),
+        response_url=str(body.get("response_url", "")) if chosen else "",
+        replaces=chosen,
+    )
+    key = f"{message_id(place.channel, ts)}:{place.user}:{action.get('action_ts', '')}"
+    actor = Actor(NAME, place.user, str(user.get("username") or user.get("name") or ""))
+    to = "" if chosen else message_id(place.channel, ts)
+    return Heard(Inbound(actor, _target(place), command, f"{NAME}:{key}", to), place)
+
+
+def _commanded(body: Body, us: Identity) -> Heard:
+    text = f"{body['command']} {body.get('text', '')}"
+    command = parse(text, bot_name=us.name) or Malformed()
+    url = str(body.get("response_url", ""))
+    place = Asker(str(body["channel_id"]), str(body["user_id"]), response_url=url)
+    actor = Actor(NAME, place.user, str(body.get("user_name", "")))
+    return Heard(Inbound(actor, _target(place), command, f"{NAME}:{body['trigger_id']}"), place)
+
+
+def _written(event: Body, us: Identity) -> Heard | None:
+    user, text = event.get("user"), event.get("text")
+    if not user or not text or user == us.user or event.get("subtype") not in _WRITTEN:
+        return None
+    if event.get("bot_id") or event.get("app_id"):
+        return None
+    place = Asker(str(event["channel"]), str(user), str(event.get("thread_ts", "")))
+    # A mention's event does not say whose message the thread began with; the inbox knows.
+    ours = event.get("parent_user_id") == us.user or event["type"] == "app_mention"
+    is_reply = bool(place.thread) and ours
+    command = parse(_typed(str(text), us), bot_name=us.name, is_reply=is_reply)
+    if command is None:
+        return None
+    to = message_id(place.channel, place.thread) if is_reply else ""
+    key = f"{NAME}:{message_id(place.channel, str(event['ts']))}"
+    return Heard(Inbound(Actor(NAME, place.user), _target(place), command, key, to), place)
+
+
+def _target(place: Asker) -> Target:
+    # A direct message is named by its member, as in a target's `to`, whatever Slack calls it.
+    to = place.user if place.channel.startswith("D") else place.channel
+    return Target(NAME, to, thread=place.thread)
+
+
+def _typed(text: str, us: Identity) -> str:
+    """Return the words as the member sees them: Slack makes links of addresses and channels."""
+
+    def named(found: re.Match[str]) -> str:
+        return f"@{us.name}{found[2]} " if found[1] == us.user else found[0]
+
+    def unlinked(found: re.Match[str]) -> str:
+        channel = "#" if found["url"] is None else ""
+        return channel + found["label"] if found["label"] else found["url"] or found[0]
+
+    words = _LINK.sub(unlinked, _MENTION.sub(named, text))
+    return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -1,0 +1,59 @@
+"""Make buttons, and read what a press of one sends back.
+
+A button's ``action_id`` is the press of ``channels.button_payload`` and its block says where it
+stands: below a prompt, or below a reply of which the press is to take the buttons away.
+"""
+
+from channels.base import Choice
+from channels.button_payload import answer, decode, encode
+from channels.cards import PromptCard
+from channels.commands import Choose, Command
+from channels.slack.render.layout import Json, cut, plain
+from core.model.approval import ApprovalReply
+
+ALLOW_ONCE, ALWAYS, DENY = "Allow once", "Always allow…", "Deny"
+_GROUPED = {ALLOW_ONCE: "once", ALWAYS: "always…", DENY: "deny"}
+_STYLES = {ALLOW_ONCE: "primary", DENY: "danger"}
+_CHOICES = "choices"
+_ROW = 5
+_LABEL = 75
+
+
+def row(card: PromptCard, *, offered: bool, grouped: bool = False) -> Json:
+    """Return the buttons of a prompt; ``offered``: the whole command was shown here.
+
+    ``grouped`` labels name the prompt's code, since other prompts stand in the same message.
+    """
+    presses = {DENY: answer(ApprovalReply.DENY, card.id)}
+    if card.offers_always and offered:
+        presses = {ALWAYS: encode(Choose(card.id)), **presses}
+    if card.approvable and offered:
+        presses = {ALLOW_ONCE: answer(ApprovalReply.ALLOW_ONCE, card.id), **presses}
+    buttons = [
+        _button(f"{card.code} {_GROUPED[label]}" if grouped else label, press, _STYLES.get(label))
+        for label, press in presses.items()
+    ]
+    return {"type": "actions", "block_id": f"approval:{card.id}", "elements": buttons}
+
+
+def choice_rows(choices: tuple[Choice, ...]) -> list[Json]:
+    """Return the buttons below a reply, a few in a row."""
+    buttons = [_button(choice.label, encode(choice.command)) for choice in choices]
+    return [
+        {"type": "actions", "block_id": f"{_CHOICES}:{at}", "elements": buttons[at : at + _ROW]}
+        for at in range(0, len(buttons), _ROW)
+    ]
+
+
+def read(action_id: str, block_id: str) -> tuple[Command, bool]:
+    """Read a press; the flag says that it was a choice below a reply.
+
+    Buttons of earlier versions (``approval:allow-once``) are ``Malformed``.
+    """
+    return decode(action_id), block_id.partition(":")[0] == _CHOICES
+
+
+def _button(label: str, press: str, style: str | None = None) -> Json:
+    shown = plain(cut(label, _LABEL)[0])
+    button: Json = {"type": "button", "action_id": press, "text": shown}
+    return button | {"style": style} if style else button

@@ -1,0 +1,81 @@
+"""Lay several prompts out as one Slack message, each with its own buttons; pure.
+
+A group holds whole prompts only: whatever does not fit in full is sent by itself. An ended item
+weighs less than the prompt that it replaces, so a message that fitted once fits in every state.
+"""
+
+from channels.cards import OutcomeCard, PromptCard, facts
+from channels.slack.render import layout
+from channels.slack.render.buttons import row
+from channels.slack.render.layout import Json, cut, weight
+from channels.slack.render.messages import Message
+
+_LEFT_OUT = frozenset(("Id", "Length and check", "May run for", "Allow always stores"))
+"""Facts that a grouped prompt does without: what would be stored stands behind the button."""
+
+_GROUP = "group/"
+_ENDING = 360
+_COMMAND = 150
+_BOX = 2_900
+
+
+def fits(cards: tuple[PromptCard, ...]) -> bool:
+    """Return whether one message shows all of these in full, with every button."""
+    if not cards or not all(_groupable(card) for card in cards):
+        return False
+    blocks = render_group(cards).blocks
+    return len(blocks) <= layout.MAX_BLOCKS and layout.size(blocks) <= layout.MAX_MESSAGE
+
+
+def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
+    """Return the message: open prompts with their buttons, ended ones with what became of them."""
+    waiting = sum(isinstance(card, PromptCard) for card in cards)
+    title = f"{waiting} of {len(cards)} commands wait for an answer"
+    hint = "Or type /approve CODE allow-once or deny; in a thread without the slash."
+    blocks = [layout.header(title)]
+    for card in cards:
+        blocks += _open(card) if isinstance(card, PromptCard) else _ended(card)
+    end = [layout.context(hint)] if waiting else []
+    return Message(f"Sayso asks: {title}. Open Slack to read them.", [*blocks, *end])
+
+
+def group_delivery(cards: tuple[PromptCard, ...]) -> str:
+    """Return the id of a group's delivery, whatever the order of its prompts."""
+    return _GROUP + "+".join(sorted(card.id for card in cards))
+
+
+def grouped_in(delivery: str) -> tuple[str, ...]:
+    """Return the ids of the prompts in a group's delivery, none where it is no group's."""
+    return tuple(delivery.removeprefix(_GROUP).split("+")) if delivery.startswith(_GROUP) else ()
+
+
+def _groupable(card: PromptCard) -> bool:
+    facts_fit = weight(_facts(card)) <= _BOX
+    return card.approvable and facts_fit and len(card.command.text) <= layout.MAX_MESSAGE
+
+
+def _open(card: PromptCard) -> list[Json]:
+    warning = layout.sections(f"⚠ {card.shell.text}") if card.shell.text else []
+    return [
+        layout.section(f"{card.code} · Allow this command?"),
+        *layout.boxes(card.command.text),
+        *warning,
+        layout.section(_facts(card)),
+        row(card, offered=True, grouped=True),
+    ]
+
+
+def _ended(card: OutcomeCard) -> list[Json]:
+    told = "\n".join(text for text in (card.headline.text, card.detail.text) if text)
+    ending, more = cut(told, _ENDING)
+    command, rest = cut(card.command.text, _COMMAND)
+    return [
+        layout.section(f"{card.code} · {ending}{' …' if more else ''}"),
+        *layout.boxes(command),
+        *([layout.context(f"… and {len(rest):,} more characters")] if rest else []),
+    ]
+
+
+def _facts(card: PromptCard) -> str:
+    lines = (line for line in facts(card) if line.label not in _LEFT_OUT)
+    return "\n".join(f"{line.label}: {line.value.text}" for line in lines)

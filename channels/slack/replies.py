@@ -1,0 +1,75 @@
+"""Tell a person privately what became of a press, a command or a message."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+
+from channels.base import Reply
+from channels.slack.inbound_events import NAME, Asker
+from channels.slack.render.messages import Message, body, render_reply
+from channels.slack.web_api import Calls
+from core.errors import ChannelError
+from core.model.identity import Target
+
+_log = logging.getLogger(__name__)
+_STOP_PATIENCE_S = 3.0
+_HEAD_START_S = 0.02
+
+
+@dataclass(slots=True)
+class Notes:
+    """The notes that are on their way."""
+
+    calls: Calls
+    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def tell(self, asker: Asker, reply: Reply) -> None:
+        """Send a note in the background; the next answer does not wait for it."""
+        self._spawn(self._tell(asker, reply))
+
+    async def finish(self) -> None:
+        """Wait a moment for notes under way, then give them up."""
+        if not self._under_way:
+            return
+        _, late = await asyncio.wait(self._under_way, timeout=_STOP_PATIENCE_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(coroutine)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _tell(self, asker: Asker, reply: Reply) -> None:
+        # The acknowledgement and the prompt's edit are what others wait for; they go first.
+        await asyncio.sleep(_HEAD_START_S)
+        try:
+            for number, message in enumerate(render_reply(reply)):
+                # Only the first takes the place of what was pressed; the others follow it.
+                replaces = asker.replaces and number == 0
+                await self._send(replace(asker, replaces=replaces), message)
+        except ChannelError as error:
+            # The decision stands, and the prompt shows it.
+            _log.warning("A note could not be sent: %s", error)
+
+    async def _send(self, asker: Asker, message: Message) -> None:
+        if asker.response_url and await self._responded(asker, message):
+            return
+        if asker.channel.startswith("D"):
+            # Nobody else reads a direct message, and an ephemeral one would not last.
+            target = Target(NAME, asker.channel, thread=asker.thread)
+            await self.calls.post(body(message, target), patient=True)
+        else:
+            thread = {"thread_ts": asker.thread} if asker.thread else {}
+            whisper = {"channel": asker.channel, "user": asker.user, "text": message.text}
+            await self.calls.whisper({**whisper, "blocks": message.blocks, **thread})
+
+    async def _responded(self, asker: Asker, message: Message) -> bool:
+        try:
+            await self.calls.respond(asker.response_url, message, replace=asker.replaces)
+        except ChannelError as error:
+            _log.info("An answer goes as a message of its own: %s", error)
+            return False
+        return True

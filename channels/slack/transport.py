@@ -1,0 +1,155 @@
+"""Hold the line that answers come in by: a socket to Slack, or a listener for signed requests."""
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from aiohttp import web
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from channels.slack.settings import PATH
+from core.errors import ChannelError
+
+_log = logging.getLogger(__name__)
+_CONNECT_PATIENCE_S = 10.0
+_CLOSE_PATIENCE_S = 2.0
+_SILENT_PINGS = 5
+
+
+class Line(Protocol):
+    """One of the two ways in."""
+
+    async def open(self) -> None:
+        """Begin to listen.
+
+        Raises:
+            Exception: one of ``errors.FAILURES``, or a ``ChannelError``.
+        """
+
+    async def hold(self) -> None:
+        """Return when the line is broken for good and should be opened anew."""
+
+    async def close(self) -> None:
+        """Stop listening."""
+
+    async def problem(self) -> str:
+        """Return why nothing comes in at present; empty where all is well."""
+
+
+class _Handler(AsyncSocketModeHandler):
+    """Know what is under way: the library forgets its tasks."""
+
+    def __init__(self, line: "SocketLine") -> None:
+        self.under_way: set[asyncio.Task[Any]] = set()
+        super().__init__(
+            line.app, line.app_token, web_client=line.client, ping_interval=line.ping_interval
+        )
+
+    async def handle(self, client: Any, req: SocketModeRequest) -> None:  # noqa: ANN401 - the SDK's signature
+        task = asyncio.current_task()
+        if task is not None:
+            self.under_way.add(task)
+            task.add_done_callback(self.under_way.discard)
+        await super().handle(client, req)
+
+
+@dataclass(slots=True)
+class SocketLine:
+    """Socket Mode: no public address; the library connects again by itself.
+
+    Where it does not (it can ask for ever with a ticket that Slack no longer takes), ``hold``
+    returns after five intervals without a connection.
+    """
+
+    app: AsyncApp
+    client: AsyncWebClient
+    app_token: str
+    ping_interval: float
+    _handler: _Handler | None = None
+
+    async def open(self) -> None:
+        """Ask for an address and connect to it."""
+        self._handler = _Handler(self)
+        # ``connect`` alone would hide why Slack refuses: it logs and tries for ever.
+        async with asyncio.timeout(_CONNECT_PATIENCE_S):
+            self._handler.client.wss_uri = await self._handler.client.issue_new_wss_url()
+            await self._handler.connect_async()  # type: ignore[no-untyped-call] # the SDK's
+
+    async def hold(self) -> None:
+        """Return when the socket was away for too long."""
+        silent = 0
+        while silent < _SILENT_PINGS:
+            await asyncio.sleep(self.ping_interval)
+            silent = silent + 1 if await self.problem() else 0
+
+    async def close(self) -> None:
+        """Let acknowledgements under way go out, disconnect, and end the library's tasks."""
+        if self._handler is None:
+            return
+        handler, client = self._handler, self._handler.client
+        if handler.under_way:
+            await asyncio.wait(handler.under_way, timeout=_CLOSE_PATIENCE_S)
+        # Not wait_for: it can swallow a cancellation (bpo-37658), and stop would wait for ever.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_PATIENCE_S):
+                await client.close()  # type: ignore[no-untyped-call] # the SDK's
+        tasks = (client.message_processor, client.current_session_monitor, client.message_receiver)
+        left = [task for task in tasks if task is not None]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await client.aiohttp_client_session.close()
+        self._handler = None
+
+    async def problem(self) -> str:
+        """Return whether the socket is there."""
+        if self._handler is not None and await self._handler.client.is_connected():
+            return ""
+        return "The socket to Slack is down; it is being connected again."
+
+
+@dataclass(slots=True)
+class HttpLine:
+    """Signed requests to an address of ours; the library checks signature and age."""
+
+    app: AsyncApp
+    host: str
+    port: int
+    _runner: web.AppRunner | None = None
+    _broken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def open(self) -> None:
+        """Listen; ``port`` 0 takes a free one.
+
+        Raises:
+            ChannelError: the address cannot be listened on.
+        """
+        self._runner = web.AppRunner(
+            self.app.web_app(path=PATH), access_log=None, shutdown_timeout=_CLOSE_PATIENCE_S
+        )
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self.host, self.port).start()
+        except OSError as error:
+            words = f"channels.slack.listen: {self.host}:{self.port} cannot be listened on"
+            raise ChannelError(f"{words}: {error.strerror or error}") from error
+        self.port = self._runner.addresses[0][1]
+
+    async def hold(self) -> None:
+        """Wait for ever: a listener does not break."""
+        await self._broken.wait()
+
+    async def close(self) -> None:
+        """Let requests under way end, and stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def problem(self) -> str:
+        """Return whether the listener is there."""
+        return "" if self._runner is not None else "not listening"

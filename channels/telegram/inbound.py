@@ -1,0 +1,65 @@
+"""Hand what people did to the inbox, one update at a time, and note what was committed."""
+
+import asyncio
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+
+from telegram import Update
+
+from channels.base import Inbound, Inbox, Reply, Tone
+from channels.telegram.inbound_events import Identity, inbound_from
+from channels.telegram.replies import Answers
+from channels.telegram.update_ack import Handled
+from core.errors import SaysoError
+from core.text.render import Redacted
+
+_log = logging.getLogger(__name__)
+_PATIENCE_S = 2.0
+_MOST_TRIES = 3
+_BROKEN = Redacted("Sayso failed to take this answer, so it changed nothing. Tell its operator.")
+
+
+@dataclass(slots=True)
+class Intake:
+    """The handler of every update.
+
+    An inbox that raises ``SaysoError`` (store away, disk full) has decided nothing: the update
+    stays at Telegram and comes again, as long as it takes. Any other exception is a fault of ours;
+    after a few tries the person is told, so that one update never blocks all that follow.
+    """
+
+    inbox: Inbox
+    us: Identity
+    handled: Handled
+    answers: Answers
+    _tries: Counter[int] = field(default_factory=Counter)
+
+    async def take(self, update: Update) -> None:
+        """Handle one update; it is confirmed only once the inbox has committed."""
+        inbound = inbound_from(update, self.us)
+        if inbound is None:
+            self.handled.note(update)
+            return
+        reply = await self._received(update, inbound)
+        if reply is not None:
+            self._tries.pop(update.update_id, None)
+            self.handled.note(update)
+            self.answers.tell(update, reply)
+
+    async def _received(self, update: Update, inbound: Inbound) -> Reply | None:
+        receiving = asyncio.ensure_future(self.inbox.receive(inbound))
+        try:
+            done, _ = await asyncio.wait({receiving}, timeout=_PATIENCE_S)
+            if not done:
+                self.answers.acknowledge(update)
+            return await receiving
+        except SaysoError as error:
+            _log.warning("An answer waits at Telegram: %s", error)
+            self.answers.acknowledge(update)
+            return None
+        except Exception:  # noqa: BLE001 - a fault of ours must not stop the poller
+            _log.exception("An answer could not be taken")
+            self._tries[update.update_id] += 1
+            given_up = self._tries[update.update_id] >= _MOST_TRIES
+            return Reply(_BROKEN, Tone.REFUSED) if given_up else None

@@ -1,0 +1,1 @@
+"""Render cards as Telegram messages; pure."""

@@ -1,0 +1,111 @@
+"""Tell a person what became of a press or a message, without holding up the next one."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+
+from telegram import Update
+from telegram.constants import CallbackQueryLimit
+from telegram.error import TelegramError
+
+from channels.base import Reply, Tone
+from channels.telegram.outbound import Sender
+from channels.telegram.render.buttons import decode
+from channels.utf16 import cut, units
+
+_log = logging.getLogger(__name__)
+_MOST_UNITS = CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
+_STOP_PATIENCE_S = 3.0
+
+
+@dataclass(slots=True)
+class Answers:
+    """The answers that are on their way."""
+
+    sender: Sender
+    _acknowledged: set[int] = field(default_factory=set)
+    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def tell(self, update: Update, reply: Reply) -> None:
+        """Answer a press or a message in the background."""
+        self._spawn(self._tell(update, reply))
+
+    def acknowledge(self, update: Update) -> None:
+        """End the wait that a pressed button shows, where the decision takes long; once."""
+        if update.callback_query is not None and update.update_id not in self._acknowledged:
+            self._acknowledged.add(update.update_id)
+            self._spawn(self._acknowledge(update))
+
+    async def finish(self) -> None:
+        """Wait a moment for answers under way, then give them up."""
+        if not self._under_way:
+            return
+        _, late = await asyncio.wait(self._under_way, timeout=_STOP_PATIENCE_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(coroutine)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _acknowledge(self, update: Update) -> None:
+        await self._answer_query(update, "", alert=False)
+
+    async def _tell(self, update: Update, reply: Reply) -> None:
+        # A press takes one answer; one that was acknowledged is told in the chat.
+        told = update.update_id in self._acknowledged
+        self._acknowledged.discard(update.update_id)
+        if _takes_the_place_of_choices(update, reply):
+            await asyncio.gather(self._end_wait(update, told=told), self._replace(update, reply))
+        elif reply.choices:
+            await asyncio.gather(self._end_wait(update, told=told), self._write(update, reply))
+        elif told or not await self._note(update, reply):
+            await self._write(update, reply)
+
+    async def _end_wait(self, update: Update, *, told: bool) -> None:
+        if not told:
+            await self._answer_query(update, "", alert=False)
+
+    async def _note(self, update: Update, reply: Reply) -> bool:
+        """Show the reply over the button; say whether all of it was shown."""
+        text = reply.text.text
+        fits = units(text) <= _MOST_UNITS
+        shown = text if fits else cut(text, _MOST_UNITS - 1)[0] + "…"
+        return await self._answer_query(update, shown, alert=reply.tone is not Tone.OK) and fits
+
+    async def _answer_query(self, update: Update, text: str, *, alert: bool) -> bool:
+        if update.callback_query is None:
+            return False
+        try:
+            await update.callback_query.answer(text or None, show_alert=alert)
+        except TelegramError as error:
+            # Usually "query is too old": the decision stands, and the message shows it.
+            _log.info("A press could not be answered: %s", error.message)
+            return False
+        return True
+
+    async def _write(self, update: Update, reply: Reply) -> None:
+        try:
+            await self.sender.reply(update, reply)
+        except TelegramError as error:
+            _log.warning("A reply could not be sent: %s", error.message)
+
+    async def _replace(self, update: Update, reply: Reply) -> None:
+        try:
+            await self.sender.replace(update, reply)
+        except TelegramError as error:
+            _log.info("Choices could not be replaced, so the reply is sent anew: %s", error.message)
+            await self._write(update, reply)
+
+
+def _takes_the_place_of_choices(update: Update, reply: Reply) -> bool:
+    """Return whether the message that was pressed shows choices, and ends with this reply."""
+    query = update.callback_query
+    asked_by = decode(query.data).asked_by if query is not None and query.data else ""
+    if query is None or not asked_by:
+        return False
+    # All in a chat see the choices: what a stranger may not do changes nothing for whom they are.
+    return reply.tone is not Tone.REFUSED or asked_by == str(query.from_user.id)

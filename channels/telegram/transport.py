@@ -1,0 +1,94 @@
+"""Put the library's parts together: the application, and how its updates come in."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from telegram.ext import Application, ApplicationBuilder, ExtBot
+
+from channels.telegram.errors import translate
+from channels.telegram.polling import PollWatch
+from channels.telegram.rate_limits import ChatPacing
+from channels.telegram.settings import TelegramSettings
+from channels.telegram.update_ack import ConfirmedQueue, Handled
+
+_log = logging.getLogger(__name__)
+UPDATES = ("message", "callback_query")
+"""The kinds of updates that we ask for."""
+
+App = Application[ExtBot[Any], Any, Any, Any, Any, Any]
+
+
+class Line(Protocol):
+    """How updates come in."""
+
+    async def open(self) -> None:
+        """Begin to take updates.
+
+        Raises:
+            ChannelError: something here is in the way.
+            TelegramError: Telegram refused or cannot be reached.
+        """
+
+    async def close(self) -> None:
+        """Stop, once the update in hand was committed."""
+
+    async def problem(self) -> str:
+        """Return what keeps updates from coming in; empty where nothing does.
+
+        Raises:
+            TelegramError: Telegram cannot be asked.
+        """
+
+
+@dataclass(slots=True)
+class PollingLine:
+    """Updates come in by long polls."""
+
+    app: App = field(repr=False)
+    watch: PollWatch
+    poll_timeout: int
+
+    async def open(self) -> None:
+        """Begin to poll; a webhook of another mode is taken away first."""
+        if self.app.updater is not None:
+            await self.app.updater.start_polling(
+                timeout=self.poll_timeout,
+                allowed_updates=UPDATES,
+                bootstrap_retries=-1,
+                drop_pending_updates=False,
+                error_callback=lambda error: _log.warning("%s", translate(error)),
+            )
+
+    async def close(self) -> None:
+        """Stop polling, once the update in hand was committed."""
+        if self.app.updater is not None and self.app.updater.running:
+            await self.app.updater.stop()
+
+    async def problem(self) -> str:
+        """Return what became of the last poll."""
+        return self.watch.problem
+
+
+def polling_app(settings: TelegramSettings, watch: PollWatch, handled: Handled) -> App:
+    """Return an application that polls."""
+    builder = _builder(settings).get_updates_request(watch)
+    return builder.update_queue(ConfirmedQueue(handled)).build()
+
+
+def webhook_app(settings: TelegramSettings) -> App:
+    """Return an application that is handed its updates."""
+    return _builder(settings).updater(None).build()
+
+
+def _builder(settings: TelegramSettings) -> ApplicationBuilder[Any, Any, Any, Any, Any, Any]:
+    base = settings.api_base_url
+    return (
+        ApplicationBuilder()
+        .token(settings.token.get_secret_value())
+        .base_url(f"{base}/bot")
+        .base_file_url(f"{base}/file/bot")
+        .rate_limiter(ChatPacing())
+        .concurrent_updates(False)
+        .job_queue(None)
+    )

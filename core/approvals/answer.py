@@ -1,0 +1,203 @@
+"""Take a person's answer: who may, what is offered, and the truth about what became of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.approvals import messages
+from core.approvals.routing.approvers import Approvers, Eligibility
+from core.errors import StoreError
+from core.model.approval import Approval, ApprovalReply, GrantTerms
+from core.model.identity import NETWORK, Actor, PersonId
+from core.store import Store, approvals
+from core.store.approvals.requesters import Meant
+from core.store.schema.records import Answer as StoredAnswer
+from core.store.schema.records import AnswerRefusal
+from core.text.stdin_preview import shows_input
+
+_TRIES = 3
+
+
+class AnswerOutcome(StrEnum):
+    """How an answer ended."""
+
+    ACCEPTED = "accepted"
+    COUNTED = "counted"
+    ALREADY_ENDED = "already_ended"
+    UNKNOWN = "unknown"
+    AMBIGUOUS = "ambiguous"
+    NOT_LISTED = "not_listed"
+    REQUESTER = "requester"
+    REVOKED = "revoked"
+    NOT_OFFERED = "not_offered"
+    NOT_TYPED = "not_typed"
+    OFFERED = "offered"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The outcome of an answer, the sentence for the person, and the approval as it now stands."""
+
+    outcome: AnswerOutcome
+    sentence: str
+    approval: Approval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said: an id, code or prefix, the reply, and where it came from.
+
+    ``key`` makes a redelivered answer the same answer. ``process`` is a local actor's kernel
+    session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
+    words what to allow; a press of a button did not.
+    """
+
+    ref: str
+    reply: ApprovalReply
+    actor: Actor
+    key: str | None = None
+    note: str = ""
+    process: tuple[int, int] | None = None
+    terms: GrantTerms | None = None
+    typed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Authorised:
+    """The approval that an answer means, and who may answer it so."""
+
+    approval: Approval
+    person: PersonId
+
+
+class Answering:
+    """Authorise an answer and let the store decide (DESIGN §1 rules 5 and 7)."""
+
+    def __init__(self, store: Store, approvers: Approvers) -> None:
+        self._store = store
+        self._approvers = approvers
+
+    async def answer(self, answer: Answer) -> Answered:
+        """Take a person's answer; the returned sentence is true for whoever gave it.
+
+        Raises:
+            StoreError: nothing was decided, or a commit is in doubt: repeat it with its key.
+        """
+        for _ in range(_TRIES):
+            answered = await self._attempt(answer)
+            if answered is not None:
+                return answered
+        raise StoreError("The people directory kept changing; nothing was decided. Retry.")
+
+    async def offer(self, answer: Answer) -> Answered:
+        """Return whether a person could answer so now, and change nothing; ``OFFERED`` if so.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        found = await self._authorised(answer)
+        if isinstance(found, Answered):
+            return found
+        if found.approval.resolution is not None:
+            words = messages.ended(found.approval)
+            return Answered(AnswerOutcome.ALREADY_ENDED, words, found.approval)
+        return Answered(AnswerOutcome.OFFERED, "", found.approval)
+
+    async def _attempt(self, answer: Answer) -> Answered | None:
+        """Authorise and decide; ``None`` if the directory changed in between."""
+        found = await self._authorised(answer)
+        if isinstance(found, Answered):
+            return found
+        return await self._resolve(answer, found.approval, found.person)
+
+    async def _authorised(self, answer: Answer) -> Answered | _Authorised:
+        """Find the one approval that is meant, and say why this person may not answer it so."""
+        meant = await self._store.read(approvals.find_for, answer.ref, answer.actor)
+        found = meant.approvals
+        if not found:
+            return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
+        if len(found) > 1:
+            codes = tuple(approval.code for approval in found)
+            return Answered(AnswerOutcome.AMBIGUOUS, messages.ambiguous(answer.ref, codes))
+        refusal = self._refusal(answer, found[0], meant)
+        return refusal or _Authorised(found[0], meant.known.person)
+
+    def _refusal(self, answer: Answer, approval: Approval, meant: Meant) -> Answered | None:
+        if meant.known.revoked:
+            return Answered(AnswerOutcome.REVOKED, messages.revoked())
+        eligibility = self._approvers.eligibility(
+            answer.actor,
+            approval.requester,
+            answer.process,
+            agent=approval.plan.agent,
+            person=meant.known.person,
+            asker=meant.asker,
+            others=meant.askers,
+        )
+        if eligibility is Eligibility.REQUESTER:
+            return Answered(AnswerOutcome.REQUESTER, _own(answer, approval))
+        if eligibility is Eligibility.NOT_LISTED:
+            own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
+            return Answered(AnswerOutcome.NOT_LISTED, messages.not_listed(answer.actor, own))
+        return None if approval.resolution is not None else _not_taken(answer, approval)
+
+    async def _resolve(
+        self, answer: Answer, approval: Approval, person: PersonId
+    ) -> Answered | None:
+        outcome = await self._store.write(
+            approvals.answer,
+            approval.id,
+            answer.reply,
+            answer.actor,
+            answer.key,
+            answer.note,
+            answer.terms,
+            person,
+            answer.process,
+        )
+        if outcome is None:
+            return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
+        if outcome.refused is AnswerRefusal.CHANGED:
+            return None
+        return _told(answer, outcome)
+
+
+def _not_taken(answer: Answer, approval: Approval) -> Answered | None:
+    """Return why what still waits is not answered so by anybody, or return ``None``."""
+    words = _not_offered(answer, approval)
+    if words:
+        return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
+    if approval.step_up and not answer.typed and answer.reply is not ApprovalReply.DENY:
+        words = messages.not_typed(approval, answer.reply)
+        return Answered(AnswerOutcome.NOT_TYPED, words, approval)
+    return None
+
+
+def _not_offered(answer: Answer, approval: Approval) -> str:
+    """Return why no surface offers this answer, or return ``""``: typed words count no more."""
+    reply = answer.reply
+    if reply is not ApprovalReply.DENY and not shows_input(approval.plan):
+        return messages.allow_not_offered(approval)
+    if reply is ApprovalReply.ALLOW_ALWAYS and not approval.evaluation.promise:
+        return messages.always_not_offered(approval)
+    if answer.terms is not None and answer.terms.task_only and approval.plan.task is None:
+        return messages.no_task(approval)
+    return ""
+
+
+def _own(answer: Answer, approval: Approval) -> str:
+    local = answer.process is not None and approval.requester.intake in NETWORK
+    return messages.asked_with_a_token() if local else messages.requester()
+
+
+def _told(answer: Answer, outcome: StoredAnswer) -> Answered:
+    approval = outcome.approval
+    if outcome.refused is AnswerRefusal.REVOKED:
+        return Answered(AnswerOutcome.REVOKED, messages.revoked())
+    if outcome.refused is AnswerRefusal.REQUESTER:
+        return Answered(AnswerOutcome.REQUESTER, messages.requester())
+    if outcome.counted:
+        return Answered(AnswerOutcome.COUNTED, messages.counted(approval), approval)
+    if outcome.won:
+        words = messages.accepted(approval, answer.reply)
+        return Answered(AnswerOutcome.ACCEPTED, words, approval)
+    return Answered(AnswerOutcome.ALREADY_ENDED, messages.ended(approval), approval)

@@ -1,0 +1,161 @@
+"""Ask people: choose the places, persist the question, settle it where nobody can be reached."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from core.approvals.ids import new_id
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.forwarding import Asker, Forwarding, Ladder
+from core.approvals.routing.tiers import NO_TERMS, TierTerms
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Evaluation, Tier
+from core.model.identity import API_CHANNEL, NETWORK, Target
+from core.model.pending_limits import DEFAULT_LIMITS, Crowded, PendingLimits
+from core.store import Store, approvals
+from core.store.approvals import TooMany
+from core.store.approvals.idempotency import request_digest
+from core.store.engine.clock import wall_ms
+from core.store.schema.records import ApprovalDraft, CodeTaken, PromptDraft
+from core.store.sessions import origins
+
+_CODE_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a question stands where there is no ladder, and when it is repeated, in ms.
+
+    ``None`` never repeats it.
+    """
+
+    timeout_ms: int
+    remind_ms: int | None
+
+    def within(self, timeout_ms: int | None) -> "Timing":
+        """Return the timing of a question with a time of its own, repeated at half of it."""
+        if timeout_ms is None:
+            return self
+        return Timing(timeout_ms, None if self.remind_ms is None else (timeout_ms + 1) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """What happens where nobody can be reached (S1 "Ask fallback"), and why, as a clause."""
+
+    state: ApprovalState
+    note: str
+
+
+NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Turn a request that policy asks about into a persisted question.
+
+    ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
+    people, as the holders of tokens, see what is pending without being sent anything. ``tiers``
+    says what heavier questions need, ``limits`` how many may wait. ``now`` tells epoch ms.
+    """
+
+    store: Store
+    approvers: Approvers
+    forwarding: Forwarding
+    timing: Timing
+    reachable: Callable[[Target], bool]
+    local: str
+    tiers: Mapping[Tier, TierTerms] = field(default_factory=dict)
+    limits: PendingLimits = DEFAULT_LIMITS
+    now: Callable[[], int] = wall_ms
+
+    async def open(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
+    ) -> Approval | Crowded:
+        """Persist a question with its prompts; settle it at once when nobody can be reached.
+
+        Where too many wait already, nothing is persisted and nobody is asked: ``Crowded``.
+
+        Raises:
+            StoreError: nothing was persisted, so nothing will run.
+        """
+        origin = await self._origin(request)
+        terms = self.tiers.get(evaluation.tier, NO_TERMS)
+        ladder = self._ladder(request, origin, self.timing.within(terms.timeout_ms))
+        local = self._unprompted(request)
+        for _ in range(_CODE_TRIES):
+            draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
+            try:
+                if ladder.routes or local:
+                    made = await self.store.write(approvals.create, draft, self.limits)
+                    return made.approval
+                state, note = fallback.state, fallback.note
+                words = f"{note}: {ladder.quiet}" if ladder.quiet else note
+                return await self.store.write(
+                    approvals.settle_unrouted, draft, state, _fallback_reply(state), words
+                )
+            except CodeTaken:
+                continue
+            except TooMany as many:
+                return many.crowded
+        raise CodeTaken
+
+    def _unprompted(self, request: ExecRequest) -> bool:
+        """Return whether somebody may answer who looks at the list, here or with a token.
+
+        What came in over the network is not answered here (see ``Approvers.standing``).
+        """
+        channels = [API_CHANNEL]
+        if request.requester.intake not in NETWORK:
+            channels.append(self.local)
+        return any(self.approvers.anybody(channel, request.agent) for channel in channels)
+
+    async def _origin(self, request: ExecRequest) -> Target | None:
+        """Return the chat that a request came from, else the one that its session remembers."""
+        if request.origin is not None or not self.forwarding.needs_origin:
+            return request.origin
+        return await self.store.read(origins.origin_of, request.session)
+
+    def _ladder(self, request: ExecRequest, origin: Target | None, timing: Timing) -> Ladder:
+        return self.forwarding.ladder(
+            Asker(request.agent, request.session, origin, self.now()),
+            timing.timeout_ms,
+            timing.remind_ms,
+            lambda place: (
+                self.reachable(place) and self.approvers.anybody(place.channel, request.agent)
+            ),
+        )
+
+    def _draft(
+        self,
+        request: ExecRequest,
+        plan: ExecPlan,
+        evaluation: Evaluation,
+        ladder: Ladder,
+        origin: Target | None,
+        terms: TierTerms,
+        *,
+        local: bool,
+    ) -> ApprovalDraft:
+        return ApprovalDraft(
+            id=new_id(),
+            plan=plan,
+            evaluation=evaluation,
+            requester=request.requester,
+            origin=origin,
+            timeout_ms=ladder.timeout_ms,
+            reminders=ladder.reminders,
+            request_key=request.request_key,
+            request_digest=request_digest(request),
+            prompts=tuple(
+                PromptDraft(route.target, "{}", route.step, route.after_ms)
+                for route in ladder.routes
+            ),
+            quorum=terms.needed(self.approvers.needed(request.agent)),
+            step_up=terms.step_up,
+            local=local,
+        )
+
+
+def _fallback_reply(state: ApprovalState) -> ApprovalReply:
+    return ApprovalReply.ALLOW_ONCE if state is ApprovalState.ALLOWED else ApprovalReply.DENY

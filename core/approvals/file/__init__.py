@@ -1,0 +1,1 @@
+"""Read, edit and keep exec-approvals.json."""

@@ -1,0 +1,165 @@
+"""Change the plain JSON of exec-approvals.json; what is not touched stays as it was written."""
+
+import copy
+import json
+import secrets
+import uuid
+
+from core.approvals.file.document import ignored_because
+from core.approvals.file.errors import LONGEST_PATTERN
+from core.approvals.file.schema import (
+    EVERY_AGENT,
+    LEGACY_AGENT,
+    VERSION,
+    Raw,
+)
+from core.errors import BadRequest
+from core.model.approval import AllowlistEntry
+from core.model.decision import Content
+from core.model.identity import DEFAULT_AGENT, AgentId
+from core.policy.rules.lint_entries import never_counts
+
+_TOKEN_BYTES = 24
+
+
+def fresh(socket_path: str) -> Raw:
+    """Return a new file's content: a random token, and no setting that changes a policy (S1)."""
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    return {"version": VERSION, "socket": {"path": socket_path, "token": token}, "agents": {}}
+
+
+def dumped(raw: Raw) -> bytes:
+    """Return the text that is written: two-space indent, UTF-8, a line feed at the end."""
+    return (json.dumps(raw, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def masked(raw: Raw) -> Raw:
+    """Return a copy that may be shown: without the socket's token."""
+    shown = copy.deepcopy(raw)
+    socket = shown.get("socket")
+    if isinstance(socket, dict):
+        socket.pop("token", None)
+    return shown
+
+
+def known_agent(agent: str) -> AgentId:
+    """Return the name under which an agent's entries are kept.
+
+    Raises:
+        BadRequest: the name is empty or stands for every agent.
+    """
+    if agent in {"", EVERY_AGENT}:
+        raise BadRequest("Allowlists are kept for each agent. Name one, such as --agent main.")
+    return DEFAULT_AGENT if agent == LEGACY_AGENT else AgentId(agent)
+
+
+def add_entry(
+    raw: Raw,
+    agent: str,
+    pattern: str,
+    argv: tuple[str, ...] | None = None,
+    content: Content = (),
+) -> tuple[AllowlistEntry, bool]:
+    """Return the agent's entry for a pattern, and whether anything had to be written.
+
+    ``argv`` limits it to exactly these arguments, ``None`` to none; ``content`` to files as they
+    are. What is listed for the same files gets their new content.
+
+    Raises:
+        BadRequest: the entry could never match.
+    """
+    _check_entry(pattern, argv, content)
+    entries, files = _allowlist(raw, known_agent(agent)), dict(content)
+    limits = {**({} if argv is None else {"argv": list(argv)}), **_bound(files)}
+    for entry in entries:
+        # An entry with keys that we do not know is ignored when judging, so it is no duplicate.
+        if _limits(entry) == (pattern, argv, frozenset(files)) and set(entry) <= _PLAIN:
+            found = AllowlistEntry(pattern, _text(entry.get("id")), argv, content)
+            changed = entry.get("content", {}) != files
+            entry.update(_bound(files))
+            return found, changed
+    added = AllowlistEntry(pattern, str(uuid.uuid4()), argv, content)
+    entries.append({"id": added.id, "pattern": pattern, **limits})
+    return added, True
+
+
+def _bound(files: dict[str, str]) -> Raw:
+    return {"content": files} if files else {}
+
+
+def _limits(entry: Raw) -> tuple[object, tuple[object, ...] | None, frozenset[object]]:
+    argv, content = entry.get("argv"), entry.get("content")
+    return (
+        entry["pattern"],
+        tuple(argv) if isinstance(argv, list) else None,
+        frozenset(content if isinstance(content, dict) else ()),
+    )
+
+
+_PLAIN = frozenset(
+    (
+        "id",
+        "pattern",
+        "argv",
+        "content",
+        "lastUsedAt",
+        "lastUsedCommand",
+        "lastResolvedPath",
+        "note",
+        "comment",
+    )
+)
+
+
+def remove_entry(raw: Raw, agent: str, pattern_or_id: str) -> bool:
+    """Remove each of the agent's entries with this pattern or id; tell whether one was there."""
+    entries = _allowlist(raw, known_agent(agent), make=False)
+    sought = pattern_or_id.lower()
+    kept = [
+        entry
+        for entry in entries
+        if entry["pattern"] != pattern_or_id and str(entry.get("id") or "").lower() != sought
+    ]
+    removed = len(kept) != len(entries)
+    entries[:] = kept
+    return removed
+
+
+def keep_socket(raw: Raw, old: Raw | None, socket_path: str) -> None:
+    """Carry address and token of the socket over into a text that leaves them out."""
+    present = {} if old is None else old.get("socket")
+    parts = (fresh(socket_path)["socket"], present, raw.get("socket"))
+    raw["socket"] = {
+        key: value for part in parts if isinstance(part, dict) for key, value in part.items()
+    }
+
+
+def _check_entry(pattern: str, argv: tuple[str, ...] | None, content: Content) -> None:
+    if not 0 < len(pattern) <= LONGEST_PATTERN:
+        raise BadRequest(f"A pattern has 1 to {LONGEST_PATTERN} characters; shorten or name it.")
+    why = ignored_because(pattern, argv) or never_counts(pattern, argv)
+    if why:
+        raise BadRequest(f"{pattern!r} was not added: {why}.")
+    for word in (pattern, *(argv or ()), *(path for path, _ in content)):
+        if len(word) > LONGEST_PATTERN:
+            raise BadRequest(f"A word of {len(word)} characters is too long to be stored.")
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise BadRequest(f"{word!r} is not valid Unicode and was not added.") from None
+
+
+def _allowlist(raw: Raw, agent: AgentId, *, make: bool = True) -> list[Raw]:
+    """Return the agent's list inside ``raw`` itself, so that changes to it are changes to raw."""
+    agents = raw.setdefault("agents", {}) if make else raw.get("agents", {})
+    if not isinstance(agents, dict):
+        raise TypeError("the text is validated before it is changed")
+    part: Raw = agents.setdefault(agent, {}) if make else agents.get(agent, {})
+    entries = part.setdefault("allowlist", [])
+    if not isinstance(entries, list):
+        raise TypeError("the text is validated before it is changed")
+    return entries
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,199 @@
+"""Word how an answer ended: late, unknown, foreign and already decided each truly differ."""
+
+from datetime import UTC, datetime
+
+from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
+from core.model.decision import DenialReason
+from core.model.identity import API_CHANNEL, Actor, AgentId
+from core.model.result import Finished
+
+_MINUTE_MS = 60_000
+_DONE = {
+    ApprovalReply.ALLOW_ONCE: "Allowed once",
+    ApprovalReply.ALLOW_ALWAYS: "Always allowed from now on",
+    ApprovalReply.DENY: "Denied",
+}
+
+
+def clock_time(at_ms: int) -> str:
+    """Return ``12:03:59 UTC`` for epoch milliseconds."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S UTC")
+
+
+def person(actor: Actor | None) -> str:
+    """Return how a person is named to others: display name, channel."""
+    if actor is None:
+        return "Sayso"
+    return f"{actor.name or actor.account} ({actor.channel})"
+
+
+def limits(terms: GrantTerms) -> str:
+    """Word how far a limited allow-always goes: ``for 30 minutes, in this session``."""
+    parts = []
+    if terms.for_ms is not None:
+        minutes = max(1, round(terms.for_ms / _MINUTE_MS))
+        parts.append("for 1 minute" if minutes == 1 else f"for {minutes} minutes")
+    if terms.uses is not None:
+        parts.append("for 1 more run" if terms.uses == 1 else f"for {terms.uses} more runs")
+    if terms.session_only:
+        parts.append("in this session")
+    if terms.task_only:
+        parts.append("in this task")
+    return ", ".join(parts)
+
+
+def ran(result: Finished) -> str:
+    """Word how a run ended, in the same words wherever that is told."""
+    after = f"after {result.duration_ms / 1000:.1f} s"
+    if result.timed_out:
+        return f"stopped at its time limit {after}"
+    if result.cancelled:
+        return f"cancelled {after}"
+    if result.drift:
+        return f"stopped before its end {after} (plan_drift)"
+    if result.signal is not None:
+        return f"ended by signal {result.signal} {after}"
+    if result.exit_code is None:
+        return f"ended {after}, exit status unknown"
+    return f"finished {after}, code {result.exit_code}"
+
+
+def past(state: str, end: Finished | None, reason: DenialReason | None) -> str:
+    """Word where something of the history stands: how it ran, or why it did not."""
+    if end is not None:
+        return ran(end)
+    return state if reason is None or reason == state else f"{state} ({reason})"
+
+
+def accepted(approval: Approval, reply: ApprovalReply) -> str:
+    """Word the answer that decided, and whether others had allowed less."""
+    end = approval.resolution
+    final = reply if end is None or end.reply is None else end.reply
+    held = ", while its code stays as it is" if _held(approval, final) else ""
+    full = f"{_DONE[final]}{held}"
+    done = full if end is None or end.terms is None else f"Allowed {limits(end.terms)}"
+    narrower = ". The narrowest of the answers applies" if final is not reply else ""
+    return f"{done}: {approval.code}{narrower}."
+
+
+def _held(approval: Approval, reply: ApprovalReply) -> bool:
+    promised = approval.evaluation.promise
+    return reply is ApprovalReply.ALLOW_ALWAYS and any(one.content for one in promised)
+
+
+def counted(approval: Approval) -> str:
+    """Word an allow that counts among several that are needed; the approval as it stands now."""
+    if approval.resolution is not None:
+        return f"Your answer was counted; {approval.code} {_ending(approval.resolution)}."
+    have = len(approval.votes)
+    needed = approval.quorum - have
+    return (
+        f"Counted: {have} of {approval.quorum} people have allowed {approval.code}; "
+        f"{'one more is' if needed == 1 else f'{needed} more are'} needed."
+    )
+
+
+def ended(approval: Approval) -> str:
+    """Word an approval that was already final when the answer came."""
+    resolution = approval.resolution
+    if resolution is None:
+        return f"{approval.code} is still waiting for an answer."
+    return f"{approval.code} {_ending(resolution)}. Your answer changed nothing."
+
+
+def _ending(resolution: Resolution) -> str:
+    at = clock_time(resolution.at_ms)
+    match resolution.state:
+        case ApprovalState.EXPIRED if resolution.reason is DenialReason.UNDELIVERED:
+            return f"expired at {at}; it could not be delivered to anybody, so it did not run"
+        case ApprovalState.EXPIRED:
+            return f"expired at {at}; no answer means deny, so it did not run"
+        case ApprovalState.CANCELLED:
+            return f"was withdrawn at {at}: {resolution.note or 'the agent no longer asks'}"
+        case ApprovalState.DENIED:
+            return f"was denied by {person(resolution.by)} at {at}"
+        case _:
+            return f"was {_allowed(resolution)} by {person(resolution.by)} at {at}"
+
+
+def _allowed(resolution: Resolution) -> str:
+    if resolution.terms is not None:
+        return f"allowed {limits(resolution.terms)}"
+    return "always allowed" if resolution.reply is ApprovalReply.ALLOW_ALWAYS else "allowed"
+
+
+def unknown(ref: str) -> str:
+    """Word an id that no approval has or had."""
+    return f"No approval has the id or code {ref!r}. Send /pending to see what is waiting."
+
+
+def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
+    """Word a prefix that several pending approvals share."""
+    return f"{ref!r} could mean {', '.join(codes)}. Send one of these codes."
+
+
+def not_listed(actor: Actor, agent: AgentId | None = None) -> str:
+    """Word a person who is no approver, naming the id and the list; ``agent`` has its own."""
+    if agent is not None:
+        where = f"{actor.ref} is not in agents.list[{agent}].approvers"
+    elif actor.channel == API_CHANNEL:
+        where = f"neither {actor.ref} nor its person is in approvals.exec.approvers"
+    else:
+        where = f"id {actor.account} is not in channels.{actor.channel}.approvers"
+    return f"You may not answer this: {where}. Nothing was changed."
+
+
+def revoked() -> str:
+    """Word a person or an account whose answers count no more."""
+    return (
+        "You may not answer this: this account is revoked. Nothing was changed. Whoever runs the "
+        "gateway can restore it with `sayso people restore`."
+    )
+
+
+def requester() -> str:
+    """Word a requester who answers its own request."""
+    return (
+        "The requester never approves its own request, on any of its accounts. Another person "
+        "must answer; what an agent asked, you can answer from another terminal or in chat."
+    )
+
+
+def asked_with_a_token() -> str:
+    """Word a local process that answers what came over the network."""
+    return (
+        "This was asked over the network. Whoever holds the token that asked may run on this "
+        "machine too, so no local command answers it: answer in chat, or with a person's token."
+    )
+
+
+def allow_not_offered(approval: Approval) -> str:
+    """Word an allow of what is too long to have been shown (DESIGN §1 rule 9)."""
+    return (
+        f"{approval.code} cannot be allowed: its standard input is too long to be shown, so nobody "
+        "has seen what would run. It is still waiting; answer deny, or let it time out."
+    )
+
+
+def not_typed(approval: Approval, reply: ApprovalReply) -> str:
+    """Word an allow by a button where only a typed one counts."""
+    return (
+        f"{approval.code} is not allowed yet: here a button is not enough. Type /approve "
+        f"{approval.code} {reply} (in a Slack thread without the slash), or answer deny."
+    )
+
+
+def no_task(approval: Approval) -> str:
+    """Word an allow-always for a task where the request names none."""
+    return (
+        f"{approval.code} cannot be allowed for its task: the request names none. It is still "
+        "waiting; answer with a time, a number of runs or `session`, allow-once or deny."
+    )
+
+
+def always_not_offered(approval: Approval) -> str:
+    """Word allow-always where nothing safe could be stored."""
+    return (
+        f"{approval.code} cannot be allowed always: nothing that is safe to store describes it. "
+        "It is still waiting; answer allow-once or deny."
+    )

@@ -1,0 +1,1 @@
+"""Choose whom to ask, where and when."""

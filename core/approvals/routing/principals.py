@@ -1,0 +1,61 @@
+"""Match people against configured lists: platform ids, groups, roles, and named people.
+
+An entry is an immutable platform id (``U012AB3CD``), a ``group:…`` or ``role:…`` that the platform
+says holds for the person at this moment, or ``person:NAME`` of the people directory. In a list
+over all channels, all but ``person:NAME`` begin with the channel: ``slack:group:S012AB3CD``. An
+empty list means nobody (DESIGN §1 rule 7).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.model.identity import Actor, PersonId
+
+_PERSON = "person"
+_KINDS = (f"{_PERSON}:", "group:", "role:")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lists of people: of each channel, and over all channels."""
+
+    by_channel: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    everywhere: frozenset[str] = frozenset()
+
+    def admits(self, actor: Actor, person: PersonId | None = None) -> bool:
+        """Return whether an actor is listed; ``person`` is whose account it is, where known."""
+        local = _references(actor)
+        listed = self.by_channel.get(actor.channel, frozenset())
+        if not local.isdisjoint(listed):
+            return True
+        if actor.channel != _PERSON and any(
+            f"{actor.channel}:{reference}" in self.everywhere for reference in local
+        ):
+            return True
+        # An account without a link is a person by its own reference, never by a name.
+        if person is None or ":" in person:
+            return False
+        return f"{_PERSON}:{person}" in listed | self.everywhere
+
+    def anybody(self, channel: str) -> bool:
+        """Return whether somebody may be listed for a channel; a named person may be in any."""
+        heads = (f"{channel}:", f"{_PERSON}:")
+        return bool(self.by_channel.get(channel)) or any(
+            entry.startswith(heads) for entry in self.everywhere
+        )
+
+    def count(self) -> int | None:
+        """Return how many people are listed; ``None`` where a group or role hides how many."""
+        entries = {
+            entry if entry.startswith(f"{_PERSON}:") else f"{channel}:{entry}"
+            for channel, listed in self.by_channel.items()
+            for entry in listed
+        } | self.everywhere
+        grouped = any(part in f":{entry}" for entry in entries for part in (":group:", ":role:"))
+        return None if grouped else len(entries)
+
+
+def _references(actor: Actor) -> frozenset[str]:
+    """Return what may stand for an actor in its channel's list."""
+    own = () if actor.account.startswith(_KINDS) else (actor.account,)
+    return actor.groups | frozenset(own)

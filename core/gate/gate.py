@@ -1,0 +1,296 @@
+"""The straight line: what was asked goes in, an answer or a question comes out.
+
+::
+
+    submit ─▶ locked down? ─▶ Denied
+           ─▶ policy ─▶ plan ─▶ evaluate ─┬─ DENY  ─▶ recorded ─▶ Denied
+                                          ├─ ASK   ─▶ granted? room? ─▶ broker ─▶ Pending … queued
+                                          └─ ALLOW ─▶ execution ─▶ Finished
+    run_approved ─▶ what people allowed, here or before a restart, runs once
+
+A denial is a result. An exception means that Sayso failed, and then nothing runs.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.approvals.answer import Answer, Answered, AnswerOutcome
+from core.approvals.broker import Broker
+from core.approvals.ids import new_id
+from core.errors import BadRequest
+from core.gate import journal_records, record_resolution
+from core.gate.apply_grants import Granted
+from core.gate.claims import Claim, NewRun, QueuedRun
+from core.gate.closing import Closing
+from core.gate.effective_policy import Rulebook
+from core.gate.execution import Chunks, Execution
+from core.gate.guards.canary import Mark
+from core.gate.refuse import refuse
+from core.gate.run_status import Waiters
+from core.gate.sessions import SessionLayers
+from core.gate.store_always import Remembering
+from core.model.approval import ApprovalState
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Decision, DenialReason, Evaluation
+from core.model.identity import AgentId, ApprovalId
+from core.model.pending_limits import Crowded
+from core.model.policy import ExecPolicy
+from core.model.result import Denied, ExecResult, LiveOutput, Pending, Running, Submission
+from core.planning.planner import Planner, Refusal
+from core.policy.judge.evaluate import denial_reason
+from core.ports import Journal
+from core.store import Store, approvals
+from core.store.runs import runs
+
+Begun = Callable[[ApprovalId], None]
+_QUEUE_BATCH = 32
+
+
+@dataclass(slots=True)
+class Gate:
+    """The one way to run a command; every intake and every surface ends here."""
+
+    rulebook: Rulebook
+    planner: Planner
+    broker: Broker
+    execution: Execution
+    store: Store
+    journal: Journal
+    _waiters: Waiters = field(init=False)
+    _granted: Granted = field(init=False)
+    _sessions: SessionLayers = field(init=False)
+    _remembering: Remembering = field(init=False)
+    _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
+    _closing: Closing = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Listen for what ends elsewhere."""
+        self._closing = Closing(self._running, self.execution.cancel)
+        self._waiters = Waiters(self.store, self._running, self.execution.deferred)
+        self._granted = Granted(self.store, self.rulebook)
+        self._sessions = SessionLayers(self.store)
+        self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)
+
+    async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
+        """Judge a request; run it, refuse it, or ask people.
+
+        ``begun`` hears the id of a run that policy allows, before it ends.
+
+        Raises:
+            Conflict: something else was asked before under its key; nothing ran.
+            Stopping: the gate is closed; nothing ran.
+            SaysoError: Sayso failed; nothing ran.
+        """
+        with self._closing.inside():
+            return await self._submitted(request, begun)
+
+    async def _submitted(self, request: ExecRequest, begun: Begun | None) -> Submission:
+        known = await self._known(request)
+        if known is not None:
+            return known
+        guard = self.execution.guard
+        mark, locked = guard.mark_of(request), guard.lockdown.state()
+        if mark is not None:
+            return await self._decide(mark.hardened(request), begun, mark)
+        if locked is not None:
+            refusal = Refusal(DenialReason.LOCKED_DOWN, locked.sentence)
+            return await refuse(self.store, self.journal, request, refusal)
+        return await self._decide(request, begun)
+
+    async def _decide(
+        self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None
+    ) -> Submission:
+        """Judge a request and act on it; ``mark`` makes it a gate proof, held without a trace."""
+        await self.rulebook.ready(request.agent)
+        layer = await self._sessions.layer(request.session)
+        policy = self.rulebook.policy(request, layer)
+        plan = self.planner.plan(request, policy)
+        if isinstance(plan, ExecPlan):
+            plan = self.execution.withheld(plan, request.requester) or plan
+        if isinstance(plan, Refusal):
+            if mark is not None:
+                raise BadRequest(plan.why)
+            return await refuse(self.store, self.journal, request, plan, policy)
+        evaluation = await self._judged(plan, policy)
+        if mark is not None and evaluation.decision is not Decision.ALLOW:
+            return mark.hold(new_id(), evaluation)
+        match evaluation.decision:
+            case Decision.ALLOW:
+                return await self._allow(request, plan, evaluation, begun)
+            case Decision.ASK:
+                return await self._ask(request, plan, evaluation, policy)
+            case Decision.DENY:
+                return await self._deny(request, plan, evaluation)
+
+    async def _judged(self, plan: ExecPlan, policy: ExecPolicy) -> Evaluation:
+        """Judge a plan, and once more by what people granted for a while where it would ask."""
+        version, evaluation = self.rulebook.version, self.rulebook.judge(plan, policy)
+        if evaluation.decision is not Decision.ASK:
+            return evaluation
+        lifted = await self._granted.lift(plan, policy, evaluation)
+        # A configuration that came meanwhile: nothing is allowed by half of each.
+        return lifted if lifted and version == self.rulebook.version else evaluation
+
+    async def _known(self, request: ExecRequest) -> Submission | None:
+        """Return where a request stands that was made before under the same key."""
+        if request.request_key is None:
+            return None
+        digest = runs.request_digest(request)
+        known = await self.store.read(runs.by_request_key, request.request_key, digest)
+        return None if known is None else await self._waiters.status(known) or Running(known)
+
+    async def _allow(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, begun: Begun | None
+    ) -> Submission:
+        claim = self._claim(request, plan, evaluation)
+        result = await self._run(claim.draft.id, plan, claim, begun)
+        if result is None:
+            # The same request came in twice at once, and the other one holds the key.
+            return await self._known(request) or Running(claim.draft.id)
+        self.rulebook.note_uses(plan, evaluation, round(time.time() * 1000))
+        return result
+
+    async def _ask(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
+    ) -> Submission:
+        fallback = self.rulebook.fallback(plan, policy)
+        missing = await self.execution.missing(plan)
+        approval = missing or await self.broker.open(request, plan, evaluation, fallback)
+        if isinstance(approval, Refusal | Crowded):
+            return await refuse(self.store, self.journal, request, approval, policy)
+        await self.journal.append(
+            "ask", journal_records.decided(approval.id, request.requester, plan, evaluation)
+        )
+        if approval.resolution is None:
+            return Pending(approval.id, approval.code, approval.deadline_ms)
+        await self.journal.append("resolve", journal_records.resolved(approval))
+        if approval.resolution.state is ApprovalState.ALLOWED:
+            return Running(approval.id)
+        why = f"a person must allow this, and {approval.resolution.note}"
+        return Denied(approval.id, DenialReason.NO_ROUTE, why)
+
+    async def _deny(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> Denied:
+        claim = self._claim(request, plan, evaluation)
+        decided = journal_records.decided(claim.draft.id, request.requester, plan, evaluation)
+        await self.journal.append("decision", decided)
+        reason = denial_reason(evaluation)
+        await claim.give_up(reason, evaluation.why)
+        return Denied(claim.draft.id, reason, evaluation.why)
+
+    def _claim(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> NewRun:
+        key, digest = request.request_key, runs.request_digest(request)
+        who, owner = request.requester, self.execution.owner
+        draft = runs.RunDraft(new_id(), plan, who, owner, request_key=key, request_digest=digest)
+        return NewRun(self.store, self.journal, draft, evaluation)
+
+    async def _run(
+        self, run_id: ApprovalId, plan: ExecPlan, claim: Claim, begun: Begun | None = None
+    ) -> ExecResult | None:
+        self._running[run_id] = plan
+        if begun is not None:
+            begun(run_id)
+        try:
+            result = await self.execution.run(run_id, plan, claim)
+        finally:
+            del self._running[run_id]
+        if result is not None:
+            self._waiters.settle(run_id, result)
+        if self.closed:
+            self._waiters.close()
+        return result
+
+    async def queued(self) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
+        """Return what people allowed and no gateway has started yet; nothing once closed."""
+        if self.closed:
+            return ()
+        waiting, deferred = (
+            await self.store.read(runs.queued, _QUEUE_BATCH),
+            self.execution.deferred,
+        )
+        return tuple(
+            (run_id, plan)
+            for run_id, plan in waiting
+            if run_id not in self._running and not deferred.is_in_doubt(run_id)
+        )
+
+    async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
+        """Run what people allowed, once; ``None`` if it was started elsewhere."""
+        await self._remembering.store_promise(run_id)
+        claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
+        return await self._run(run_id, plan, claim)
+
+    async def answer(self, answer: Answer) -> Answered:
+        """Take a person's answer and write it to the journal when it decided or counted.
+
+        Raises:
+            Stopping: the gate is closed; nothing was decided.
+        """
+        with self._closing.inside():
+            return await self._answered(answer)
+
+    async def _answered(self, answer: Answer) -> Answered:
+        answered = await self.broker.answer(answer)
+        if answered.approval is None:
+            return answered
+        if answered.outcome is AnswerOutcome.ACCEPTED:
+            await record_resolution.write(self.store, self.journal, answered.approval)
+        elif answered.outcome is AnswerOutcome.COUNTED:
+            await self.journal.append("vote", journal_records.voted(answered.approval, answer))
+        return answered
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the gateway stops and nothing new is taken."""
+        return self._closing.closed
+
+    def close(self) -> None:
+        """Take no request and no answer any more; send away who waits for what does not run."""
+        self._closing.closed = self.execution.closed = True
+        self._waiters.close()
+
+    async def settle(self, grace_s: float) -> None:
+        """Let what runs here go on for ``grace_s`` seconds, then end it; returns when it ended."""
+        await self._closing.settle(grace_s)
+
+    async def expire(self) -> int:
+        """End all that nobody answered in time; return how many.
+
+        A gate that is closed leaves it to the next start: what ends must come into the journal too.
+        """
+        if self.closed:
+            return 0
+        with self._closing.inside():
+            return await record_resolution.expire(self.broker, self.journal)
+
+    async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
+        """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
+        return await self._waiters.wait(run_id, timeout_ms) or await self._waiters.status(run_id)
+
+    async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
+        """Return the agent that asked; ``None`` if there is no request of this id."""
+        return await self._waiters.agent_of(run_id)
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""
+        plan = self._running.get(run_id)
+        return None if plan is None else await self.execution.tail(run_id, plan)
+
+    def watch(self, run_id: ApprovalId) -> Chunks:
+        """Yield what a run prints from its start on, until its end; nothing if it is not here."""
+        return self.execution.watch(run_id, self._running.get(run_id))
+
+    async def cancel(self, run_id: ApprovalId, note: str) -> bool:
+        """Withdraw a question or end a running command; ``False`` if there is nothing to end."""
+        plan = self._running.get(run_id)
+        if plan is not None:
+            return await self.execution.cancel(run_id, plan)
+        asked = await self.store.read(approvals.get, run_id)
+        if asked is None or asked.resolution is not None:
+            return False
+        withdrawn = await self.broker.cancel(run_id, note)
+        end = None if withdrawn is None else withdrawn.resolution
+        if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
+            return False  # somebody answered in this very moment
+        await record_resolution.write(self.store, self.journal, withdrawn)
+        return True

@@ -1,0 +1,1 @@
+"""Refuse to spawn: lockdown, self-test commands, an unsafe home."""

@@ -1,0 +1,1 @@
+"""Start commands inside bubblewrap or containers."""

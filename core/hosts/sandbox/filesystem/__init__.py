@@ -1,0 +1,1 @@
+"""Define what a sandboxed run sees and changes, and check a workspace after it."""

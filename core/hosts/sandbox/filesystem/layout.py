@@ -1,0 +1,168 @@
+"""Know this machine's places: what sandboxed commands see of it, and what they may change.
+
+All paths are real ones: a mount is made at the path itself, never through a link.
+"""
+# ruff: noqa: PTH112, PTH114
+# Asked for each run; pathlib is ten times slower here.
+
+import functools
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.hosts.sandbox.filesystem.mounts import Kind, View, is_within
+from core.hosts.sandbox.filesystem.protect import lies_in_protected
+from core.hosts.sandbox.filesystem.sockets import sockets
+
+_SHOWN = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
+)
+"""The system: programs, their libraries and settings."""
+
+_NO_WORKSPACE = (
+    *("/boot", "/dev", "/home", "/proc", "/root", "/run", "/snap", "/sys", "/var"),
+    *_SHOWN,
+)
+_SECRETS = (
+    *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers.d"),
+    *("/etc/ssh", "/etc/ssl/private", "/etc/sayso"),
+)
+"""Hidden where the gateway may read them, which it may as root."""
+
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - inside they are private ones
+_CODE = str(Path(__file__).parents[4])
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of one machine and gateway.
+
+    ``fixed`` are those of every run. ``guarded`` is what no workspace may hold or lie in.
+    ``hidden`` is what the configuration hides, ``workspace`` the one that it names. ``protected``
+    are the relative paths that no command may change.
+    """
+
+    fixed: tuple[tuple[str, Kind], ...]
+    guarded: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
+    workspace: str | None = None
+    protected: tuple[str, ...] = ()
+
+    def view(self, cwd: str) -> View:
+        """Return what commands see that are run in a folder."""
+        hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
+        view = _view(self, cwd, hidden)
+        reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
+        return _sorted(dict(view.places) | reachable, view.workspace) if reachable else view
+
+    def workspace_for(self, cwd: str) -> str | None:
+        """Return what commands may change that are run in a folder."""
+        hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
+        return _view(self, cwd, hidden).workspace
+
+    def without_sockets(self, cwd: str, hidden: tuple[str, ...]) -> View:
+        """Return the view before this moment's sockets are hidden; ``hidden`` are real paths."""
+        workspace = self.workspace
+        if workspace is None and self._may_be_changed(cwd, hidden):
+            workspace = cwd
+        places = dict(self.fixed)
+        if workspace is not None:
+            places[workspace] = Kind.WORKSPACE
+        places.update((one, _hiding(one)) for one in hidden)
+        return _sorted(places, workspace)
+
+    def _may_be_changed(self, folder: str, hidden: tuple[str, ...]) -> bool:
+        """Return whether a folder that a request names may be its workspace.
+
+        Not what holds more than a project (``/``, a home), nor what belongs to the system, nor a
+        hidden folder of a home (``~/.ssh``), nor what leads to the gateway or to hidden places.
+        """
+        if any(is_within(folder, one) or is_within(one, folder) for one in self.guarded):
+            return False
+        if any(is_within(folder, one) or _is_deep(one, folder) for one in hidden):
+            return False
+        if lies_in_protected(folder, self.protected):
+            return False
+        private = [path for path, kind in self.fixed if kind is Kind.PRIVATE]
+        if any(is_within(one, folder) for one in (*private, *_NO_WORKSPACE)):
+            return False
+        for base in private:
+            if is_within(folder, base):
+                return "/." not in folder[len(base) :]
+        return not any(is_within(folder, one) for one in _NO_WORKSPACE)
+
+
+def places_of(
+    gateway: Iterable[Path],
+    home: str,
+    hidden: Iterable[str] = (),
+    shown: Iterable[str] = (),
+    workspace: str | None = None,
+    protected: Iterable[str] = (),
+) -> Places:
+    """Return the places of this machine.
+
+    ``gateway`` are the files and folders that only the gateway may touch, ``home`` its user's,
+    ``shown`` what is to be seen besides the system. ``protected`` are the relative paths that
+    commands must not change; a folder that a request names is no workspace below one of them.
+
+    Raises:
+        ValueError: the workspace, or what is shown, holds the gateway's own files or lies in them.
+    """
+    own = [os.path.realpath(one) for one in gateway]
+    guarded = tuple(dict.fromkeys((*own, _CODE, os.path.realpath(sys.prefix))))
+    workspace = None if workspace is None else os.path.realpath(workspace)
+    visible = [os.path.realpath(one) for one in shown]
+    _check("sandbox.workspace", filter(None, (workspace,)), guarded)
+    _check("sandbox.show", visible, own)
+    places = dict(_system())
+    places |= dict.fromkeys(_folders((*_TEMPORARY, home)), Kind.PRIVATE)
+    places |= {one: Kind.SHOWN for one in visible if os.path.lexists(one)}
+    secrets = (*map(os.path.realpath, _SECRETS), *own)
+    view = _sorted(places, None)
+    places |= {one: _hiding(one) for one in secrets if view.sees(one) and os.access(one, os.R_OK)}
+    return Places(_sorted(places, None).places, guarded, tuple(hidden), workspace, tuple(protected))
+
+
+def _system() -> Iterator[tuple[str, Kind]]:
+    for path in _SHOWN:
+        if os.path.islink(path):
+            yield path, Kind.LINK
+        elif os.path.isdir(path):
+            yield path, Kind.SYSTEM
+
+
+@functools.lru_cache(maxsize=256)
+def _view(places: Places, cwd: str, hidden: tuple[str, ...]) -> View:
+    return places.without_sockets(cwd, hidden)
+
+
+def _folders(paths: Iterable[str]) -> Iterator[str]:
+    for path in map(os.path.realpath, paths):
+        if path != "/" and os.path.isdir(path):
+            yield path
+
+
+def _hiding(path: str) -> Kind:
+    return Kind.EMPTIED if os.path.isdir(path) else Kind.BLANKED
+
+
+def _sorted(places: dict[str, Kind], workspace: str | None) -> View:
+    return View(tuple(sorted(places.items())), workspace)
+
+
+def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:
+    for path in paths:
+        for one in guarded:
+            if is_within(one, path) or is_within(path, one):
+                raise ValueError(
+                    f"{setting} names {path}, which shares files with {one}: sandboxed commands "
+                    "must not come near the gateway's own. Name another folder"
+                )
+
+
+def _is_deep(path: str, folder: str) -> bool:
+    """Return whether a path lies in a subfolder: that one could be renamed, and then shows it."""
+    return is_within(path, folder) and os.path.dirname(path) != folder  # noqa: PTH120 - as above

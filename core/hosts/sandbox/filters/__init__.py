@@ -1,0 +1,1 @@
+"""Restrict system calls and files from inside: seccomp and Landlock."""

@@ -1,0 +1,147 @@
+"""Keep one private folder for each run, bound as ``/tmp``, and leave none behind."""
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH114, PTH118
+# A run waits for it; pathlib is ten times slower here.
+
+import asyncio
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from core.errors import HostUnavailable
+from core.model.identity import ApprovalId
+from core.runner.supervisor.processes.disk_use import shortage
+from core.runner.supervisor.protocol import Private
+
+_log = logging.getLogger(__name__)
+
+
+_MOST_SPARES = 8
+
+MOST_BYTES = 512 * 1024 * 1024
+"""What each private folder may hold unless the configuration has another number."""
+
+
+class Scratch:
+    """The private folders of all runs, in a folder of the gateway's own.
+
+    Making a folder on a disk takes a quarter of a millisecond, and as much for each one in it that
+    a workspace below ``/tmp`` is to be mounted at. So after a run one like its own is made, for the
+    next run in the same place. It becomes that run's by its new name; no run has had it before.
+
+    ``most_bytes`` is what each may hold. ``spared`` are further folders whose file systems must
+    keep some room, as that of ``folder`` must.
+    """
+
+    def __init__(
+        self, folder: Path, most_bytes: int = MOST_BYTES, spared: Iterable[Path] = ()
+    ) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._spared = [str(one) for one in (folder.parent, *spared)]
+        self._spares: dict[str, Path] = {}
+        self._made = 0
+        self._ended: set[Path] = set()
+        self._removals: set[asyncio.Future[None]] = set()
+
+    async def clear(self) -> None:
+        """Remove what runs of a gateway that died have left."""
+        self._spares.clear()
+        await asyncio.to_thread(_remove_all, self._folder)
+
+    async def settle(self) -> None:
+        """Wait until all that has to go is gone."""
+        for path in tuple(self._ended):
+            self._remove(path)
+        while self._spares:
+            self._discard()
+        await asyncio.gather(*self._removals)
+
+    @contextmanager
+    def made(self, run_id: ApprovalId, holds: str = "") -> Iterator[Path]:
+        """Yield the folder of a run; it is removed afterwards, without holding anybody up.
+
+        It may have the empty folder ``holds`` in it already, a relative path without ``..``.
+
+        Raises:
+            HostUnavailable: it cannot be made, or the disk is nearly full.
+        """
+        path = self._folder / run_id
+        lacking, _ = shortage(self._spared)
+        if lacking:
+            raise HostUnavailable(f"{lacking}, so nothing runs in the sandbox. Free some space")
+        try:
+            self._make(path, holds)
+        except OSError as error:
+            why = f"the private folder {path} cannot be made ({error.strerror}), so nothing ran"
+            raise HostUnavailable(why) from error
+        try:
+            yield path
+        finally:
+            self._ended.add(path)
+            asyncio.get_running_loop().call_soon(self._tidy, path, holds)
+
+    def limits(self, path: Path) -> Private:
+        """Return what a run with this folder is held to."""
+        return {"folder": str(path), "bytes": self._most_bytes, "spared": self._spared}
+
+    def _make(self, path: Path, holds: str) -> None:
+        spare = self._spares.pop(holds, None)
+        if spare is not None:
+            with suppress(OSError):  # somebody took it away
+                os.rename(spare, path)
+                return
+        os.makedirs(path, mode=0o700)
+
+    def _tidy(self, path: Path, holds: str) -> None:
+        """Remove a folder, and have another ready."""
+        if path not in self._ended:
+            return  # all was settled meanwhile
+        self._remove(path)
+        if holds in self._spares:
+            return
+        if len(self._spares) >= _MOST_SPARES:
+            self._discard()
+        self._made += 1
+        spare = self._folder / f"spare{self._made}"
+        with suppress(OSError):  # the next run tells
+            os.mkdir(spare, mode=0o700)
+            self._spares[holds] = spare
+            os.makedirs(spare / holds, mode=0o700, exist_ok=True)
+
+    def _discard(self) -> None:
+        """Remove the spare folder that has waited longest."""
+        spare = self._spares.pop(next(iter(self._spares)))
+        self._ended.add(spare)
+        self._remove(spare)
+
+    def _remove(self, path: Path) -> None:
+        """Remove a folder; one that holds something in a thread, for that may be much."""
+        if path not in self._ended:
+            return
+        self._ended.remove(path)
+        try:
+            os.rmdir(path)
+        except OSError:
+            removal = asyncio.ensure_future(asyncio.to_thread(_remove_all, path))
+            self._removals.add(removal)
+            removal.add_done_callback(self._removals.discard)
+
+
+def _remove_all(path: Path) -> None:
+    """Remove a tree, also where a command took the rights to its folders away."""
+    _open(str(path))
+    for folder, names, _ in os.walk(path):
+        for name in names:
+            _open(os.path.join(folder, name))
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.lexists(path):
+        _log.warning("%s of a run that has ended cannot be removed; remove it by hand", path)
+
+
+def _open(folder: str) -> None:
+    if not os.path.islink(folder):
+        with suppress(OSError):  # what stays is told in the end
+            os.chmod(folder, 0o700)

@@ -1,0 +1,162 @@
+"""Give out the places of one socket so that nobody keeps everybody else out.
+
+::
+
+    connects ─▶ waits (the oldest of too many gives way) ─ its first request ─▶ a place: served
+                  └ says nothing for long: closed           └ none left: urgent methods alone
+
+Whoever has said nothing holds no place. A place whose connection has nothing in flight is given to
+another when none is left; those with a request in flight keep theirs. One process, one session of
+processes or, on a shared socket, one user cannot take all of them. Beyond them some are kept for
+terminals, a few for each: a program of the same user can hold many connections easily, and a
+terminal's foreground not by accident.
+"""
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.ipc.peer import Peer
+
+MOST_WAITING = 128
+"""Connections without a place. What is accepted in one turn of the loop must be much less."""
+MOST_URGENT = 32
+"""Urgent requests at a time of connections without a place."""
+_KEPT_FROM_ONE = 8
+"""One process, or one session of processes, leaves this part of the places to others: an eighth."""
+FOR_TERMINALS, FOR_ONE_TERMINAL = 16, 4
+_MOST_OF_A_USER, _LEAST_OF_A_USER = 64, 4
+_IDLE_S = 1.0
+
+
+class Guest(Protocol):
+    """A connection, as far as its place goes."""
+
+    peer: Peer
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many requests it has not answered yet."""
+
+    @property
+    def used_s(self) -> float:
+        """Return when its last request ended, or when it connected (monotonic seconds)."""
+
+    def dismiss(self, why: str) -> None:
+        """Say why it is closed, and close it."""
+
+
+def holders(peer: Peer, *, shared: bool) -> tuple[Hashable, ...]:
+    """Return on whose account a connection goes: the process and its session, or the user."""
+    if shared:
+        return (peer.uid,)
+    return (peer.pid, peer.start_ticks), peer.session
+
+
+@dataclass(slots=True)
+class Places:
+    """Who has a place on one socket: ``most`` of them, and some more for terminals.
+
+    ``urgent`` are the methods that need none. ``users`` is the number of users that a shared socket
+    serves, 0 for the owner's own.
+    """
+
+    most: int
+    urgent: frozenset[str] = frozenset()
+    users: int = 0
+    _waiting: dict[Guest, None] = field(default_factory=dict)
+    _placed: dict[Guest, tuple[Hashable, ...]] = field(default_factory=dict)
+    _terminals: dict[Guest, int] = field(default_factory=dict)
+
+    def arrive(self, guest: Guest) -> None:
+        """Let a connection wait for its first request; the oldest that waits may have to go."""
+        self._waiting[guest] = None
+        if len(self._waiting) > MOST_WAITING:
+            oldest = next((one for one in self._waiting if not one.in_flight), guest)
+            del self._waiting[oldest]
+            oldest.dismiss("too many connections wait for a place; this one sent no request")
+
+    def leave(self, guest: Guest) -> None:
+        """Forget a connection that has ended."""
+        self._waiting.pop(guest, None)
+        self._placed.pop(guest, None)
+        self._terminals.pop(guest, None)
+
+    def waits(self, guest: Guest) -> bool:
+        """Return whether a connection has no place."""
+        return guest in self._waiting
+
+    def refusal(self, guest: Guest, method: str) -> str | None:
+        """Return why a request is not served now, ``None`` if it is."""
+        if guest in self._placed or guest in self._terminals:
+            return None
+        if guest not in self._waiting:
+            return "this connection is being closed"
+        if self._seat(guest):
+            return None
+        if method not in self.urgent:
+            return self._full(guest)
+        if sum(one.in_flight for one in self._waiting) >= MOST_URGENT:
+            return f"{MOST_URGENT} urgent requests are in flight; try again"
+        return None
+
+    def _seat(self, guest: Guest) -> bool:
+        """Give a connection a place if there is one for it."""
+        accounts = holders(guest.peer, shared=bool(self.users))
+        full = {one for one in accounts if self._count(one) >= self._share}
+        if (full and not self._clear(full)) or (
+            len(self._placed) >= self.most and not self._clear(set())
+        ):
+            return self._seat_at_terminal(guest)
+        self._placed[guest] = accounts
+        del self._waiting[guest]
+        return True
+
+    def _seat_at_terminal(self, guest: Guest) -> bool:
+        terminal = guest.peer.terminal
+        taken = list(self._terminals.values())
+        if self.users or not terminal or len(taken) >= FOR_TERMINALS:
+            return False
+        if taken.count(terminal) >= FOR_ONE_TERMINAL:
+            return False
+        self._terminals[guest] = terminal
+        del self._waiting[guest]
+        return True
+
+    @property
+    def _share(self) -> int:
+        """Return how many places one holder may have."""
+        if self.users:
+            return max(_LEAST_OF_A_USER, min(_MOST_OF_A_USER, self.most // self.users))
+        return self.most - self.most // _KEPT_FROM_ONE
+
+    def _count(self, holder: Hashable) -> int:
+        return sum(holder in holders for holders in self._placed.values())
+
+    def _clear(self, holders: set[Hashable]) -> bool:
+        """Take the place of an idle connection of these holders, first of whoever has most."""
+        idle_since = time.monotonic() - _IDLE_S
+        idle = [
+            one
+            for one, held in self._placed.items()
+            if not one.in_flight and one.used_s < idle_since and holders.issubset(held)
+        ]
+        if not idle:
+            return False
+        sizes = {held: self._count(held[-1]) for held in {self._placed[one] for one in idle}}
+        victim = min(idle, key=lambda one: (-sizes[self._placed[one]], one.used_s))
+        del self._placed[victim]
+        victim.dismiss("all places are taken, and nothing was in flight here; connect again")
+        return True
+
+    def _full(self, guest: Guest) -> str:
+        """Return the words for a connection that finds no place, with who holds most of them."""
+        if self.users and self._count(guest.peer.uid) >= self._share:
+            return f"{self._share} connections of uid {guest.peer.uid} are open; close some"
+        pids = [one.peer.pid for one in self._placed]
+        worst = max(set(pids), key=pids.count, default=0)
+        return (
+            f"{len(pids)} connections are open, {pids.count(worst)} of them of process {worst}; "
+            f"close some"
+        )

@@ -1,0 +1,136 @@
+"""Plan one command: resolve its program, pin its code, and look through wrappers."""
+
+# ruff: noqa: PTH118
+# pathlib is ten times slower here.
+
+import os
+from dataclasses import replace
+
+from core.model.command import PinnedFile, PlannedCommand
+from core.planning.code_arguments import code_folders, inline_text
+from core.planning.paths.pins import FINGERPRINTS, Unpinned
+from core.planning.paths.search_path import SearchPath
+from core.planning.paths.symlinks import links_of
+from core.planning.paths.writable_by_others import Exposure, exposure, paths_of
+from core.planning.script_operands import code_named, code_operands
+from core.planning.steering import steering
+from core.policy.programs.neutral_environment import (
+    approved_environment,
+    may_share,
+    neutral_environment,
+    union,
+)
+from core.policy.programs.program import program_of
+from core.policy.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
+
+
+def plan_command(
+    argv: tuple[str, ...], cwd: str, search: SearchPath, depth: int = 0
+) -> PlannedCommand:
+    """Return a vector with everything that it runs pinned; ``depth`` wrappers stand around it."""
+    executable = search.find(argv[0], cwd)
+    if isinstance(executable, Unpinned):
+        return PlannedCommand(argv, None, executable.why)
+    code = code_operands(argv, executable, cwd, search)
+    if isinstance(code, Unpinned):
+        return PlannedCommand(argv, None, code.why)
+    program = program_of(argv[0], executable)
+    if depth < DEEPEST_NESTING and (program.laden is not None or program.inline):
+        found = unwrap(argv, executable)
+        if isinstance(found, Unwrapped):
+            inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
+            return _linked(_wrapping(argv, executable, code.files, found, inner, cwd), cwd)
+    files = _with_named(code.files, argv, executable, cwd)
+    open_to = _exposed(argv, executable, files, cwd)
+    command = PlannedCommand(
+        argv,
+        executable,
+        operands=files,
+        exposed=open_to.folder,
+        writers=open_to.writers,
+        absent=code.absent,
+        neutral=neutral_environment(argv, executable),
+    )
+    return _linked(_steered(command, executable, cwd), cwd)
+
+
+def _with_named(
+    files: tuple[PinnedFile, ...], argv: tuple[str, ...], executable: PinnedFile, cwd: str
+) -> tuple[PinnedFile, ...]:
+    """Return files with those that code among the words names, where nobody reads that."""
+    named = code_named(inline_text(argv, executable.realpath), cwd)
+    return tuple(dict.fromkeys((*files, *named))) if named else files
+
+
+def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
+    """Return a command with what steers it; if anything does, a person is asked about all of it."""
+    if not steering(command, cwd):
+        return command
+    bare = replace(command, neutral=approved_environment(command.argv, executable))
+    return replace(bare, steered=steering(bare, cwd))
+
+
+def _linked(command: PlannedCommand, cwd: str) -> PlannedCommand:
+    """Return a command with the links that its words name."""
+    links = links_of(command.argv, cwd)
+    return replace(command, links=links) if links else command
+
+
+def _exposed(
+    argv: tuple[str, ...], executable: PinnedFile, operands: tuple[PinnedFile, ...], cwd: str
+) -> Exposure:
+    """Return a folder through which others could change the code that a command reads."""
+    script = FINGERPRINTS.script_head(executable.sha256) != b""
+    by_name = (executable, *operands) if script else operands
+    folders = code_folders(argv, executable.realpath, cwd)
+    read = (os.path.join(os.path.realpath(folder), ".") for folder in folders)
+    return exposure((*paths_of(by_name), *read))
+
+
+def _wrapping(
+    argv: tuple[str, ...],
+    executable: PinnedFile,
+    operands: tuple[PinnedFile, ...],
+    found: Unwrapped,
+    inner: tuple[PlannedCommand, ...],
+    cwd: str,
+) -> PlannedCommand:
+    """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
+    bound = bound_vector(found, executable, inner)
+    if bound is None:
+        operands = _with_named(operands, argv, executable, cwd)
+        return PlannedCommand(argv, executable, operands=operands)  # asks in any case
+    if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
+        inner = tuple(_bare(one, cwd) for one in inner)
+    pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
+    merged = tuple(dict.fromkeys((*operands, *pins)))
+    open_to = _exposed(argv, executable, merged, cwd)
+    return PlannedCommand(
+        argv,
+        executable,
+        operands=merged,
+        inner=inner,
+        bound=bound,
+        exposed=open_to.folder,
+        writers=open_to.writers,
+        neutral=union(one.neutral for one in inner),
+    )
+
+
+def _may_share(command: PlannedCommand) -> bool:
+    return command.executable is not None and may_share(command.argv, command.executable)
+
+
+def _bare(command: PlannedCommand, cwd: str) -> PlannedCommand:
+    """Return a command as it runs beside one that must keep what its user configured.
+
+    Commands of one wrapper share one environment.
+    """
+    if command.inner:
+        inner = tuple(_bare(one, cwd) for one in command.inner)
+        return replace(command, inner=inner, neutral=union(one.neutral for one in inner))
+    if command.executable is None or not command.neutral:
+        return command
+    bare = replace(command, neutral=approved_environment(command.argv, command.executable))
+    steered = steering(bare, cwd)
+    return replace(bare, steered=steered) if steered != bare.steered else bare

@@ -1,0 +1,1 @@
+"""Resolve what git would start or obey in a repository."""

@@ -1,0 +1,453 @@
+"""Find what a repository's own configuration would make git start besides the line (git-config(1)).
+
+Git obeys the configuration of the repository around the folder that it stands in, and for each
+submodule that it looks into that one's. Whoever may write there can name filters, text conversions
+and other programs, which the line does not show (bypasses.md §5).
+
+Which folder git takes for a repository is not imitated but covered: every one that it might take is
+looked at, and whatever is not written as git itself writes it is a finding.
+"""
+
+# ruff: noqa: PTH112, PTH118, PTH120
+# pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import Final
+
+from core.model.command import PlannedCommand
+from core.planning.git.config import Illegible, Setting, read_settings
+from core.planning.git.folder_listing import Listing, links_away, listing_of
+from core.planning.git.obedience import (
+    HOOKS_PATH,
+    INCLUDES,
+    REMOTE_URL,
+    WORKTREE,
+    Obedience,
+    hooks_of,
+    is_plain_host,
+    notable,
+    obedience_of,
+    public_hosts,
+    steers,
+)
+from core.planning.git.submodules import submodules
+from core.planning.paths.pins import Unpinned
+from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
+
+_LARGEST: Final = 256 * 1024
+"""Bytes of a configuration that is read; a larger one is no person's work."""
+
+_MOST: Final = 64
+"""Repositories that one command may look into: its own, those around it, the submodules."""
+
+_MOST_BELOW_MODULES: Final = 20_000
+"""Folders below ``modules`` that are looked at: a submodule's objects lie in up to 258."""
+
+_DEEPEST: Final = 10
+"""Files that include one another (git's own limit)."""
+
+_MOST_NAMED: Final = 8
+_LONGEST_VALUE: Final = 200
+
+_PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
+_REMOTE = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_CONFIGS: Final = ("config", "config.worktree")
+_LEGACY_REMOTES: Final = ("remotes", "branches")
+_USERS_HOST: Final = "sayso.host"
+_NONE_KNOWN: Final[Mapping[str, Listing]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
+
+    The files of an ``absorbed`` one lie where they are not looked for. ``listing`` is what its own
+    folder lists, ``None`` where that is not known.
+    """
+
+    folder: str
+    tree: str
+    absorbed: bool = False
+    listing: Listing | None = None
+
+    def may_hold(self, name: str) -> bool:
+        """Return whether something of that name may lie in it, without looking it up."""
+        return self.listing is None or self.listing.may_hold(name)
+
+    def may_link(self) -> bool:
+        """Return whether a link may lie in it, without looking."""
+        return self.listing is None or bool(self.listing.links)
+
+
+class _Odd(Exception):
+    """A file that leads to a repository is not written as git writes it."""
+
+
+def steering(command: PlannedCommand, cwd: str) -> str:
+    """Return what steers a command beyond its vector, as clauses; ``""`` if nothing does."""
+    obeys = obedience_of(command)
+    if obeys is None:
+        return ""
+    found: list[str] = []
+    for folder in _folders(command.argv, cwd):
+        found += _around_and_within(folder, obeys)
+    named = list(dict.fromkeys(found))
+    more = len(named) - _MOST_NAMED
+    return "; ".join(named[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def obeyed_folders(cwd: str) -> tuple[str, ...]:
+    """Return the folders and files that git would obey in a folder, by their real paths."""
+    found: list[str] = []
+    try:
+        for one in _around(cwd):
+            for place in _places(one):
+                found.append(place)
+                found += _named_elsewhere(place + "/config", one)
+    except _Odd:
+        pass  # asked about in any case
+    return tuple(map(os.path.realpath, found))
+
+
+def _named_elsewhere(config: str, repository: _Repository) -> Iterator[str]:
+    """Yield the files that a configuration includes and the folder that it keeps its hooks in."""
+    for file, one in _settings(config):
+        yield file
+        if isinstance(one, Setting) and one.name == HOOKS_PATH:
+            yield os.path.join(repository.tree, os.path.expanduser(one.value))  # noqa: PTH111
+
+
+def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
+    """Yield where a command may stand; an entry or a rule can let ``-C`` and ``--git-dir`` pass."""
+    yield cwd
+    folder = cwd
+    for option, following in pairwise((*argv[1:], "")):
+        name, _, joined = option.partition("=")
+        if name == "-C":
+            folder = os.path.realpath(os.path.join(folder, following))
+            yield folder
+        elif name == "--git-dir":
+            yield os.path.realpath(os.path.join(folder, joined or following))
+
+
+def _around_and_within(cwd: str, obeys: Obedience) -> Iterator[str]:
+    """Yield a clause for each finding around a folder and in submodules."""
+    below = obeys.below()
+    try:
+        waiting = [(one, obeys) for one in _around(cwd)]
+        waiting[1:] = [(one, replace(obeys, operands=())) for one, _ in waiting[1:]]
+        seen: set[str] = set()
+        while waiting:
+            repository, obedience = waiting.pop(0)
+            if repository.folder in seen:
+                continue
+            seen.add(repository.folder)
+            if len(seen) > _MOST:
+                yield f"more than {_MOST} repositories lie around and within `{cwd}`"
+                return
+            yield from _steered_by(repository, obedience, cwd)
+            if obeys.may("enter"):
+                waiting += [(one, below) for one in _within(repository, below)]
+    except _Odd as odd:
+        yield str(odd)
+
+
+def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
+    """Yield the submodules that git may enter."""
+    if repository.tree:
+        named = submodules(repository.folder)
+        if isinstance(named, Unpinned):
+            raise _Odd(named.why)
+        for path in named:
+            within = os.path.join(repository.tree, path)
+            _check_same_for_all(within)
+            found = _at(within)
+            if found is not None:
+                yield found
+    # `git fetch` needs no files of them; `git switch` may bring one that the index does not list.
+    brings = obeys.may("reach") or (obeys.writes and obeys.may("smudge"))
+    if brings and repository.may_hold("modules"):
+        yield from _absorbed(repository.folder + "/modules")
+
+
+def _absorbed(modules: str) -> Iterator[_Repository]:
+    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``).
+
+    A submodule's name may have slashes, also in what looks like another one's repository.
+    """
+    _check_same_for_all(modules)
+    waiting = [modules] if os.path.isdir(modules) else []
+    for number, folder in enumerate(waiting):
+        listing = listing_of(folder)
+        if listing is None or number > _MOST_BELOW_MODULES:
+            raise _Odd(f"`{modules}` holds more than is looked at")
+        if listing.links:
+            raise _Odd(f"`{listing.links[0]}` is a link, and git may find a repository behind it")
+        if listing.may_hold("head"):
+            yield _Repository(folder, "", absorbed=True, listing=listing)
+        waiting += listing.folders
+
+
+def _around(cwd: str) -> Iterator[_Repository]:
+    """Yield each repository around a folder: git takes the first one that it finds whole."""
+    folder = cwd
+    while True:
+        found = _at(folder)
+        if found is not None:
+            yield found
+        if os.path.lexists(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
+            yield _Repository(folder, "")
+        if folder in {"", "/"}:
+            return
+        folder = folder.rpartition("/")[0] or "/"
+
+
+def _at(tree: str) -> _Repository | None:
+    """Return the repository whose files lie in a folder, by its ``.git`` there."""
+    dot = tree.rstrip("/") + "/.git"
+    mode = _mode(dot)
+    if mode is None:
+        return None
+    if stat.S_ISLNK(mode):
+        _check_same_for_all(dot)
+    if stat.S_ISDIR(mode) or os.path.isdir(dot):
+        return _Repository(dot, tree, listing=listing_of(dot))
+    named = _link(dot, b"gitdir: ")
+    folder = os.path.join(tree, named)
+    _check_same_for_all(folder)
+    return _Repository(folder, tree) if os.path.isdir(folder) else None
+
+
+def _link(path: str, head: bytes) -> str:
+    """Return the path that a ``.git`` file or ``commondir`` holds.
+
+    Git takes off line ends alone and stops at NUL, so only what cannot be read otherwise is taken.
+
+    Raises:
+        _Odd: it is not one line of printable text without blanks around it.
+    """
+    content = _bytes(path)
+    if content is not None and content.startswith(head) and len(content) <= _LARGEST:
+        line = content.removeprefix(head).removesuffix(b"\n")
+        text = line.decode(errors="replace")
+        if text and text.isprintable() and text == text.strip() and "\ufffd" not in text:
+            return text
+    raise _Odd(f"`{path}` is not one line as git writes it")
+
+
+def _places(repository: _Repository) -> list[str]:
+    """Return the folders that hold a repository's configuration and hooks."""
+    leads = repository.folder + "/commondir"  # a linked work tree has another's
+    if not repository.may_hold("commondir") or not os.path.lexists(leads):
+        return [repository.folder]
+    common = os.path.join(repository.folder, _link(leads, b""))
+    _check_same_for_all(common)
+    return [repository.folder, common]
+
+
+def _check_same_for_all(path: str) -> None:
+    """Refuse a path that leads each process somewhere else: /proc/self/cwd, /dev/stdin.
+
+    Raises:
+        _Odd: what git would find there cannot be known before it runs.
+    """
+    if leads_elsewhere(path):
+        raise _Odd(f"`{path}` leads each process to a file of its own")
+
+
+def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
+    """Yield what in a repository makes git start something, or keeps that from being known."""
+    places = _places(repository)
+    remotes: set[str] = set()
+    yield from _by_settings(places, repository, obeys, cwd, remotes)
+    known = {} if repository.listing is None else {repository.folder: repository.listing}
+    for place in places:
+        away = tuple(links_away(place, known)) if obeys.writes else ()
+        folder = place + "/hooks"
+        own = place == repository.folder
+        linked = not own or repository.may_link()
+        elsewhere = linked and is_link_elsewhere(folder)
+        yield from _hooks(folder, obeys, elsewhere=elsewhere, known=known)
+        yield from away
+    if obeys.may("reach"):
+        yield from _legacy(places, repository, known)
+        yield from _unknown_remote(obeys, remotes, repository.folder)
+
+
+def _by_settings(
+    places: list[str], repository: _Repository, obeys: Obedience, cwd: str, remotes: set[str]
+) -> Iterator[str]:
+    """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
+    roots = (repository.tree or repository.folder, repository.folder, cwd)
+    for path in (f"{place}/{name}" for place, name in product(places, _CONFIGS)):
+        if len(places) == 1 and not repository.may_hold(path.rpartition("/")[2]):
+            continue
+        for file, one in _settings(path, obeys):
+            if isinstance(one, str):
+                yield one
+                continue
+            if one.section == "remote" and one.inner and one.key == "url":
+                remotes.add(one.inner)
+            if _matters(one, obeys, repository):
+                yield _worded(file, one)
+            elif one.key == "hookspath" and one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
+                yield from _hooks_at(file, one, obeys, roots)
+
+
+def _settings(
+    path: str, obeys: Obedience | None = None, depth: int = 0
+) -> Iterator[tuple[str, Setting | str]]:
+    """Yield each setting with its file, those of included files too, or a clause instead.
+
+    Where an invocation is given, only the settings that are notable for it.
+    """
+    content = None if depth else _bytes(path, os.O_NOFOLLOW)
+    if content is None:  # a link, nothing, or what is not read
+        mode = _mode(path)
+        if (depth or (mode is not None and stat.S_ISLNK(mode))) and leads_elsewhere(path):
+            yield path, f"`{path}` leads each process to a file of its own"
+            return
+        if mode is None:
+            return
+        content = _bytes(path)
+    read = _understood(path, content)
+    if isinstance(read, str) or depth > _DEEPEST:
+        yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
+        return
+    for one in read if obeys is None else notable(read, obeys):
+        yield path, one
+        if one.section.startswith("include") and one.form in INCLUDES:
+            if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
+                yield path, _worded(path, one)
+            else:
+                below = os.path.join(os.path.dirname(path), one.value)
+                yield from _settings(below, obeys, depth + 1)
+
+
+def _understood(path: str, content: bytes | None) -> tuple[Setting, ...] | str:
+    if content is None:
+        return f"`{path}` cannot be read"
+    if len(content) > _LARGEST:
+        return f"`{path}` is larger than {_LARGEST} bytes"
+    settings = read_settings(content.decode(errors="surrogateescape"))
+    if isinstance(settings, Illegible):
+        return f"line {settings.line} of `{path}` is not understood"
+    return settings
+
+
+def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> bool:
+    """Return whether a setting makes a difference to what a command does beyond its line."""
+    form = setting.form
+    if form == HOOKS_PATH or form in INCLUDES:
+        return False  # looked at where they lead
+    if form == WORKTREE:
+        counts = bool(obeys.powers) and not repository.absorbed
+        return counts and _leads_away(setting.value, repository)
+    if form == REMOTE_URL and obeys.may("reach"):
+        at = setting.value
+        return not (is_plain_host(at, public_hosts()) or is_plain_host(at, _users_hosts()))
+    return steers(setting, obeys)
+
+
+def _users_hosts() -> frozenset[str]:
+    """Return the hosts that the user's own configuration names for Sayso (``sayso.host``)."""
+    path = os.path.expanduser("~/.gitconfig")  # noqa: PTH111 - as above
+    read = _understood(path, _bytes(path))
+    if isinstance(read, str):
+        return frozenset()
+    return frozenset(one.value.lower() for one in read if one.name == _USERS_HOST)
+
+
+def _worded(path: str, setting: Setting) -> str:
+    value = setting.value
+    if len(value) > _LONGEST_VALUE:
+        value = value[:_LONGEST_VALUE] + "…"
+    found = f"line {setting.line} of `{path}` sets `{setting.name} = {value}`"
+    return found.encode(errors="replace").decode()
+
+
+def _hooks_at(
+    path: str, setting: Setting, obeys: Obedience, roots: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the hooks in the folder that ``core.hooksPath`` names; what reads otherwise is told."""
+    value = setting.value
+    if _PLAIN_PATH.fullmatch(value) is None:
+        if obeys.hooks:
+            yield _worded(path, setting)
+        return
+    places = {os.path.expanduser(value), value}  # noqa: PTH111 - as above
+    for folder in sorted({os.path.join(root, place) for root in roots for place in places}):
+        yield from _hooks(folder, obeys, elsewhere=leads_elsewhere(folder))
+
+
+def _hooks(
+    folder: str, obeys: Obedience, *, elsewhere: bool, known: Mapping[str, Listing] = _NONE_KNOWN
+) -> Iterator[str]:
+    """Yield the hooks of a folder that a command would run; ``elsewhere``: each its own folder."""
+    wanted = hooks_of(obeys)
+    if not wanted:
+        return
+    if elsewhere:
+        yield f"the hooks in `{folder}` are other ones for each process"
+        return
+    listing = known.get(folder) or listing_of(folder)
+    for name in wanted:
+        # Without a listing the folder can be entered and not read, or it is not there.
+        if (listing is None or listing.may_hold(name)) and os.path.lexists(f"{folder}/{name}"):
+            yield f"it runs the hook `{folder}/{name}`"
+
+
+def _legacy(
+    places: list[str], repository: _Repository, known: Mapping[str, Listing]
+) -> Iterator[str]:
+    """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
+    alone = len(places) == 1
+    for place, name in product(places, _LEGACY_REMOTES):
+        folder = f"{place}/{name}"
+        if alone and not repository.may_hold(name):
+            continue
+        listing = known.get(folder) or listing_of(folder)
+        if listing.names if listing is not None else os.path.lexists(folder):
+            yield f"`{folder}` holds addresses of other repositories"
+
+
+def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterator[str]:
+    """Yield a remote that has no address: git takes its name for a path."""
+    for named in obeys.operands[:1]:
+        if _REMOTE.fullmatch(named) and named not in remotes:
+            yield f"`{named}` is no remote of `{folder}`"
+
+
+def _leads_away(worktree: str, repository: _Repository) -> bool:
+    """Return whether files are looked at elsewhere than where the repository was found."""
+    named = os.path.join(repository.folder, worktree)
+    return leads_elsewhere(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
+
+
+def _mode(path: str) -> int | None:
+    """Return the mode of a file, of a link itself, ``None`` if there is none."""
+    try:
+        return os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return None
+
+
+def _bytes(path: str, flags: int = 0) -> bytes | None:
+    """Return the first bytes of a regular file, ``None`` if it is none or cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None  # a pipe holds for git what it does not hold now
+        return os.read(fd, _LARGEST + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""Resolve paths: globs, symbolic links, the search path, pins of files."""

@@ -1,0 +1,201 @@
+"""Plan a request: read it once, resolve its programs, bind everything that the run depends on."""
+
+# ruff: noqa: PTH117
+# pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from core.model.command import (
+    UNROUTED,
+    Connector,
+    ExecPlan,
+    ExecRequest,
+    PinnedDirectory,
+    PinnedFile,
+    PlannedCommand,
+    Unreadable,
+)
+from core.model.decision import DenialReason
+from core.model.policy import ExecPolicy
+from core.planning.command import plan_command
+from core.planning.digest import bind
+from core.planning.environment import Tables
+from core.planning.expand import (
+    ExpandedCommand,
+    ExpandedLine,
+    NoFolder,
+    expand,
+)
+from core.planning.git.line_effects import with_effects
+from core.planning.paths.pins import Unpinned, pin_directory
+from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
+from core.planning.paths.writable_by_others import exposure, paths_of
+from core.planning.request_checks import request_fault, terminal_fault
+from core.planning.script_operands import code_named
+from core.shell import reader
+from core.shell.working_directory import depends_on_surroundings
+
+SHELL = "/bin/sh"
+
+_SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
+"""Names by which a request could give ``cd``, ``~`` and ``$PWD`` another meaning to a shell."""
+
+LONGEST_RUN_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no plan can be made; ``why`` is one sentence for the agent and its person."""
+
+    reason: DenialReason
+    why: str
+
+
+class Planner:
+    """Make plans. ``search_path`` and ``base_env`` are fixed for the planner's life.
+
+    ``base_env`` supplies home, locale, zone and TMPDIR; by default the gateway's environment.
+    """
+
+    def __init__(
+        self,
+        search_path: tuple[str, ...] = DEFAULT_SEARCH_PATH,
+        base_env: Mapping[str, str] | None = None,
+    ) -> None:
+        self._search = SearchPath(search_path)
+        source = os.environ if base_env is None else base_env
+        self._tables = Tables(self._search.text, source)
+
+    @property
+    def search(self) -> SearchPath:
+        """Return where programs are looked up."""
+        return self._search
+
+    def plan(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
+        """Bind a request to what is there now; nothing runs, only files are read.
+
+        The policy's timeout is the longest that a request may ask for.
+        """
+        fault = request_fault(request, policy.host)
+        if fault is not None:
+            return Refusal(DenialReason.BAD_REQUEST, fault)
+        cwd = _directory(request.cwd)
+        if isinstance(cwd, Refusal):
+            return cwd
+        line = self._expanded(request, cwd)
+        if isinstance(line, Refusal):
+            return line
+        if isinstance(line, Unreadable):
+            shelled = (self._shell_command(request.line or "", cwd),)
+            return self._bound(request, policy, cwd, shelled, (), line)
+        commands = self._commands(line, cwd)
+        if isinstance(commands, Refusal):
+            return commands
+        commands = with_effects(commands, cwd.path)
+        return self._bound(request, policy, cwd, commands, line.connectors, None)
+
+    def _expanded(
+        self, request: ExecRequest, cwd: PinnedDirectory
+    ) -> ExpandedLine | Unreadable | Refusal:
+        if request.argv is not None:
+            return ExpandedLine((ExpandedCommand(request.argv, cwd.path),), ())
+        reading = reader.read(request.line or "")
+        if isinstance(reading, Unreadable):
+            return reading
+        if depends_on_surroundings(reading):
+            fixed = _SURROUNDINGS.union(loop.variable for loop in reading.loops)
+            changed = sorted(fixed.intersection(name for name, _ in request.env))
+            if changed:
+                return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
+        line = expand(reading, cwd.path, self._tables.home)
+        if isinstance(line, NoFolder):
+            why = f"the line begins with `cd` to `{line.path}`, which is no folder"
+            return Refusal(DenialReason.BAD_CWD, why)
+        commands = len(line.commands) if isinstance(line, ExpandedLine) else 1
+        fault = terminal_fault(request.stdio, commands)
+        return line if fault is None else Refusal(DenialReason.BAD_REQUEST, fault)
+
+    def _commands(
+        self, line: ExpandedLine, cwd: PinnedDirectory
+    ) -> tuple[PlannedCommand, ...] | Refusal:
+        """Pin the folder of each command and what it starts there."""
+        folders: dict[str, PinnedDirectory | None] = {cwd.path: None}
+        commands = []
+        for one in line.commands:
+            if one.folder not in folders:
+                pinned = _directory(one.folder)
+                if isinstance(pinned, Refusal):
+                    return pinned
+                folders[one.folder] = pinned
+            folder = folders[one.folder]
+            command = plan_command(one.argv, (folder or cwd).path, self._search)
+            if folder is not None or one.routing is not UNROUTED:
+                command = replace(_moved(command, folder), routing=one.routing)
+            if one.late:
+                # The places are of this vector: a wrapper is not looked through, so it asks.
+                command = replace(command, inner=(), bound=(), late=one.late)
+            commands.append(command)
+        return tuple(commands)
+
+    def _shell_command(self, text: str, cwd: PinnedDirectory) -> PlannedCommand:
+        # A text that starts like an option would be read as one; `--` makes it the text again.
+        guard = ("--",) if text.startswith(("-", "+")) else ()
+        argv = (SHELL, "-c", *guard, text)
+        found = self._search.find(SHELL, cwd.path)
+        if isinstance(found, PinnedFile):
+            files = code_named(text, cwd.path)
+            open_to = exposure(paths_of(files))
+            return PlannedCommand(
+                argv, found, operands=files, exposed=open_to.folder, writers=open_to.writers
+            )
+        return PlannedCommand(argv, None, found.why)
+
+    def _bound(
+        self,
+        request: ExecRequest,
+        policy: ExecPolicy,
+        cwd: PinnedDirectory,
+        commands: tuple[PlannedCommand, ...],
+        connectors: tuple[Connector, ...],
+        unreadable: Unreadable | None,
+    ) -> ExecPlan:
+        longest = min(policy.timeout_ms, LONGEST_RUN_MS)
+        asked = longest if request.timeout_ms is None else request.timeout_ms
+        line = request.line
+        plan = ExecPlan(
+            text=shlex.join(request.argv or ()) if line is None else line,
+            commands=commands,
+            connectors=connectors,
+            unreadable=unreadable,
+            cwd=cwd,
+            env=self._tables.environment(request.environ, request.env),
+            requested_env=tuple(name for name, _ in request.env),
+            host=policy.host,
+            node=policy.node,
+            agent=request.agent,
+            session=request.session,
+            timeout_ms=min(asked, longest),
+            digest="",
+            stdio=request.stdio,
+            cpu_s=request.cpu_s,
+            task=request.task,
+        )
+        return bind(plan)
+
+
+def _moved(command: PlannedCommand, folder: PinnedDirectory | None) -> PlannedCommand:
+    """Return a command in another folder; what a wrapper starts, it starts in its own."""
+    inner = tuple(_moved(one, folder) for one in command.inner)
+    return replace(command, cwd=folder, inner=inner)
+
+
+def _directory(path: str) -> PinnedDirectory | Refusal:
+    if not os.path.isabs(path):
+        return Refusal(DenialReason.BAD_CWD, f"the working directory `{path}` is not absolute")
+    found = pin_directory(path)
+    if isinstance(found, Unpinned):
+        return Refusal(DenialReason.BAD_CWD, f"the working directory `{path}` {found.why}")
+    return found

@@ -1,0 +1,112 @@
+"""Find the files in a command that are code: what an interpreter will read is bound as well."""
+
+# ruff: noqa: PTH112, PTH113, PTH118
+# pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from core.model.command import PinnedFile
+from core.planning.code_arguments import code_words, entered, named_in
+from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
+from core.planning.paths.search_path import SearchPath
+from core.policy.programs.carriers import in_system_directory
+
+_SHEBANG = re.compile(rb"#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)")
+_CODE_SUFFIX = re.compile(
+    r".*\.(?:sh|bash|zsh|py|pyz|js|mjs|cjs|ts|rb|pl|pm|php|lua|tcl|awk|sed|mk|sql|R|jl|ps1)",
+    re.DOTALL,
+)
+_WITHIN = ("", "/__main__.py", "/index.js", "/package.json", ".js", ".mjs", ".cjs", ".ts")
+"""What an interpreter reads for a word that is a folder, or a module without its suffix."""
+
+
+_MOST_FOLDERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a command runs besides its program; at ``absent`` paths it would, were there any."""
+
+    files: tuple[PinnedFile, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+def code_operands(
+    argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath
+) -> Code | Unpinned:
+    """Pin what a command runs besides its executable.
+
+    That is the interpreter that a ``#!`` line names (through ``env`` the one behind it), and the
+    script files that an interpreter, wrapped or not, is told to read.
+    """
+    pinned: list[PinnedFile] = []
+    absent: list[str] = []
+    for found in _interpreters(FINGERPRINTS.script_head(executable.sha256), cwd, search):
+        if isinstance(found, Unpinned):
+            return found
+        pinned.append(found)
+    folders = _folders(cwd, entered(argv, executable.realpath))
+    for word in code_words(argv, executable.realpath):
+        at = os.path.join(cwd, word.path)
+        named = [os.path.join(folder, word.path) for folder in folders]
+        paths = [
+            one + within for one in named for within in _WITHIN if os.path.isfile(one + within)
+        ]
+        if not paths and word.sure and word.path and not os.path.lexists(at):
+            absent.append(at)
+        for path in paths:
+            script = _pin_script(path)
+            if isinstance(script, Unpinned):
+                return script
+            pinned.append(script)
+    return Code(tuple(dict.fromkeys(pinned)), tuple(absent))
+
+
+def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
+    """Pin the files that look like code among those that an unread text may name.
+
+    A shell decides what it does with them, and in which of the folders that the text names; a
+    script that is swapped behind the answer is noticed.
+    """
+    words = [word.path for word in named_in(text)]
+    folders = _folders(cwd, words)
+    paths = dict.fromkeys(os.path.join(folder, word) for folder in folders for word in words)
+    pins = (_pin_script(path) for path in paths if _looks_like_code(path))
+    return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
+
+
+def _folders(cwd: str, words: Iterable[str]) -> list[str]:
+    """Return the working folder, and the first folders that words name: each may be entered."""
+    named = (os.path.normpath(os.path.join(cwd, word)) for word in words if word)
+    return [
+        cwd,
+        *islice(dict.fromkeys(path for path in named if os.path.isdir(path)), _MOST_FOLDERS),
+    ]
+
+
+def _looks_like_code(path: str) -> bool:
+    if not os.path.isfile(path) or in_system_directory(os.path.realpath(path)):
+        return False
+    return _CODE_SUFFIX.fullmatch(path) is not None or os.access(path, os.X_OK)
+
+
+def _interpreters(head: bytes, cwd: str, search: SearchPath) -> Iterator[PinnedFile | Unpinned]:
+    """Resolve a ``#!`` line as the kernel will, and ``env`` as it will in turn."""
+    line = _SHEBANG.match(head)
+    if line is None:
+        return
+    interpreter, rest = (os.fsdecode(part) for part in line.groups())
+    yield search.find(os.path.join(cwd, interpreter), cwd)
+    if interpreter.rpartition("/")[2] == "env":
+        names = (word for word in rest.split() if not word.startswith("-") and "=" not in word)
+        yield from (search.find(name, cwd) for name in islice(names, 1))
+
+
+def _pin_script(path: str) -> PinnedFile | Unpinned:
+    at = real_parent(path)
+    found = pin_file(at)
+    return Unpinned(f"its script `{at}` {found.why}") if isinstance(found, Unpinned) else found

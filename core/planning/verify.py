@@ -1,0 +1,194 @@
+"""Open what a plan bound and see that it is the same, immediately before each of its commands."""
+# ruff: noqa: PTH115, PTH116
+# pathlib is ten times slower here.
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from core.errors import PlanDrift
+from core.files.file_identity import FileIdentity, identity
+from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
+from core.planning.digest import digest_of
+from core.planning.paths.pins import FINGERPRINTS
+from core.planning.paths.symlinks import links_of
+from core.planning.steering import steering
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A pinned file, opened: ``elf`` says that it can be started through the descriptor."""
+
+    fd: int
+    identity: FileIdentity
+    elf: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPlan:
+    """A verified plan: the descriptors are what runs, whatever the names come to mean."""
+
+    plan: ExecPlan
+    cwd: int
+    files: dict[PinnedFile, OpenedFile]
+    folders: dict[PinnedDirectory, int]
+
+
+class _Changed(Exception):
+    """Carries the clause that names what is not as it was approved; never leaves this module."""
+
+
+@contextmanager
+def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
+    """Open executables, script operands and working folders, and compare each with its pin.
+
+    What the repository around a command would make git do is looked at once more as well, that no
+    code has come about where there was none, and that the words lead where they led.
+
+    Raises:
+        PlanDrift: something is gone or changed, or the plan does not match its own digest.
+    """
+    if digest_of(plan) != plan.digest:
+        raise PlanDrift("the plan does not match its digest, so it is not what was approved")
+    fds: list[int] = []
+    try:
+        try:
+            opened = _open(plan, plan.commands, fds)
+        except _Changed as found:
+            raise PlanDrift(f"{found}, so nothing ran. Ask again.") from found
+        yield opened
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> str:
+    """Return what is not as it was approved about some commands of a running line, or ``""``.
+
+    All is looked at that ``verify`` looks at. ``enclosed`` commands run in a sandbox, where no code
+    is judged: what they would read there may be of the line's own making.
+    """
+    fds: list[int] = []
+    try:
+        _open(plan, plan.commands[group], fds, enclosed=enclosed, later=True)
+    except _Changed as found:
+        return str(found)
+    except OSError as error:
+        return f"what it depends on cannot be looked at ({error.strerror})"
+    finally:
+        for fd in fds:
+            os.close(fd)
+    return ""
+
+
+def _open(
+    plan: ExecPlan,
+    commands: tuple[PlannedCommand, ...],
+    fds: list[int],
+    *,
+    enclosed: bool = False,
+    later: bool = False,
+) -> OpenedPlan:
+    """Open what some commands of a plan are bound to; each descriptor is added to ``fds``.
+
+    What an earlier command was approved to change may be changed ``later``.
+    """
+    fds.append(_open_directory(plan.cwd))
+    cwd = fds[0]
+    files: dict[PinnedFile, OpenedFile] = {}
+    for pin in _pins(commands):
+        if pin not in files:
+            files[pin] = _open_file(pin, fds)
+    folders: dict[PinnedDirectory, int] = {}
+    for folder in (command.cwd for command in commands):
+        if folder is not None and folder not in folders:
+            fds.append(_open_directory(folder))
+            folders[folder] = fds[-1]
+    if not enclosed:
+        for command in commands:
+            if later and command.unsettled:
+                continue
+            _see_same_surroundings(command, (command.cwd or plan.cwd).path)
+    _see_same_links(() if plan.unreadable else commands, plan.cwd)
+    return OpenedPlan(plan, cwd, files, folders)
+
+
+def is_warm(plan: ExecPlan) -> bool:
+    """Return whether verifying needs no hashing, thus does not hold up the event loop."""
+    try:
+        return all(
+            FINGERPRINTS.known(identity(os.stat(pin.path))) is not None
+            for pin in _pins(plan.commands)
+        )
+    except (OSError, _Changed):
+        return True  # gone: verifying will say so without hashing it
+
+
+def warm(plan: ExecPlan) -> None:
+    """Hash what a plan pins, so that verifying it is quick (for a thread: it may read 100 MB)."""
+    with suppress(PlanDrift), verify(plan):
+        pass
+
+
+def _pins(commands: tuple[PlannedCommand, ...]) -> Iterator[PinnedFile]:
+    for command in commands:
+        if command.executable is None:
+            raise _Changed(f"`{command.argv[0]}` cannot be started: {command.problem}")
+        yield command.executable
+        yield from command.operands
+
+
+def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
+    for one in command.effective:
+        for path in one.absent:
+            if os.path.lexists(path):
+                raise _Changed(f"`{path}` was not there when this was asked")
+        now = steering(one, cwd)
+        if now != one.steered:
+            changed = now or f"it does without {one.steered}"
+            raise _Changed(f"`{one.argv[0]}` would do something else than was approved: {changed}")
+
+
+def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:
+    for one in commands:
+        at = one.cwd or folder
+        # A link that is gone leads nowhere: what it was judged by besides its target remains.
+        found = set(links_of(one.argv, at.path)) - set(one.links)
+        if found:
+            path = min(found)[0]
+            raise _Changed(f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved")
+        _see_same_links(one.inner, at)
+
+
+def _open_directory(pin: PinnedDirectory) -> int:
+    try:
+        fd = os.open(pin.path, _DIRECTORY)
+    except OSError as error:
+        raise _Changed(
+            f"the working directory `{pin.path}` cannot be opened any more ({error.strerror})"
+        ) from error
+    status = os.fstat(fd)
+    if (status.st_dev, status.st_ino) != (pin.device, pin.inode):
+        os.close(fd)
+        raise _Changed(f"the working directory `{pin.path}` is not the one that was approved")
+    return fd
+
+
+def _open_file(pin: PinnedFile, fds: list[int]) -> OpenedFile:
+    """Open one file; its descriptor is added to ``fds`` as soon as there is one."""
+    try:
+        fd = os.open(pin.path, _READ)
+        fds.append(fd)
+        status = os.fstat(fd)
+        same = (status.st_dev, status.st_ino, status.st_size) == (pin.device, pin.inode, pin.size)
+        content = FINGERPRINTS.of(fd, status) if same else None
+        realpath = os.readlink(f"/proc/self/fd/{fd}")
+    except OSError as error:
+        raise _Changed(f"`{pin.path}` cannot be read any more ({error.strerror})") from error
+    if content is None or content.sha256 != pin.sha256 or realpath != pin.realpath:
+        raise _Changed(f"`{pin.path}` is not the file that was approved")
+    return OpenedFile(fd, identity(status), content.elf)

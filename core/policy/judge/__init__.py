@@ -1,0 +1,1 @@
+"""Judge a plan: one verdict for a request, with its reasons."""

@@ -1,0 +1,1 @@
+"""Match words, arguments and paths with the patterns of entries and rules."""

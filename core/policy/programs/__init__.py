@@ -1,0 +1,1 @@
+"""Resolve which program a command really runs, and what else it reads or starts."""

@@ -1,0 +1,1 @@
+"""Compile and check rules, capabilities, skills and file denials."""

@@ -1,0 +1,1 @@
+"""Parse the access control list of remote exec."""

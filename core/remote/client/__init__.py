@@ -1,0 +1,1 @@
+"""Ask another machine to run a command."""

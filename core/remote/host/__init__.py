@@ -1,0 +1,1 @@
+"""Run listed commands for another machine's agent."""

@@ -1,0 +1,209 @@
+"""Run one admitted request on this host: planned, leased, forwarded, written down (S4)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.errors import JournalError, LockedDown, PlanDrift, SpawnError
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.result import Finished, OutputChunk, Streams
+from core.planning.planner import Planner
+from core.ports import RunWatcher
+from core.remote.acl.acl import ExecTable
+from core.remote.denials import Notice, RemoteDenial
+from core.remote.host.active_runs import Session
+from core.remote.host.exec_log import ExecEvent, ExecLog
+from core.remote.host.lease import LeaseEnd
+from core.remote.host.planning import plan_of
+from core.remote.host.warnings import notices_of
+from core.remote.trust.envelope import Order, Sealed
+from core.remote.wire.frames import PIECE, SETTLING_MS, Accepted, BadFrame, End, Piece, Renewed
+from core.remote.wire.link import Link, LinkLost
+
+
+class Runs(Protocol):
+    """What a host needs of ``core.runner``; ``Runner`` has it."""
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Verify the plan, claim, spawn and wait."""
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command (TERM, grace, KILL)."""
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints, up to the cap of what is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What all runs of a host share."""
+
+    table: ExecTable
+    runs: Runs
+    planner: Planner
+    log: ExecLog
+
+
+@dataclass(slots=True)
+class Hosted:
+    """One run. ``take`` is what becomes of envelopes that come while it lasts."""
+
+    place: Place
+    session: Session
+    order: Order
+    link: Link
+    take: Callable[[Sealed, Session], bool]
+    _spawned: asyncio.Task[None] | None = None
+    _claimed: bool = False
+    _notices: list[Notice] = field(default_factory=list)
+
+    async def result(self) -> End:
+        """Run to the end and return it; every entry of the log is on disk by then."""
+        place = self.place
+        plan = await asyncio.to_thread(
+            plan_of, place.planner, place.table, self.session, self.order
+        )
+        if isinstance(plan, RemoteDenial):
+            return await self._denied(plan)
+        try:
+            await self.link.send(self._accepted())
+        except LinkLost:
+            return await self._denied(RemoteDenial.CANCELLED)
+        return await self._followed(plan)
+
+    def _accepted(self) -> Accepted:
+        longest_ms = self.order.timeout_ms or self.place.table.max_duration_secs * 1000
+        length_ms = self.session.lease.length_ms
+        return Accepted(lease_ms=length_ms, longest_ms=longest_ms + SETTLING_MS)
+
+    async def _followed(self, plan: ExecPlan) -> End:
+        over = self.session.lease.over
+        running = asyncio.ensure_future(self._run(plan))
+        keeping = asyncio.ensure_future(self._keep())
+        try:
+            # One turn of the loop, so that the run is there to be watched.
+            await asyncio.sleep(0)
+            forwarding = asyncio.ensure_future(self._forward())
+            waits: list[asyncio.Future[Finished] | asyncio.Future[LeaseEnd]] = [running, over]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await self._stopped()
+            return await self._ended(running, forwarding)
+        finally:
+            self.session.lease.release()
+            keeping.cancel()
+            if not running.done():
+                await self.place.runs.cancel(self._run_id)
+
+    @property
+    def _run_id(self) -> ApprovalId:
+        return ApprovalId(self.session.run_id)
+
+    async def _run(self, plan: ExecPlan) -> Finished:
+        return await self.place.runs.run(self._run_id, plan, self)
+
+    async def claim(self) -> bool:
+        """Write ``started`` before anything is spawned (``core.ports.RunWatcher``)."""
+        if self.session.lease.ended is not None:
+            return False
+        await self.place.log.note(ExecEvent.STARTED, self.session.run_id)
+        self._claimed = True
+        return True
+
+    async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
+        """Write down who leads the run; the run does not wait for it."""
+        noted = self.place.log.spawned(self.session, pid, pgid, start_ticks)
+        self._spawned = asyncio.ensure_future(noted)
+
+    async def _keep(self) -> None:
+        """Hear renewals and a cancellation; a client that is gone renews no more."""
+        lease = self.session.lease
+        try:
+            while True:
+                frame = await self.link.receive()
+                if isinstance(frame, Sealed) and self.take(frame, self.session):
+                    await self.link.send(Renewed())
+        except (LinkLost, BadFrame):
+            lease.end(LeaseEnd.LEASE_EXPIRED)
+
+    async def _forward(self) -> None:
+        """Send what is printed, in pieces, up to the caps; then keep draining without sending."""
+        try:
+            async for chunk in self.place.runs.watch(self._run_id):
+                for start in range(0, len(chunk.data), PIECE):
+                    part = chunk.data[start : start + PIECE]
+                    await self.link.send(Piece.of(chunk.stream, part))
+        except LinkLost:
+            self.session.lease.end(LeaseEnd.LEASE_EXPIRED)
+
+    async def _stopped(self) -> None:
+        """End the run if its lease ended first; the blow comes before the entry about it."""
+        why = self.session.lease.ended
+        if why is None:
+            return
+        await self.place.runs.cancel(self._run_id)
+        self._notices.append(Notice(why.value))
+        await self._noted(ExecEvent(why.value))
+        self.session.told.set()
+
+    async def _ended(
+        self, running: "asyncio.Task[Finished]", forwarding: "asyncio.Task[None]"
+    ) -> End:
+        try:
+            finished = await running
+        except (PlanDrift, SpawnError):
+            forwarding.cancel()
+            stopped = self.session.lease.ended is not None
+            return await self._denied(
+                RemoteDenial.CANCELLED if stopped else RemoteDenial.SPAWN_FAILED
+            )
+        except (JournalError, LockedDown) as error:
+            forwarding.cancel()
+            locked = isinstance(error, LockedDown)
+            return await self._denied(
+                RemoteDenial.LOCKED_DOWN if locked else RemoteDenial.AUDIT_UNAVAILABLE
+            )
+        end = await self._finished(finished)
+        await forwarding
+        return end
+
+    async def _finished(self, finished: Finished) -> End:
+        streams = finished.streams or Streams()
+        self._notices += notices_of(finished, streams, self.place.table)
+        if self._spawned is not None:
+            await asyncio.gather(self._spawned, return_exceptions=True)
+        await self._noted(
+            ExecEvent.FINISHED,
+            code=finished.exit_code,
+            signal=finished.signal,
+            durationMs=finished.duration_ms,
+            stdoutBytes=streams.stdout.total_bytes,
+            stderrBytes=streams.stderr.total_bytes,
+            warnings=list(self._notices),
+        )
+        return End(
+            request_id=self.session.request_id,
+            code=finished.exit_code,
+            signal=finished.signal,
+            duration_ms=finished.duration_ms,
+            stdout_bytes_total=streams.stdout.total_bytes,
+            stderr_bytes_total=streams.stderr.total_bytes,
+            truncated=streams.stdout.truncated or streams.stderr.truncated,
+            warnings=tuple(self._notices),
+        )
+
+    async def _denied(self, reason: RemoteDenial) -> End:
+        await self._noted(ExecEvent.DENIED, reason=reason)
+        return End(
+            request_id=self.session.request_id,
+            denial_reason=reason,
+            duration_ms=self.session.age_ms,
+        )
+
+    async def _noted(self, event: ExecEvent, **record: object) -> None:
+        """Write an entry about what happened already: its failure cannot undo it, only be told."""
+        try:
+            await self.place.log.note(event, self.session.run_id, **record)
+        except JournalError:
+            self._notices.append(Notice.AUDIT_INCOMPLETE)

@@ -1,0 +1,1 @@
+"""Verify who is at the other end: certificates, contacts, envelopes, replays."""

@@ -1,0 +1,1 @@
+"""Connect, listen and exchange frames between machines."""

@@ -1,0 +1,124 @@
+"""Know how far a run is, for those who cancel it or look at it."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from core.errors import SpawnError
+from core.model.result import LiveOutput, OutputChunk
+from core.model.stdio import PLAIN_STDIO, Capture, Stdio
+from core.runner.enclosure import Enclosure
+from core.runner.link import Link
+from core.runner.live_output import Feed, feed_of
+from core.runner.supervisor.protocol import Private
+
+
+@dataclass(slots=True)
+class Progress:
+    """A run in progress; ``link`` is set from the moment at which it can be cancelled by word.
+
+    ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
+    supervisor said that it takes another job. ``asked``: words were said to it that may still be
+    on their way. ``awaited``: somebody watches already. ``feed``: what it printed, where somebody
+    is to have that. ``own``: the gateway's own command, which nobody asked for. ``private``: the
+    folder that is its own.
+    """
+
+    enclosure: Enclosure | None = None
+    own: bool = False
+    private: Private | None = None
+    apart: bool = False
+    began: float = field(default_factory=time.monotonic)
+    link: Link | None = None
+    fit: bool = False
+    asked: bool = False
+    awaited: bool = False
+    feed: Feed | None = None
+    unwanted: asyncio.Event = field(default_factory=asyncio.Event)
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    _lookers: list[asyncio.Future[LiveOutput | None]] = field(default_factory=list)
+
+    @property
+    def age_ms(self) -> int:
+        """Return the time since it was asked for (ms)."""
+        return round((time.monotonic() - self.began) * 1000)
+
+    @property
+    def cancelled(self) -> bool:
+        """Return whether somebody wants it ended."""
+        return self.unwanted.is_set()
+
+    @property
+    def reusable(self) -> bool:
+        """Return whether its supervisor can take another job that no word of ours can reach."""
+        return self.fit and not (self.apart or self.cancelled or self.asked)
+
+    def open_feed(self, stdio: Stdio) -> None:
+        """Keep what is printed from the first byte on, where streams are apart or watched.
+
+        Raises:
+            SpawnError: there is no room for it.
+        """
+        if self.awaited or stdio.capture is Capture.SEPARATE:
+            self.feed = feed_of(stdio)
+
+    def start(self, link: Link) -> None:
+        """Note who runs it."""
+        self.link = link
+        self.moved.set()
+        if self.cancelled:
+            link.cancel()
+
+    def cancel(self) -> None:
+        """Have it ended, now or as soon as it has started."""
+        self.unwanted.set()
+        if self.link is not None:
+            self.link.cancel()
+
+    def finish(self) -> None:
+        """Note that it is over, and let everybody go who waits for it."""
+        if self.feed is not None:
+            self.feed.end()
+        self.over.set()
+        self.moved.set()
+        self.show(None)
+
+    async def tail(self) -> LiveOutput | None:
+        """Return what was printed last; ``None`` if it has not started, or ends meanwhile."""
+        if self.link is None:
+            return None
+        looker: asyncio.Future[LiveOutput | None] = asyncio.get_running_loop().create_future()
+        self._lookers.append(looker)
+        self.asked = True
+        self.link.ask_tail()
+        return await looker
+
+    def show(self, output: LiveOutput | None) -> None:
+        """Tell who asked for the output; one report answers all who asked before it."""
+        for looker in self._lookers:
+            if not looker.done():
+                looker.set_result(output)
+        self._lookers.clear()
+
+    async def chunks(self) -> AsyncIterator[OutputChunk]:
+        """Yield what is printed, from the start on until the end."""
+        self.awaited = True
+        await self.moved.wait()
+        if self.feed is None and self.link is not None and not self.over.is_set():
+            self._ask_feed(self.link)
+        if self.feed is None:
+            await self.over.wait()
+            return
+        self.feed.listen()
+        async for chunk in self.feed.chunks():
+            yield chunk
+
+    def _ask_feed(self, link: Link) -> None:
+        """Have the first watcher's feed filled from the start on; later ones read the same."""
+        with contextlib.suppress(SpawnError):  # no descriptor to be had: the run goes on unwatched
+            self.feed = feed_of(PLAIN_STDIO)
+            self.asked = True
+            link.ask_feed(self.feed.descriptors())

@@ -1,0 +1,59 @@
+"""Turn a supervisor's report into a result."""
+
+from core.errors import PlanDrift, SpawnError
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.result import Finished, Output
+from core.runner.live_output import Feed
+from core.runner.supervisor.output.capture import LARGEST_TAIL
+from core.runner.supervisor.protocol import Drift, Ended, Failed
+
+UNSEEN = "sayso: the supervisor of this run died; it is not known how the command ended\n"
+
+
+def finished(
+    run_id: ApprovalId, plan: ExecPlan, ended: Ended, feed: Feed | None = None
+) -> Finished:
+    """Return how a run ended, with what its feed holds of separate streams."""
+    text, tail = ended["text"], ended["tail"]
+    return Finished(
+        run_id=run_id,
+        exit_code=ended["exit_code"],
+        signal=ended["signal"],
+        output=Output(
+            text=text,
+            tail=text[-LARGEST_TAIL:] if tail is None else tail,
+            total_bytes=ended["total_bytes"],
+            truncated=ended["truncated"],
+        ),
+        duration_ms=ended["duration_ms"],
+        timed_out=ended["timed_out"],
+        streams=None if feed is None else feed.streams(ended["totals"]),
+        drift="" if ended["drift"] is None else _drifted(plan, ended["drift"]),
+    )
+
+
+def _drifted(plan: ExecPlan, found: Drift) -> str:
+    """Say at which command a line ended because something had changed while it ran."""
+    place, count = found["place"], len(plan.commands)
+    name = plan.commands[place].argv[0]
+    return (
+        f"{found['why']}, so `{name}` (command {place + 1} of {count}) was not started, nor what "
+        "follows it. What precedes it ran. Ask again for the rest."
+    )
+
+
+def unseen(
+    run_id: ApprovalId, duration_ms: int, feed: Feed | None = None, *, timed_out: bool
+) -> Finished:
+    """Return a run whose end nobody saw: neither code nor signal, worded ``unknown``."""
+    output = Output(UNSEEN, UNSEEN, 0)
+    streams = None if feed is None else feed.streams([])
+    return Finished(run_id, None, None, output, duration_ms, timed_out=timed_out, streams=streams)
+
+
+def failure(failed: Failed) -> PlanDrift | SpawnError:
+    """Return the error for a run of which nothing was started."""
+    if failed["drift"]:
+        return PlanDrift(f"{failed['why']}, so nothing ran. Ask again.")
+    return SpawnError(f"Nothing ran: {failed['why']}.")

@@ -1,0 +1,260 @@
+"""Run bound plans: verify, claim, hand over to a supervisor, wait."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from core.errors import SpawnError
+from core.model.command import ExecPlan
+from core.model.identity import ApprovalId
+from core.model.result import Finished, LiveOutput, OutputChunk
+from core.planning.direct_exec import as_started
+from core.planning.verify import change_before, is_warm, verify, warm
+from core.ports import RunWatcher, SpawnGuard
+from core.runner.active_run import Progress
+from core.runner.concurrency import Turns
+from core.runner.enclosure import Enclosure, enclose
+from core.runner.job import job_of
+from core.runner.limits import Limits
+from core.runner.link import Link
+from core.runner.pool import Pool
+from core.runner.result import failure, finished, unseen
+from core.runner.stdio import equipped
+from core.runner.supervisor.protocol import Ended, Job, Next, Private
+
+_HAND_OVERS = 4
+MOST_RUNS = 128
+"""Runs at a time, so that processes and descriptors stay bounded; more of them wait."""
+
+BACKSTOP_MS = 20_000
+"""How long past its deadline and grace a supervisor may stay silent before it is killed."""
+
+
+class Runner:
+    """Runs plans on this machine, each under a supervisor of its own.
+
+    ``guard`` is asked immediately before each claim, whoever wants the run.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        most_runs: int = MOST_RUNS,
+        backstop_ms: int = BACKSTOP_MS,
+        guard: SpawnGuard | None = None,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._backstop_ms = backstop_ms
+        self._guard = guard
+        self._pool = Pool()
+        self._turns = Turns(most_runs)
+        self._runs: dict[ApprovalId, Progress] = {}
+
+    @property
+    def launcher_pid(self) -> int:
+        """Return the launcher's process number, 0 while there is none."""
+        return self._pool.launcher_pid
+
+    async def start(self) -> None:
+        """Start the launcher.
+
+        Raises:
+            SpawnError: it cannot be started.
+        """
+        await self._pool.start()
+
+    async def stop(self) -> None:
+        """End every run (TERM, grace, KILL), wait for that, and end the launcher."""
+        for run_id in tuple(self._runs):
+            await self.cancel(run_id)
+        patience_s = (self._limits.grace_ms + self._backstop_ms) / 1000
+        waits = [asyncio.ensure_future(run.over.wait()) for run in self._runs.values()]
+        if waits:
+            _, late = await asyncio.wait(waits, timeout=patience_s)
+            for wait in late:
+                wait.cancel()
+        await self._pool.stop()
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a run by TERM, grace and KILL; ``False`` if it does not run here."""
+        run = self._runs.get(run_id)
+        if run is None:
+            return False
+        run.cancel()
+        return True
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a run printed last; ``None`` if it does not run here, or ends meanwhile."""
+        run = self._runs.get(run_id)
+        return None if run is None else await run.tail()
+
+    async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+
+        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        """
+        run = self._runs.get(run_id)
+        if run is not None:
+            async for chunk in run.chunks():
+                yield chunk
+
+    async def run(
+        self,
+        run_id: ApprovalId,
+        plan: ExecPlan,
+        watcher: RunWatcher,
+        enclosure: Enclosure | None = None,
+        *,
+        private: Private | None = None,
+        own: bool = False,
+    ) -> Finished:
+        """Verify the plan, claim the run, start it and wait for its end.
+
+        Each command is started inside the enclosure, where there is one. ``private`` is the folder
+        that is the run's own; a run that fills it, or the disk, is ended. Neither exit code nor
+        signal in the result means that nobody saw the end. ``own``: nobody asked for it, it serves
+        to prove a sandbox or to end what runs, so no lockdown holds it.
+
+        Raises:
+            PlanDrift: what was approved is not what is there now; nothing ran.
+            SpawnError: nothing ran: not claimed, cancelled before, or refused by the kernel.
+            LockedDown: the guard lets nothing run.
+        """
+        if run_id in self._runs:
+            raise SpawnError(f"run {run_id} is in progress; it is not started again")
+        if enclosure is None:
+            plan = as_started(plan)
+        run = self._runs[run_id] = Progress(enclosure, own=own, private=private)
+        try:
+            async with self._turns.turn(run.unwanted) as begun:
+                if not begun:
+                    raise _cancelled(run_id)
+                if not is_warm(plan):
+                    await asyncio.to_thread(warm, plan)
+                link = await self._start(run_id, plan, watcher, run)
+                try:
+                    return await self._follow(run_id, plan, watcher, run, link)
+                finally:
+                    # After the result is out: closing wakes the supervisor, ordering the launcher.
+                    asyncio.get_running_loop().call_soon(self._release, run, link)
+        finally:
+            del self._runs[run_id]
+            run.finish()
+
+    def _release(self, run: Progress, link: Link) -> None:
+        """Keep a supervisor for another job, or have a fresh one made."""
+        if run.reusable:
+            self._pool.put_back(link)
+        else:
+            link.close()
+            self._pool.replenish()
+
+    async def _start(
+        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress
+    ) -> Link:
+        """Hand a verified and claimed plan to a supervisor; until then the supervisor is unused."""
+        with verify(plan) as opened:
+            job, fds = job_of(run_id, opened, self._limits)
+            if run.enclosure is not None:
+                job, fds = enclose(job, fds, run_id, plan, run.enclosure)
+            job["private"] = run.private
+            run.open_feed(plan.stdio)
+            run.apart = job["limits"] != self._limits.pairs()
+            link = await self._pool.take(fresh=run.apart)
+            try:
+                if self._guard is not None and not run.own:
+                    self._guard.check(plan)
+                await _claim(run_id, watcher, run)
+            except BaseException:
+                self._pool.put_back(link)
+                raise
+            with equipped(job, fds, plan.stdio, run.feed):
+                link = await self._hand_over(link, job, fds, fresh=run.apart)
+        run.start(link)
+        return link
+
+    async def _hand_over(self, link: Link, job: Job, fds: list[int], *, fresh: bool) -> Link:
+        """Send the job; to another supervisor where this one turns out to be dead.
+
+        A refused send has delivered no whole job, and a job that arrived in part never starts.
+        """
+        for tries_left in reversed(range(_HAND_OVERS)):
+            try:
+                await link.send_job(job, fds)
+            except OSError as error:
+                link.close()
+                if not tries_left:
+                    raise SpawnError(f"no supervisor took the job: {error.strerror}") from error
+                link = await self._pool.take(fresh=fresh)
+            except BaseException:
+                link.close()
+                raise
+            else:
+                return link
+        raise SpawnError("no supervisor took the job")
+
+    async def _follow(
+        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+    ) -> Finished:
+        """Listen to the supervisor until the run has ended."""
+        patience_ms = plan.timeout_ms + self._limits.grace_ms + self._backstop_ms
+        timed_out = False
+        try:
+            async with asyncio.timeout(patience_ms / 1000):
+                ended = await self._listen(plan, watcher, run, link)
+        except TimeoutError:
+            self._pool.kill(link.pid)
+            ended, timed_out = None, True
+        if run.feed is not None:
+            run.feed.end("" if ended is None else ended["text"])
+        if ended is None:
+            done = unseen(run_id, run.age_ms, run.feed, timed_out=timed_out)
+        else:
+            run.fit = ended["fit"]
+            done = finished(run_id, plan, ended, run.feed)
+        return replace(done, cancelled=run.cancelled)
+
+    async def _listen(
+        self, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+    ) -> Ended | None:
+        while (report := await link.receive()) is not None:
+            if "failed" in report:
+                raise failure(report["failed"])
+            if "ended" in report:
+                return report["ended"]
+            if "tail" in report:
+                seen = report["tail"]
+                run.show(LiveOutput(seen["text"], seen["total_bytes"]))
+                continue
+            if "next" in report:
+                await _bind_again(plan, report["next"], run, link)
+                continue
+            leader = report["started"]
+            await watcher.identified(leader["pid"], leader["pgid"], leader["start_ticks"])
+        return None
+
+
+async def _bind_again(plan: ExecPlan, due: Next, run: Progress, link: Link) -> None:
+    """Let a further pipeline start if all that it depends on is as it was approved.
+
+    A thread looks: what a line changed meanwhile may take long to read.
+    """
+    group = slice(due["first"], due["end"])
+    enclosed = run.enclosure is not None
+    why = await asyncio.to_thread(change_before, plan, group, enclosed=enclosed)
+    if why:
+        link.halt(why)
+    else:
+        link.go_on()
+
+
+async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: Progress) -> None:
+    if not await watcher.claim():
+        raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
+    if run.cancelled:
+        raise _cancelled(run_id)
+
+
+def _cancelled(run_id: ApprovalId) -> SpawnError:
+    return SpawnError(f"run {run_id} was cancelled before it started")

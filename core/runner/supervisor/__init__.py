@@ -1,0 +1,1 @@
+"""Run jobs in a child process; standard library only."""

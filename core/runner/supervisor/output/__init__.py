@@ -1,0 +1,1 @@
+"""Read and keep what a run prints."""

@@ -1,0 +1,36 @@
+"""Lay the first bytes of a stream where the gateway reads them.
+
+Memory that both sides map, so that nobody who watches, and no result however large, goes through
+the socket or holds a run up. A bell (eventfd) counts the bytes: a reader takes as many as it heard.
+"""
+
+import mmap
+import os
+
+
+class Shelf:
+    """The supervisor's end: room for the first bytes, then nothing more."""
+
+    __slots__ = ("_bell", "_room", "kept")
+
+    def __init__(self, memory: int, bell: int) -> None:
+        self._room = mmap.mmap(memory, 0)
+        self._bell = bell
+        self.kept = 0
+
+    @property
+    def full(self) -> bool:
+        """Return whether nothing more is kept."""
+        return self.kept == len(self._room)
+
+    def put(self, data: memoryview | bytearray) -> None:
+        """Keep what fits, and ring."""
+        count = min(len(data), len(self._room) - self.kept)
+        if count:
+            self._room[self.kept : self.kept + count] = data[:count]
+            self.kept += count
+            os.eventfd_write(self._bell, count)
+
+    def close(self) -> None:
+        """Let the memory go; the gateway still has it."""
+        self._room.close()

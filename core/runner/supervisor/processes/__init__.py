@@ -1,0 +1,1 @@
+"""Find, limit and end the processes of a run."""

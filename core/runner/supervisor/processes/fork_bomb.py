@@ -1,0 +1,51 @@
+"""Notice a run that multiplies without end (a fork bomb).
+
+Limits hold for one process, so a thousand of them have a thousand times as much. RLIMIT_NPROC
+counts all that a user has, Sayso's own included, and root is exempt; so the run is counted instead.
+Counting is dear (30 µs each), asking how many the machine has is cheap: only where that has jumped,
+the run is counted.
+"""
+
+import os
+import time
+
+from core.runner.supervisor.processes import procfs
+
+_BETWEEN_LOOKS_S = 0.1
+
+
+class Swarm:
+    """The number of processes that a run may have at a time, looked at ten times a second."""
+
+    __slots__ = ("_calm", "_most", "_next")
+
+    def __init__(self) -> None:
+        self._most = self._calm = 0
+        self._next = 0.0
+
+    def begin(self, most: int, now: float) -> None:
+        """Count a new run's processes from now on (monotonic seconds)."""
+        self._most = most
+        self._next = now + _BETWEEN_LOOKS_S
+
+    def settle(self) -> None:
+        """Take what the machine has now for what it has without a run of ours."""
+        self._calm = procfs.threads()
+
+    def until(self, deadline: float) -> float:
+        """Return when to look next, or an earlier deadline (monotonic seconds)."""
+        return min(deadline, self._next)
+
+    def is_there(self) -> bool:
+        """Return whether the run has more processes than it may have."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + _BETWEEN_LOOKS_S
+        there = procfs.threads()
+        self._calm = min(self._calm, there)
+        if there - self._calm <= self._most:
+            return False
+        own = procfs.count_descendants(os.getpid(), self._most)
+        self._calm = there - own
+        return own > self._most

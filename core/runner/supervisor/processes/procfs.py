@@ -1,0 +1,122 @@
+"""Read what the kernel says about processes."""
+# ruff: noqa: PTH208
+# The supervisor's import budget has no room for pathlib.
+
+import os
+from collections.abc import Iterator
+
+_CHILDREN = "/proc/thread-self/children"
+_PART = 65536
+
+
+class Process:
+    """One line of ``/proc/PID/stat``: state letter, parent, group, session, start in ticks."""
+
+    __slots__ = ("pgid", "pid", "ppid", "sid", "start_ticks", "state")
+
+    def __init__(self, pid: int, fields: list[str]) -> None:
+        self.pid = pid
+        self.state = fields[0]
+        self.ppid = int(fields[1])
+        self.pgid = int(fields[2])
+        self.sid = int(fields[3])
+        self.start_ticks = int(fields[19])
+
+    @property
+    def alive(self) -> bool:
+        """Return whether it can still act: a zombie (or dead) process cannot."""
+        return self.state not in {"Z", "X", "x"}
+
+
+def process(pid: int) -> Process | None:
+    """Return a process by number, or ``None`` where there is none."""
+    line = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
+    if not line:
+        return None
+    # The name in parentheses may itself hold blanks and parentheses: only the last one closes it.
+    return Process(pid, line[line.rindex(")") + 2 :].split())
+
+
+def processes() -> list[Process]:
+    """Return every process that is visible here."""
+    found = (process(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return [one for one in found if one is not None]
+
+
+def own_children() -> list[int]:
+    """Return the direct children of this single-threaded process, zombies included."""
+    if os.access(_CHILDREN, os.R_OK):
+        return [int(word) for word in _read(_CHILDREN).split()]
+    own = os.getpid()  # a kernel without CONFIG_PROC_CHILDREN
+    return [one.pid for one in processes() if one.ppid == own]
+
+
+def count_descendants(pid: int, most: int) -> int:
+    """Return how many processes stem from one; counting ends soon after ``most``."""
+    if not os.access(_CHILDREN, os.R_OK):
+        return count_among(processes(), pid)
+    found = 0
+    for _ in descendants(pid):
+        found += 1
+        if found > most:
+            break
+    return found
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes that stem from one; none where the kernel has no list of children."""
+    parents = [pid]
+    while parents:
+        children = _children(parents.pop())
+        yield from children
+        parents += children
+
+
+def _children(pid: int) -> list[int]:
+    """Return a process's children: those of each of its threads."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    words = (_read(f"/proc/{pid}/task/{task}/children").split() for task in tasks)
+    return [int(word) for line in words for word in line]
+
+
+def count_among(everyone: list[Process], pid: int) -> int:
+    """Return how many stem from a process, where the kernel has no list of children."""
+    family = {pid}
+    while grown := {one.pid for one in everyone if one.ppid in family} - family:
+        family |= grown
+    return len(family) - 1
+
+
+def threads() -> int:
+    """Return how many threads the machine has, in all processes (proc(5), ``loadavg``)."""
+    return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
+
+
+def boot_id() -> str:
+    """Return the kernel's name for this boot: process numbers mean nothing in another one."""
+    return _read("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
+
+
+def environment_of(pid: int) -> bytes:
+    """Return a process's initial environment, NUL between entries; empty where unreadable."""
+    return _read(f"/proc/{pid}/environ")
+
+
+def _read(path: str) -> bytes:
+    """Return a file's bytes, none where it is gone or not ours to read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    parts: list[bytes] = []
+    try:
+        while part := os.read(fd, _PART):
+            parts.append(part)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+    return b"".join(parts)

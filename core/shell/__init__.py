@@ -1,0 +1,1 @@
+"""Parse a shell line by two independent readers; import ``core.model`` only."""

@@ -1,0 +1,55 @@
+"""Operate on approvals: ask, answer, expire, find. Each is one transaction's work.
+
+Every function takes a SQLAlchemy connection first and is run by ``Store.write`` or
+``Store.read``. States change only by a statement guarded by ``state = 'pending'``.
+"""
+
+from core.store.approvals.deadlines import (
+    expire_and_tell,
+    expire_due,
+    next_wake,
+    remind_due,
+    wake_in,
+)
+from core.store.approvals.decide import answer, cancel, mark_remembered
+from core.store.approvals.duplicates import ended_with
+from core.store.approvals.history_rows import history
+from core.store.approvals.insert import create, settle_unrouted
+from core.store.approvals.limits import TooMany
+from core.store.approvals.queries import find, get, pending, unremembered
+from core.store.approvals.requesters import find_for
+from core.store.schema.records import (
+    Answer,
+    ApprovalDraft,
+    CodeTaken,
+    Created,
+    HistoryRow,
+    PromptDraft,
+)
+
+__all__ = [
+    "Answer",
+    "ApprovalDraft",
+    "CodeTaken",
+    "Created",
+    "HistoryRow",
+    "PromptDraft",
+    "TooMany",
+    "answer",
+    "cancel",
+    "create",
+    "ended_with",
+    "expire_and_tell",
+    "expire_due",
+    "find",
+    "find_for",
+    "get",
+    "history",
+    "mark_remembered",
+    "next_wake",
+    "pending",
+    "remind_due",
+    "settle_unrouted",
+    "unremembered",
+    "wake_in",
+]

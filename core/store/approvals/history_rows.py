@@ -1,0 +1,151 @@
+"""List what was asked, allowed and refused, the newest first."""
+
+from sqlalchemy import (
+    JSON,
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    literal,
+    null,
+    select,
+)
+
+from core.model.approval import ApprovalReply, ApprovalState
+from core.model.decision import DenialReason
+from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey, TaskId
+from core.model.result import Finished, Output
+from core.store.approvals.queries import actor_of
+from core.store.schema.records import HistoryRow
+from core.store.schema.states import DecisionSource, RowState
+from core.store.schema.tables import approvals, decisions, runs
+
+# Only these parts of the result are read: what a run printed may be long, and a list is of many.
+_RESULT = cast(runs.c.result, JSON().with_variant(Text(), "sqlite"))
+_ENDED = (
+    runs.c.exit_code,
+    _RESULT["signal"].as_integer().label("signal"),
+    _RESULT["duration_ms"].as_integer().label("duration_ms"),
+    _RESULT["timed_out"].as_boolean().label("timed_out"),
+    _RESULT["cancelled"].as_boolean().label("cancelled"),
+    _RESULT["drift"].as_string().label("drift"),
+)
+_ASKED: Select[tuple[object, ...]] = (
+    select(
+        approvals.c.id,
+        approvals.c.created_ms,
+        approvals.c.agent,
+        approvals.c.session,
+        approvals.c.place,
+        approvals.c.text,
+        approvals.c.task,
+        approvals.c.state,
+        decisions.c.source,
+        decisions.c.reply,
+        decisions.c.reason,
+        decisions.c.channel,
+        decisions.c.account,
+        decisions.c.name,
+        runs.c.state.label("run_state"),
+        runs.c.reason.label("run_reason"),
+        *_ENDED,
+    )
+    .select_from(
+        approvals.outerjoin(decisions, decisions.c.approval_id == approvals.c.id).outerjoin(
+            runs, runs.c.id == approvals.c.id
+        )
+    )
+    .order_by(approvals.c.created_ms.desc(), approvals.c.id)
+    .limit(bindparam("p_limit"))
+)
+_UNASKED: Select[tuple[object, ...]] = (
+    select(
+        runs.c.id,
+        runs.c.created_ms,
+        runs.c.agent,
+        runs.c.session,
+        runs.c.place,
+        runs.c.text,
+        runs.c.task,
+        null().label("state"),
+        literal(DecisionSource.POLICY.value).label("source"),
+        null().label("reply"),
+        null().label("reason"),
+        null().label("account"),
+        runs.c.state.label("run_state"),
+        runs.c.reason.label("run_reason"),
+        *_ENDED,
+    )
+    .where(runs.c.asked == 0)
+    .order_by(runs.c.created_ms.desc(), runs.c.id)
+    .limit(bindparam("p_limit"))
+)
+
+
+def history(
+    conn: Connection, limit: int, before_ms: int | None = None, agent: str | None = None
+) -> tuple[HistoryRow, ...]:
+    """Return at most ``limit`` approvals and unasked runs made before ``before_ms``."""
+    rows = [
+        row
+        for query, table in ((_ASKED, approvals), (_UNASKED, runs))
+        for row in conn.execute(_narrowed(query, table, before_ms, agent), {"p_limit": limit})
+        .mappings()
+        .all()
+    ]
+    rows.sort(key=lambda row: (-int(row["created_ms"]), str(row["id"])))
+    return tuple(_history_row(row) for row in rows[:limit])
+
+
+def _narrowed(
+    query: Select[tuple[object, ...]],
+    table: Table,
+    before_ms: int | None,
+    agent: str | None,
+) -> Select[tuple[object, ...]]:
+    if before_ms is not None:
+        query = query.where(table.c.created_ms < before_ms)
+    if agent is not None:
+        query = query.where(table.c.agent == agent)
+    return query
+
+
+def _history_row(row: RowMapping) -> HistoryRow:
+    run_state, end = row["run_state"], _end(row)
+    reason = row["run_reason"] or row["reason"]
+    if end is not None and end.drift:
+        reason = DenialReason.PLAN_DRIFT
+    return HistoryRow(
+        id=ApprovalId(row["id"]),
+        code=row["id"][:CODE_LENGTH].upper(),
+        at_ms=row["created_ms"],
+        agent=AgentId(row["agent"]),
+        session=SessionKey(row["session"]),
+        place=row["place"],
+        text=row["text"],
+        source=DecisionSource(row["source"]) if row["source"] else None,
+        by=actor_of(row),
+        reply=ApprovalReply(row["reply"]) if row["reply"] else None,
+        reason=DenialReason(reason) if reason else None,
+        state=RowState(run_state) if run_state else ApprovalState(row["state"]),
+        end=end,
+        task=TaskId(row["task"]) if row["task"] is not None else None,
+    )
+
+
+def _end(row: RowMapping) -> Finished | None:
+    if row["run_state"] != RowState.DONE.value:
+        return None
+    return Finished(
+        run_id=ApprovalId(row["id"]),
+        exit_code=row["exit_code"],
+        signal=row["signal"],
+        output=Output(),
+        duration_ms=row["duration_ms"],
+        timed_out=row["timed_out"],
+        cancelled=bool(row["cancelled"]),  # what an older Sayso wrote says nothing of it
+        drift=row["drift"] or "",
+    )

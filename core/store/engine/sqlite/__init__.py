@@ -1,0 +1,1 @@
+"""Run the store on SQLite."""

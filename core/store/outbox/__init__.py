@@ -1,0 +1,31 @@
+"""Keep what must be sent to people until a platform has accepted it.
+
+Claim in one transaction, send outside of any, report in a second. A claim that nobody reported
+before its end may have been sent: prompts and edits go out again (a second copy is harmless, the
+guarded statement decides), reminders and notices do not.
+"""
+
+from core.store.outbox.acknowledge import drop, relocate, retry, sent, sent_group
+from core.store.outbox.claims import claim, next_due, reconcile
+from core.store.outbox.enqueue import enqueue_notice
+from core.store.outbox.message_lookup import asked_at, members
+from core.store.outbox.messages import open_surfaces
+from core.store.schema.records import OutboxItem
+from core.store.schema.states import OutboxKind
+
+__all__ = [
+    "OutboxItem",
+    "OutboxKind",
+    "asked_at",
+    "claim",
+    "drop",
+    "enqueue_notice",
+    "members",
+    "next_due",
+    "open_surfaces",
+    "reconcile",
+    "relocate",
+    "retry",
+    "sent",
+    "sent_group",
+]

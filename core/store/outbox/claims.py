@@ -1,0 +1,136 @@
+"""Hand out the work of the outbox, and take it back from senders that died."""
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Text,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    select,
+    update,
+)
+
+from core.model.identity import ApprovalId, Target
+from core.store.engine.clock import now_ms
+from core.store.engine.context import context_of
+from core.store.outbox import messages
+from core.store.schema.json_columns import dump, load
+from core.store.schema.records import OutboxItem
+from core.store.schema.states import OutboxKind, OutboxState
+from core.store.schema.tables import IS_OPEN_ITEM, IS_PENDING, approvals, outbox
+
+_NOW = bindparam("p_now", type_=outbox.c.due_ms.type)
+_DUE = bindparam("p_due", type_=outbox.c.due_ms.type)
+IS_SENDING = outbox.c.state == OutboxState.SENDING.value
+_IS_REPEATABLE = outbox.c.kind.in_((OutboxKind.PROMPT.value, OutboxKind.EDIT.value))
+_IS_QUESTION = outbox.c.kind.in_((OutboxKind.PROMPT.value, OutboxKind.REMINDER.value))
+IS_POINTLESS = and_(
+    _IS_QUESTION, ~exists().where(approvals.c.id == outbox.c.approval_id, IS_PENDING)
+)
+_DROP_POINTLESS = (
+    update(outbox)
+    .where(IS_OPEN_ITEM, outbox.c.due_ms <= _NOW, IS_POINTLESS)
+    .values(state=OutboxState.DROPPED.value, why="decided before it was sent")
+)
+
+
+def given_up(when: ColumnElement[bool]) -> ColumnElement[str]:
+    """Return the state of an item whose claim ended; ``when`` it may have been sent."""
+    return case(
+        (and_(when, ~_IS_REPEATABLE), OutboxState.UNCERTAIN.value),
+        else_=OutboxState.READY.value,
+    )
+
+
+_end_claims = (
+    update(outbox)
+    .where(IS_OPEN_ITEM, IS_SENDING)
+    .values(state=given_up(IS_SENDING), uncertain=1, due_ms=_NOW)
+)
+_END_LAPSED = _end_claims.where(outbox.c.due_ms <= _NOW)
+_END_FOREIGN = _end_claims.where(outbox.c.claimed_by != bindparam("p_boot"))
+_due = (
+    select(outbox.c.id)
+    .where(IS_OPEN_ITEM, outbox.c.state == OutboxState.READY.value, outbox.c.due_ms <= _NOW)
+    .where(outbox.c.channel.in_(bindparam("p_channels", expanding=True)))
+    .where(outbox.c.target.not_in(bindparam("p_busy", type_=Text, expanding=True)))
+    .order_by(outbox.c.due_ms, outbox.c.id)
+    .limit(bindparam("p_limit"))
+    .with_for_update(skip_locked=True)  # PostgreSQL: what another replica claims is its own
+    .cte("due")
+)
+_CLAIM = (
+    update(outbox)
+    .where(outbox.c.id.in_(select(_due.c.id)), outbox.c.state == OutboxState.READY.value)
+    .values(
+        state=OutboxState.SENDING.value,
+        attempts=outbox.c.attempts + 1,
+        due_ms=_DUE,
+        claimed_by=bindparam("p_boot"),
+    )
+    .returning(outbox)
+)
+_NEXT_DUE = select(func.min(outbox.c.due_ms)).where(IS_OPEN_ITEM)
+
+
+def claim(
+    conn: Connection,
+    limit: int,
+    claim_ms: int,
+    channels: tuple[str, ...],
+    busy: tuple[Target, ...] = (),
+) -> tuple[OutboxItem, ...]:
+    """Claim at most ``limit`` due items of these channels for ``claim_ms``, the oldest first.
+
+    Nothing for a place in ``busy`` is handed out, so that one slow place holds up nothing else.
+    """
+    now = now_ms(conn)
+    _tidy(conn, now)
+    items = {
+        "p_now": now,
+        "p_due": now + claim_ms,
+        "p_limit": limit,
+        "p_channels": channels,
+        "p_busy": [dump(place) for place in busy],
+        "p_boot": context_of(conn).boot,
+    }
+    rows = conn.execute(_CLAIM, items).mappings().all()
+    return tuple(_item(row) for row in sorted(rows, key=lambda row: int(row["id"])))
+
+
+def next_due(conn: Connection) -> int | None:
+    """Return when the next item is due or the next claim ends (epoch ms)."""
+    found: int | None = conn.execute(_NEXT_DUE).scalar()
+    return found
+
+
+def reconcile(conn: Connection) -> None:
+    """Free the claims of dead senders and enqueue missing edits; run it at start."""
+    now = now_ms(conn)
+    context = context_of(conn)
+    if context.alone:  # elsewhere another replica may be sending: its claim must lapse first
+        conn.execute(_END_FOREIGN, {"p_now": now, "p_boot": context.boot})
+    _tidy(conn, now)
+    messages.enqueue_missing(conn, now)
+
+
+def _tidy(conn: Connection, now: int) -> None:
+    conn.execute(_END_LAPSED, {"p_now": now})
+    conn.execute(_DROP_POINTLESS, {"p_now": now})
+
+
+def _item(row: RowMapping) -> OutboxItem:
+    return OutboxItem(
+        id=row["id"],
+        approval_id=ApprovalId(row["approval_id"]) if row["approval_id"] else None,
+        target=load(Target, row["target"]),
+        kind=OutboxKind(row["kind"]),
+        payload=row["payload"],
+        attempts=row["attempts"],
+        message=row["message"],
+        uncertain=bool(row["uncertain"]),
+    )

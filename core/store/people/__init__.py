@@ -1,0 +1,1 @@
+"""Store people, their accounts and their tokens."""

@@ -1,0 +1,227 @@
+"""Keep who may call over the network: tokens by their hash, never by their text.
+
+A person's token is an account ``api:ID`` of that person, linked here and nowhere else. So the lists
+of approvers, quorum, and revoking a person hold for it as for any account, inside the transaction
+that takes an answer.
+"""
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
+
+from core.errors import BadRequest
+from core.model.access import Scope, misfit
+from core.model.identity import API_CHANNEL, AgentId, PersonId
+from core.store.engine.clock import now_ms
+from core.store.engine.notifications import TOKENS, note
+from core.store.people import people, token_text
+from core.store.schema.json_columns import plain
+from core.store.schema.people_tables import accounts, tokens
+
+CHANGED: Final = TOKENS
+"""The wake-up that says: some token was revoked, or the person whose it is."""
+USE_IS_NOTED_AFTER_MS: Final = 60_000
+_CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID_LENGTH: Final = 12
+
+_INSERT = insert(tokens).on_conflict_do_nothing().returning(tokens.c.id)
+_LINK = insert(accounts)
+_FREE_NAME = (
+    update(tokens)
+    .where(
+        tokens.c.name == bindparam("p_name"),
+        tokens.c.revoked_ms.is_(None),
+        tokens.c.expires_ms <= bindparam("p_now"),
+    )
+    .values(revoked_ms=tokens.c.expires_ms)
+)
+_BY_HASH = select(tokens).where(tokens.c.hash == bindparam("p_hash"))
+_USED = (
+    update(tokens)
+    .where(
+        tokens.c.id == bindparam("p_id"),
+        tokens.c.used_ms.is_(None) | (tokens.c.used_ms < bindparam("p_before")),
+    )
+    .values(used_ms=bindparam("p_now"))
+)
+_LISTED = select(tokens).order_by(tokens.c.created_ms, tokens.c.id)
+_MEANT = (
+    select(tokens)
+    .where((tokens.c.id == bindparam("p_ref")) | (tokens.c.name == bindparam("p_ref")))
+    .order_by(tokens.c.revoked_ms.is_not(None), tokens.c.created_ms.desc())
+)
+_REVOKE = (
+    update(tokens)
+    .where(tokens.c.id == bindparam("p_id"), tokens.c.revoked_ms.is_(None))
+    .values(revoked_ms=bindparam("p_now"))
+)
+
+
+class TokenState(StrEnum):
+    """Whether a token lets anybody in."""
+
+    LIVE = "live"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDraft:
+    """A token to make: whose, for what, for how long (ms; ``None``: until it is revoked)."""
+
+    name: str
+    scopes: frozenset[Scope]
+    agent: str | None
+    person: str | None
+    by: str
+    life_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token; times are epoch ms. ``used_ms`` is exact to a minute."""
+
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    agent: AgentId | None
+    person: PersonId | None
+    by: str
+    state: TokenState
+    created_ms: int
+    expires_ms: int | None
+    used_ms: int | None
+
+    @property
+    def ref(self) -> str:
+        """Return the account that answers with it: ``api:4k7w…``."""
+        return f"{API_CHANNEL}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token with its text, which nobody can tell again."""
+
+    token: Token
+    text: str = field(repr=False)
+
+
+def create(conn: Connection, draft: TokenDraft) -> NewToken:
+    """Make a token; its text is in the result and nowhere else.
+
+    Raises:
+        BadRequest: nobody may hold these scopes together, there is no such person, or a live token
+            has the name.
+    """
+    why = misfit(draft.scopes, draft.agent, draft.person) or _unfit(conn, draft)
+    if why:
+        raise BadRequest(why)
+    now, text = now_ms(conn), token_text.draw()
+    conn.execute(_FREE_NAME, {"p_name": draft.name, "p_now": now})
+    row = _row(draft, text, now)
+    if conn.execute(_INSERT, row).first() is None:
+        raise BadRequest(f"A live token is named {draft.name!r}. Revoke it first, or take another.")
+    if draft.person is not None:
+        link = {"channel": API_CHANNEL, "account": row["id"], "person": draft.person}
+        conn.execute(_LINK, link | {"name": plain(draft.name), "linked_ms": now})
+    made = conn.execute(_BY_HASH, {"p_hash": row["hash"]}).mappings().one()
+    return NewToken(_token(made, now), text)
+
+
+def _unfit(conn: Connection, draft: TokenDraft) -> str:
+    if draft.agent is not None and ":" in draft.agent:
+        return "The agent of a token has no colon: its sessions are named agent:AGENT:NAME."
+    if draft.person is not None and not people.exists(conn, draft.person):
+        return f"There is no person {draft.person!r}. Add one: sayso people add NAME"
+    return ""
+
+
+def _row(draft: TokenDraft, text: str, now: int) -> dict[str, object]:
+    return {
+        "id": "".join(secrets.choice(_CROCKFORD) for _ in range(_ID_LENGTH)),
+        "hash": token_text.digest(text),
+        "name": draft.name,
+        "scopes": " ".join(sorted(draft.scopes)),
+        "agent": draft.agent,
+        "person": draft.person,
+        "created_by": draft.by,
+        "created_ms": now,
+        "expires_ms": None if draft.life_ms is None else now + draft.life_ms,
+    }
+
+
+def holder(conn: Connection, digest: str) -> Token | None:
+    """Return the live token of this hash, ``None`` if it lets nobody in.
+
+    A token of somebody who is revoked, or whose account ``api:ID`` is, is none.
+    """
+    row = conn.execute(_BY_HASH, {"p_hash": digest}).mappings().first()
+    if row is None or not hmac.compare_digest(row["hash"], digest):
+        return None
+    token = _token(row, now_ms(conn))
+    if token.state is not TokenState.LIVE or _holder_is_revoked(conn, token):
+        return None
+    return token
+
+
+def _holder_is_revoked(conn: Connection, token: Token) -> bool:
+    if people.person_of(conn, API_CHANNEL, token.id).revoked:
+        return True
+    # The link may have been taken away; whose it was made for still counts.
+    return token.person is not None and people.is_revoked(conn, token.person)
+
+
+def used(conn: Connection, token_id: str) -> None:
+    """Note that a token is in use; not more than once a minute."""
+    now = now_ms(conn)
+    before = now - USE_IS_NOTED_AFTER_MS
+    conn.execute(_USED, {"p_id": token_id, "p_now": now, "p_before": before})
+
+
+def listed(conn: Connection) -> tuple[Token, ...]:
+    """Return every token that is known, the oldest first."""
+    now = now_ms(conn)
+    return tuple(_token(row, now) for row in conn.execute(_LISTED).mappings())
+
+
+def revoke(conn: Connection, ref: str) -> Token | None:
+    """End the token of this id or name for good; ``None`` if there is none.
+
+    A person's votes and answers by it count no more, as those of a revoked account.
+    """
+    row = conn.execute(_MEANT, {"p_ref": ref}).mappings().first()
+    if row is None:
+        return None
+    conn.execute(_REVOKE, {"p_id": row["id"], "p_now": now_ms(conn)})
+    if row["person"] is not None:
+        people.revoke(conn, f"{API_CHANNEL}:{row['id']}")
+    note(conn, CHANGED)
+    gone = conn.execute(_BY_HASH, {"p_hash": row["hash"]}).mappings().one()
+    return _token(gone, now_ms(conn))
+
+
+def _token(row: RowMapping, now: int) -> Token:
+    return Token(
+        id=row["id"],
+        name=row["name"],
+        scopes=frozenset(Scope(word) for word in row["scopes"].split()),
+        agent=None if row["agent"] is None else AgentId(row["agent"]),
+        person=None if row["person"] is None else PersonId(row["person"]),
+        by=row["created_by"],
+        state=_state(row, now),
+        created_ms=row["created_ms"],
+        expires_ms=row["expires_ms"],
+        used_ms=row["used_ms"],
+    )
+
+
+def _state(row: RowMapping, now: int) -> TokenState:
+    if row["revoked_ms"] is not None:
+        return TokenState.REVOKED
+    ended = row["expires_ms"] is not None and row["expires_ms"] <= now
+    return TokenState.EXPIRED if ended else TokenState.LIVE

@@ -1,0 +1,1 @@
+"""Store runs: claim once, finish once, recover after a crash."""

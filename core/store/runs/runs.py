@@ -1,0 +1,286 @@
+"""Operate on runs: claim once, identify, finish once (DESIGN §1 rule 6). The id is the approval's.
+
+``queued`` → ``started`` → ``done``; a run that never spawned ends ``failed`` or ``denied``; one
+whose gateway died ends ``unknown``. No statement leads back to ``queued``.
+"""
+
+from sqlalchemy import Connection, Text, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
+
+from core.model.command import ExecPlan
+from core.model.decision import DenialReason
+from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
+from core.model.identity import ApprovalId
+from core.model.result import Finished
+from core.store.approvals.idempotency import by_request_key, claim_key, free_key, request_digest
+from core.store.approvals.insert import place_of
+from core.store.engine.clock import now_ms
+from core.store.engine.context import require_space
+from core.store.engine.notifications import note_run
+from core.store.outbox import messages
+from core.store.runs.outcomes import code_words, outcome
+from core.store.runs.outcomes import storable as kept_form
+from core.store.runs.recovery import InterruptedRun, interrupted, recover, recover_of, unclaimed
+from core.store.schema.json_columns import dump, load, plain
+from core.store.schema.records import OrphanedRun, RunDraft
+from core.store.schema.states import RowState
+from core.store.schema.tables import IS_OPEN_RUN, questions, runs
+from core.store.sessions import events
+
+__all__ = [
+    "InterruptedRun",
+    "OrphanedRun",
+    "RunDraft",
+    "abandon",
+    "begin",
+    "by_request_key",
+    "finish",
+    "identify",
+    "interrupted",
+    "kept_form",
+    "outcome",
+    "queued",
+    "record_denied",
+    "recover",
+    "recover_of",
+    "refuse",
+    "request_digest",
+    "running",
+    "start",
+    "unclaimed",
+]
+
+_TAIL = 20_000
+_IS_STARTED = runs.c.state == RowState.STARTED.value
+_OF_RUN = runs.c.id == bindparam("p_id")
+_TOLD = (runs.c.session, runs.c.place)
+_INSERT = insert(runs).on_conflict_do_nothing().returning(runs.c.id)
+_START = (
+    update(runs)
+    .where(_OF_RUN, IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value)
+    .values(state=RowState.STARTED.value, owner=bindparam("p_owner"), started_ms=bindparam("p_now"))
+    .returning(*_TOLD)
+)
+_IDENTIFY = (
+    update(runs)
+    .where(_OF_RUN, _IS_STARTED)
+    .values(
+        pid=bindparam("p_pid"),
+        pgid=bindparam("p_pgid"),
+        start_ticks=bindparam("p_ticks"),
+        boot_id=bindparam("p_boot"),
+    )
+)
+_NOTE_ONCE = (
+    update(runs).where(_OF_RUN, _IS_STARTED, runs.c.noted == 0).values(noted=1).returning(*_TOLD)
+)
+_HAS_OWNER = bindparam("p_owner", type_=Text).is_not(None)
+_FINISH = (
+    update(runs)
+    .where(
+        _OF_RUN,
+        # Another gateway calls a run unknown when this one was without the database for long.
+        or_(_IS_STARTED, and_(runs.c.state == RowState.UNKNOWN.value, _HAS_OWNER)),
+        runs.c.owner == func.coalesce(bindparam("p_owner", type_=Text), runs.c.owner),
+    )
+    .values(
+        state=RowState.DONE.value,
+        ended_ms=bindparam("p_now"),
+        exit_code=bindparam("p_code"),
+        result=bindparam("p_result"),
+    )
+    .returning(*_TOLD)
+)
+_REFUSE = (
+    update(runs)
+    .where(
+        _OF_RUN,
+        IS_OPEN_RUN,
+        runs.c.pid.is_(None),
+        or_(
+            ~_HAS_OWNER,
+            runs.c.owner == bindparam("p_owner", type_=Text),
+            and_(runs.c.owner.is_(None), bindparam("p_queued") == 1),
+        ),
+    )
+    .values(
+        state=RowState.FAILED.value,
+        ended_ms=bindparam("p_now"),
+        reason=bindparam("p_reason"),
+        why=bindparam("p_why"),
+    )
+    .returning(*_TOLD)
+)
+_FORGET = delete(runs).where(_OF_RUN)
+_NEVER_BEGUN = {
+    "asked": 0, "state": RowState.FAILED.value, "agent": "", "session": "", "place": "",
+    "text": "", "noted": 0, "created_ms": 0,
+}  # fmt: skip
+_QUEUED = (
+    select(runs.c.id, questions.c.plan)
+    .join(questions, questions.c.id == runs.c.id)
+    .where(IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value)
+    .order_by(runs.c.created_ms)
+    .limit(bindparam("p_limit"))
+)
+
+
+def begin(conn: Connection, draft: RunDraft) -> bool:
+    """Record a run that policy allows, already claimed by its owner, and tell its session.
+
+    ``False``: the id or the request key is known, and nothing may start.
+
+    Raises:
+        StoreFull: the disk is full; nothing may start.
+    """
+    require_space(conn)
+    if not claim_key(conn, draft.request_key, draft.id, draft.request_digest):
+        return False
+    now = now_ms(conn)
+    row = _row(draft, now) | {"owner": draft.owner, "started_ms": now}
+    if conn.execute(_INSERT, row | {"state": RowState.STARTED.value}).first() is None:
+        return False
+    text = started_text(place_of(draft.plan), draft.id)
+    _tell(conn, draft.plan.session, EventKind.STARTED, text, draft.id, now)
+    return True
+
+
+def start(conn: Connection, run_id: ApprovalId, owner: str) -> bool:
+    """Claim an approved run for its owner, once; ``False`` means that it must not start.
+
+    Raises:
+        StoreFull: the disk is full; nothing may start.
+    """
+    require_space(conn)
+    now = now_ms(conn)
+    row = conn.execute(_START, {"p_id": run_id, "p_owner": owner, "p_now": now}).first()
+    if row is None:
+        return False
+    _tell(conn, row.session, EventKind.STARTED, started_text(row.place, run_id), run_id, now)
+    return True
+
+
+def identify(
+    conn: Connection, run_id: ApprovalId, pid: int, pgid: int, start_ticks: int, boot_id: str
+) -> None:
+    """Note the process that leads a started run, so that recovery can find it."""
+    ids = {"p_pid": pid, "p_pgid": pgid, "p_ticks": start_ticks, "p_boot": boot_id}
+    conn.execute(_IDENTIFY, {"p_id": run_id} | ids)
+
+
+def running(conn: Connection, run_id: ApprovalId, seconds: int) -> bool:
+    """Tell the session, once, that a run passed the notice threshold; ``False``: not told now."""
+    row = conn.execute(_NOTE_ONCE, {"p_id": run_id}).first()
+    if row is None:
+        return False
+    text = running_text(row.place, run_id, seconds)
+    _tell(conn, row.session, EventKind.RUNNING, text, run_id, now_ms(conn))
+    return True
+
+
+def finish(
+    conn: Connection, run_id: ApprovalId, result: Finished, owner: str | None = None
+) -> bool:
+    """Record how a started run ended, once, and tell its session.
+
+    With ``owner`` its result also takes the place of an ``unknown`` that recovery wrote.
+    ``False``: it had ended otherwise, or ``owner`` did not start it.
+    """
+    now = now_ms(conn)
+    values = {"p_id": run_id, "p_owner": owner, "p_now": now, "p_result": dump(kept_form(result))}
+    row = conn.execute(_FINISH, values | {"p_code": result.exit_code}).first()
+    if row is None:
+        return False
+    tail = result.output.tail[-_TAIL:]
+    text = finished_text(row.place, run_id, code_words(result), tail)
+    _tell(conn, row.session, EventKind.FINISHED, text, run_id, now)
+    messages.retell(conn, [run_id], now)
+    return True
+
+
+def refuse(
+    conn: Connection,
+    run_id: ApprovalId,
+    reason: DenialReason,
+    why: str,
+    owner: str | None = None,
+) -> bool:
+    """End a run that never spawned (drift, vanished program, failed spawn); tell its session.
+
+    With ``owner`` only if nobody else has claimed it.
+    """
+    return _refuse(conn, run_id, reason, why, {"p_owner": owner, "p_queued": 1})
+
+
+def abandon(
+    conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str, owner: str
+) -> bool:
+    """End a run whose claim by ``owner`` is in doubt; its request key may be used again.
+
+    ``False``: it was not claimed, and cannot be by that claim any more. What is queued stays so.
+    """
+    # Inserting the same id waits for a claim whose COMMIT is still under way: without that it could
+    # be found only after nobody looks for it any more.
+    if conn.execute(_INSERT, {"id": run_id, **_NEVER_BEGUN}).first() is not None:
+        conn.execute(_FORGET, {"p_id": run_id})
+        return False
+    if not _refuse(conn, run_id, reason, why, {"p_owner": owner, "p_queued": 0}):
+        return False
+    free_key(conn, run_id)
+    return True
+
+
+def _refuse(
+    conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str, whose: dict[str, object]
+) -> bool:
+    now = now_ms(conn)
+    values = {"p_id": run_id, "p_now": now, "p_reason": reason.value, "p_why": plain(why)}
+    row = conn.execute(_REFUSE, values | whose).first()
+    if row is None:
+        return False
+    text = denied_text(row.place, run_id, reason.value)
+    _tell(conn, row.session, EventKind.DENIED, text, run_id, now)
+    messages.retell(conn, [run_id], now)
+    return True
+
+
+def record_denied(conn: Connection, draft: RunDraft, reason: DenialReason, why: str) -> bool:
+    """Record what policy refused, and tell its session; ``False``: the id or key is known."""
+    if not claim_key(conn, draft.request_key, draft.id, draft.request_digest):
+        return False
+    now = now_ms(conn)
+    end = {"state": RowState.DENIED.value, "ended_ms": now, "reason": reason.value}
+    row = _row(draft, now) | end | {"why": plain(why)}
+    if conn.execute(_INSERT, row).first() is None:
+        return False
+    text = denied_text(place_of(draft.plan), draft.id, reason.value)
+    _tell(conn, draft.plan.session, EventKind.DENIED, text, draft.id, now)
+    return True
+
+
+def queued(conn: Connection, limit: int) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
+    """Return approved runs that nobody has claimed, the oldest question first."""
+    rows = conn.execute(_QUEUED, {"p_limit": limit})
+    return tuple((ApprovalId(row.id), load(ExecPlan, row.plan)) for row in rows)
+
+
+def _tell(
+    conn: Connection, session: str, kind: EventKind, text: str, run_id: str, now: int
+) -> None:
+    events.append(conn, [events.NewEvent(session, kind, text, run_id)], now)
+    note_run(conn, run_id)
+
+
+def _row(draft: RunDraft, now: int) -> dict[str, object]:
+    plan = draft.plan
+    return {
+        "id": draft.id,
+        "asked": 0,
+        "agent": plan.agent,
+        "session": plan.session,
+        "place": place_of(plan),
+        "text": plain(plan.text),
+        "noted": 0,
+        "created_ms": now,
+        "task": plan.task,
+    }

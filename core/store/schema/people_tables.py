@@ -1,0 +1,133 @@
+"""Lay out what is known of people and sessions; the rest of the state is in ``tables``.
+
+Who is one human being, who voted, what was granted, who holds a token, where a session came from.
+"""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text, text
+
+from core.store.schema.tables import metadata
+
+ALL_TABLES: Final = metadata
+"""Every table: those of this module and of ``tables``."""
+
+# One row a person and question: two accounts of one person are one vote.
+votes = Table(
+    "votes",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("person", Text, primary_key=True),
+    Column("channel", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("reply", Text, nullable=False),
+    Column("terms", Text),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("revoked_ms", BigInteger),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("linked_ms", BigInteger, nullable=False),
+)
+
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("code_hash", Text, primary_key=True),  # SHA-256: the code itself is shown once
+    Column("person", Text, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+)
+
+pair_tries = Table(
+    "pair_tries",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("tries", Integer, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+)
+
+# Who may call over the network.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("hash", Text, nullable=False, unique=True),  # SHA-256: the token itself is shown once
+    Column("name", Text, nullable=False),
+    Column("scopes", Text, nullable=False),  # words with a space between them
+    Column("agent", Text),
+    Column("person", Text),
+    Column("created_by", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("used_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
+)
+
+grants = Table(
+    "grants",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("approval_id", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("session", Text),  # null: every session of the agent
+    Column("promise", Text, nullable=False),  # JSON: what the prompt said would be stored
+    Column("channel", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("uses_left", BigInteger),
+    Column("used_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
+    Column("task", Text),  # null: every task of the agent, and none
+)
+
+# What a session remembers: the chat that it came from, and what /exec and /elevated set for it.
+session_settings = Table(
+    "session_settings",
+    metadata,
+    Column("session", Text, primary_key=True),
+    Column("origin", Text),
+    Column("overrides", Text),
+    Column("set_by", Text),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("session", Text, primary_key=True),
+    Column("place", Text, primary_key=True),  # the target without its thread
+    Column("thread", Text, nullable=False),  # the target that was opened for the session there
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+Index(
+    "grants_live",
+    grants.c.created_ms,
+    sqlite_where=text("revoked_ms IS NULL"),
+    postgresql_where=text("revoked_ms IS NULL"),
+)
+Index(
+    "tokens_name",
+    tokens.c.name,
+    unique=True,
+    sqlite_where=text("revoked_ms IS NULL"),
+    postgresql_where=text("revoked_ms IS NULL"),
+)
+Index("accounts_person", accounts.c.person)

@@ -1,0 +1,1 @@
+"""Store what belongs to sessions: events, origins, overrides, threads."""

@@ -1,0 +1,1 @@
+"""Query the store for display: history, owners, counts, status."""

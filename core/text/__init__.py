@@ -1,0 +1,1 @@
+"""Prepare text for people: mask secrets, escape control characters, mark confusables."""

@@ -1,0 +1,116 @@
+"""Find secrets by their shape, so that no outbound text carries one.
+
+A masked span is a place where an approver does not see what runs, so a span can only hold
+characters that a shell takes as they are: no blank, quote, substitution, separator or glob, and no
+call of Perl or Ruby. What could be code stays visible, even where that leaves the end of an odd
+passphrase visible too.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from core.text.secret_patterns import DOLLAR, PLAIN, WORD, matches, suspects
+
+# Possessive where what follows begins with no blank: a failure then costs no second look.
+_BLANKS = r"(?:\s++|\\[nr])+"
+_KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
+_PEM = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]+)*"
+    rf"(?:{_BLANKS}{_KEY_LINE})+)"
+)
+_PEM_HEAD = re.compile("-----BEGIN ")
+_PEM_LINE = re.compile(rf"(?:(?<=\s)|(?<=\\[nr])){_KEY_LINE}")
+_CALL = re.compile(
+    r"(?:d(?<!\wd)o|e(?<!\we)(?:val|valbytes|xec)|k(?<!\wk)ill|l(?<!\wl)oad|o(?<!\wo)pen"
+    r"|r(?<!\wr)(?:eadpipe|ename|equire|mdir)|s(?<!\ws)(?:ymlink|yscall|ystem)"
+    r"|t(?<!\wt)runcate|u(?<!\wu)nlink)[+~!]|%x[^\w\s]"
+)
+"""A call of Perl or Ruby, which needs none of the characters that a span may not hold."""
+_OPTION = re.compile(r"-[\w-]*")
+_ENDS_AS_SECRET = re.compile(rf"(?i:{WORD})\Z")
+_LONGEST_WORD = len("private_key")
+_WHOLE_VALUE = re.compile(rf"(?!-)(?:{PLAIN}++|{DOLLAR})+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text: open where ``kind`` is empty, otherwise a secret of that kind."""
+
+    text: str
+    kind: str = ""
+
+
+def mark(kind: str) -> str:
+    """Return what stands for a secret of ``kind``."""
+    return f"[secret: {kind}]"
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Cut ``text`` into open stretches and secrets; joined again they are ``text``."""
+    end = 0
+    for start, stop, kind in _spans(text):
+        if start < end:
+            continue
+        if start > end:
+            yield Piece(text[end:start])
+        yield Piece(text[start:stop], kind)
+        end = stop
+    if end < len(text):
+        yield Piece(text[end:])
+
+
+def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
+    """Cut one element of an argument vector; ``before`` is the element in front of it.
+
+    Elements know their own bounds, so the value of ``--password VALUE`` is found without quotes.
+    """
+    if _takes_secret(before) and _WHOLE_VALUE.fullmatch(argument):
+        return (Piece(argument, "secret"),)
+    return tuple(pieces(argument))
+
+
+def vector_pieces(argv: tuple[str, ...]) -> Iterator[tuple[Piece, ...]]:
+    """Cut each element of a vector as ``argument_pieces`` does, with one look at all of them.
+
+    Between two line feeds an element matches what it matches alone, so only those in which the
+    whole has a suspect need a look of their own.
+    """
+    suspected = _suspected(argv)
+    for number, (argument, before) in enumerate(zip(argv, ("", *argv), strict=False)):
+        if number in suspected or before.startswith("-"):
+            yield argument_pieces(argument, before)
+        else:
+            yield (Piece(argument),) if argument else ()
+
+
+def _suspected(argv: tuple[str, ...]) -> set[int]:
+    whole = "\n".join(argv)
+    starts = list(accumulate((len(argument) + 1 for argument in argv), initial=0))
+    found: set[int] = set()
+    for start, stop in (*suspects(whole), *(block.span() for block in _PEM_HEAD.finditer(whole))):
+        found.update(range(bisect_right(starts, start) - 1, bisect_right(starts, stop)))
+    return found
+
+
+def mask(text: str) -> str:
+    """Return ``text`` with each secret replaced by ``[secret: kind]``; nothing is escaped."""
+    return "".join(mark(piece.kind) if piece.kind else piece.text for piece in pieces(text))
+
+
+def _takes_secret(option: str) -> bool:
+    """Return whether an argument is an option such as ``--db-password``."""
+    if not _OPTION.fullmatch(option):
+        return False
+    return _ENDS_AS_SECRET.search(option, max(1, len(option) - _LONGEST_WORD)) is not None
+
+
+def _spans(text: str) -> list[tuple[int, int, str]]:
+    spans = [(*match.span(1), kind) for match, kind in matches(text) if not _CALL.search(match[1])]
+    for block in _PEM.finditer(text):
+        lines = _PEM_LINE.finditer(text, *block.span("body"))
+        spans.extend((*line.span(), "private key") for line in lines)
+    return sorted(spans)

@@ -1,0 +1,1 @@
+"""Turn validation errors of pydantic into sentences."""

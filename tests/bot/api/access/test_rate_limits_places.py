@@ -1,0 +1,167 @@
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bot.api.rest import background
+from core.runner import runner
+from core.runner.concurrency import Turns
+from tests.bot.api import wires
+from tests.bot.api.house import House, house
+
+TOOL = "/v1/tools/call"
+
+
+def tool_call(home: House, who: str = "agent", *argv: str) -> httpx.Response:
+    """Call Exec; without a vector, with one that people are asked about."""
+    vector = argv or ("/usr/bin/touch", str(home.home / "touched"))
+    wish = {"tool": "Exec", "args": {"argv": vector, "cwd": str(home.home)}}
+    with httpx.Client(base_url=home.url, headers=home.headers(who), timeout=20) as client:
+        return client.post(TOOL, json=wish)
+
+
+def pending(home: House, number: int) -> list[str]:
+    """Return the ids of the questions once there are so many."""
+    found: list[str] = []
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        answer = home.client("person").get("/v1/approvals")
+        assert answer.status_code == 200, answer.text
+        found = [one["id"] for one in answer.json()["pending"]]
+        if len(found) == number:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"there are {found}")
+
+
+def test_tools_that_wait_for_people_keep_nobody_from_answering(tmp_path: Path) -> None:
+    """Calls that ask people take no working place, and half of the waiting ones at most."""
+    limits = {"concurrent": 2, "waiting": 4}
+    with (
+        house(tmp_path / "home", tooled=True, limits=limits) as home,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        calls = [threads.submit(tool_call, home) for _ in range(2)]
+        asked = pending(home, 2)
+        refused = tool_call(home)
+        path = f"/v1/approvals/{asked[0]}/decision?wait=0.1"
+        assert home.client("person").get(path).json()["state"] == "pending"
+        for one in asked:
+            resolve = f"/v1/approvals/{one}/resolve"
+            answer = home.client("person").post(resolve, json={"decision": "allow-once"})
+            assert answer.status_code == 200, answer.text
+        ended = [call.result() for call in calls]
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
+    assert [one.status_code for one in ended] == [200, 200]
+    assert all(one.json()["ok"] for one in ended), "negative control: the calls themselves work"
+
+
+def test_a_tool_that_nobody_waits_for_frees_its_place_and_goes_on(tmp_path: Path) -> None:
+    """Who hangs up leaves no place taken, and has not too many calls under way all the same."""
+    limits = {"waiting": 2}
+    with house(tmp_path / "home", tooled=True, limits=limits) as home:
+        body = b'{"tool":"Exec","args":{"argv":["/usr/bin/touch","%b/x"],"cwd":"%b"}}'
+        body = body.replace(b"%b", str(home.home).encode())
+        with closing(wires.connect(home)) as connection:
+            head = wires.head(home, "agent", path=TOOL)
+            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            (asked,) = pending(home, 1)
+        time.sleep(0.3)
+        polled = home.client("agent").get("/v1/events?session=none&wait=0.1")
+        more = tool_call(home)
+        path = f"/v1/approvals/{asked}/resolve"
+        home.client("person").post(path, json={"decision": "allow-once"})
+        end = home.client("agent").get(f"/v1/requests/{asked}?wait=5").json()
+        again = tool_call(home, "agent", "/usr/bin/true")
+
+    assert polled.status_code == 200, "its place is free"
+    assert (more.status_code, more.json()["error"]["code"]) == (503, "unavailable")
+    assert (end["status"], end["exitCode"]) == ("finished", 0)
+    assert (home.home / "x").exists()
+    assert (again.status_code, again.json()["ok"]) == (200, True)
+
+
+def test_a_tool_that_takes_long_is_answered_by_how_it_stands(tmp_path: Path) -> None:
+    """After the longest wait: 202, where to look on, and the run ends as if it were waited for."""
+    with house(tmp_path / "home", tooled=True, limits={"longestWait": 0.3}) as home:
+        waits = tool_call(home)
+        runs = tool_call(home, "agent", "/usr/bin/sleep", "0.8")
+        quick = tool_call(home, "agent", "/usr/bin/echo", "hi")
+        (asked,) = pending(home, 1)
+        until = time.monotonic() + 5
+        while (end := home.client("agent").get(runs.headers["Location"]).json())[
+            "status"
+        ] == "running" and time.monotonic() < until:
+            time.sleep(0.1)
+
+    assert (waits.status_code, waits.json()["status"]) == (202, "pending")
+    assert (waits.json()["id"], waits.headers["Location"]) == (asked, f"/v1/requests/{asked}")
+    assert (runs.status_code, runs.json()["status"]) == (202, "running")
+    assert (end["status"], end["exitCode"]) == ("finished", 0)
+    assert (quick.status_code, quick.json()["result"]["stdout"]) == (200, "hi\n")
+
+
+def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:
+    """One agent's streams leave places for others' streams, polls and lines."""
+    with house(tmp_path / "home", limits={"waiting": 4}) as home, ExitStack() as held:
+        path = "/v1/events/stream?session=share"
+        for _ in range(2):
+            connection = held.enter_context(closing(wires.connect(home)))
+            connection.sendall(wires.head(home, "agent", "GET", path) + b"\r\n")
+            assert b"200 OK" in connection.recv(65_536)
+        upgrade = (
+            b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
+        seen = {}
+        for who in ("agent", "person", "reader"):
+            connection = held.enter_context(closing(wires.connect(home)))
+            connection.sendall(wires.head(home, who, "GET", "/ws") + upgrade)
+            seen[who] = connection.recv(65_536)[9:12]
+        own = home.client("agent").get(path).status_code
+
+    assert seen == {"agent": b"503", "person": b"101", "reader": b"101"}
+    assert own == 503
+
+
+def test_a_request_without_a_key_holds_no_place(tmp_path: Path) -> None:
+    """A key of null is none: the answer is how it stands, while the command runs."""
+    with house(tmp_path / "home", limits={"concurrent": 2}) as home:
+        began = time.monotonic()
+        made = [home.ask("sleep 3", requestKey=key) for key in (None, None, "a key")]
+        took = time.monotonic() - began
+        same = home.ask("sleep 3", requestKey="a key")
+
+        assert [one["status"] for one in made] == ["running"] * 3
+        assert took < 2
+        assert len({one["id"] for one in made}) == 3
+        assert same["id"] == made[2]["id"], "negative control: a key is kept"
+
+
+def test_what_has_no_turn_yet_is_told_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that waits behind others has no row: 503 says that it goes on and by which key."""
+    monkeypatch.setattr(runner, "Turns", lambda _most: Turns(1))
+    with house(tmp_path / "home") as home:
+        first = home.ask("sleep 1.5")
+        monkeypatch.setattr(background, "PATIENCE_S", 0.3)
+        wish = {"command": "echo late", "cwd": "/", "requestKey": "late"}
+        began = time.monotonic()
+        answer = home.client("agent").post("/v1/requests", json=wish)
+        took = time.monotonic() - began
+        keyless = home.client("agent").post("/v1/requests", json={**wish, "requestKey": None})
+        time.sleep(1.5)
+        end = home.client("agent").post("/v1/requests?wait=5", json=wish)
+
+    assert first["status"] == "running"
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "goes_on")
+    assert "requestKey is late" in answer.json()["error"]["message"]
+    assert re.search("requestKey is [0-9a-f]{32}", keyless.json()["error"]["message"])
+    assert 0.2 < took < 1.2
+    assert (end.status_code, end.json()["output"]) == (201, "late\n"), "it went on, once"

@@ -1,0 +1,146 @@
+from typing import Any
+
+import httpx
+import pytest
+
+from bot.api.rest.routes import ROUTES
+from core.model.access import Scope
+from tests.bot.api.house import HOLDERS, House
+
+SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
+REFUSED = {401, 403}
+ROUTES_OF_THE_PAGE = {
+    ("POST", "/v1/requests"): {Scope.REQUEST},
+    ("GET", "/v1/requests/{id}"): {Scope.REQUEST, Scope.READ},
+    ("DELETE", "/v1/requests/{id}"): {Scope.REQUEST, Scope.APPROVE},
+    ("GET", "/v1/runs/{id}"): {Scope.REQUEST, Scope.READ},
+    ("GET", "/v1/runs/{id}/tail"): {Scope.REQUEST, Scope.READ},
+    ("GET", "/v1/runs/{id}/output"): {Scope.REQUEST, Scope.READ},
+    ("POST", "/v1/runs/{id}/stop"): {Scope.REQUEST, Scope.APPROVE},
+    ("GET", "/v1/approvals"): {Scope.READ},
+    ("GET", "/v1/approvals/{id}"): {Scope.REQUEST, Scope.READ},
+    ("GET", "/v1/approvals/{id}/decision"): {Scope.REQUEST, Scope.READ},
+    ("GET", "/v1/approvals/{id}/copies"): {Scope.READ},
+    ("POST", "/v1/approvals/{id}/resolve"): {Scope.APPROVE},
+    ("GET", "/v1/allowlists"): {Scope.READ},
+    ("PUT", "/v1/allowlists"): {Scope.ADMIN},
+    ("GET", "/v1/grants"): {Scope.READ},
+    ("DELETE", "/v1/grants/{id}"): {Scope.APPROVE, Scope.ADMIN},
+    ("POST", "/v1/tasks/end"): {Scope.APPROVE, Scope.ADMIN},
+    ("POST", "/v1/policy/explain"): {Scope.REQUEST, Scope.READ},
+    ("POST", "/v1/tools/call"): {Scope.REQUEST},
+    ("GET", "/v1/sessions"): {Scope.READ},
+    ("GET", "/v1/events"): {Scope.REQUEST, Scope.READ},
+    ("GET", "/v1/events/stream"): {Scope.REQUEST, Scope.READ},
+    ("POST", "/v1/events/ack"): {Scope.REQUEST},
+    ("GET", "/v1/history"): {Scope.READ},
+    ("POST", "/exec/run"): {Scope.ADMIN},
+    ("POST", "/exec/cancel"): {Scope.ADMIN},
+    ("GET", "/exec/sessions"): {Scope.READ, Scope.ADMIN},
+    ("GET", "/diagnostics/exec"): {Scope.READ, Scope.ADMIN},
+}
+"""What each route asks for, written here a second time: a slip in a method's scopes is seen."""
+
+NOT_FOR_AGENTS = {"/exec/sessions", "/diagnostics/exec"}
+"""What tells of other agents' doings is no agent's to read."""
+
+
+def call(client: httpx.Client, verb: str, path: str, **headers: str) -> int:
+    """Send a request whose params are wrong wherever that is possible, so that nothing happens."""
+    body: dict[str, Any] = {"json": {"none": 1}}
+    if verb not in {"POST", "PUT"}:
+        body = {"params": {"limit": "none"}}
+    if "?" in path:
+        body = {}
+    address = path.replace("{id}", SAMPLE)
+    with client.stream(verb, address, headers=headers, **body) as answer:
+        return answer.status_code
+
+
+def test_the_matrix_names_every_route() -> None:
+    """A new route has to be thought about here."""
+    assert ROUTES_OF_THE_PAGE.keys() == {(route.verb, route.path) for route in ROUTES}
+
+
+@pytest.mark.parametrize(("verb", "path"), ROUTES_OF_THE_PAGE)
+def test_a_route_lets_in_whose_scope_suffices(home: House, verb: str, path: str) -> None:
+    """Each route with each kind of token: let through exactly where one of its scopes is held."""
+    for who, (scopes, agent, _) in HOLDERS.items():
+        allowed = bool(ROUTES_OF_THE_PAGE[verb, path] & scopes)
+        if agent is not None and path in NOT_FOR_AGENTS:
+            allowed = False
+
+        status = call(home.client(who), verb, path)
+
+        assert (status not in REFUSED) is allowed, (who, status)
+        assert status < 500, who
+
+
+@pytest.mark.parametrize(("verb", "path"), ROUTES_OF_THE_PAGE)
+def test_nobody_is_let_in_without_a_token(home: House, verb: str, path: str) -> None:
+    """No token, a made-up one, one in the address, one in a cookie, another scheme: 401."""
+    token = home.tokens["agent"]
+    client = home.client(None)
+    made_up = {"Authorization": "Bearer sayso_" + "0" * 49}
+
+    assert call(client, verb, path) == 401
+    for headers in (
+        made_up,
+        {"Cookie": f"token={token}; authorization={token}"},
+        {"Authorization": f"Basic {token}"},
+        {"Authorization": token},
+        {"X-Api-Key": token, "Sec-WebSocket-Protocol": f"bearer.{token}"},
+    ):
+        assert call(client, verb, path, **headers) == 401
+    for name in ("token", "access_token"):
+        assert call(client, verb, f"{path}?{name}={token}") == 401
+
+
+def test_a_revoked_token_is_out_at_once(home: House) -> None:
+    """What was answered a moment ago is refused with the next request."""
+    client = home.client("asker")
+    heard = {"session": "main"}
+    assert client.get("/v1/events", params=heard).status_code == 200
+
+    home.revoke("asker")
+
+    assert client.get("/v1/events", params=heard).status_code == 401
+
+
+def test_an_agent_sees_its_own_only(home: House) -> None:
+    """What another agent asked is answered like what nobody asked; its name cannot be taken."""
+    asked = home.ask("touch private")
+    path = f"/v1/requests/{asked['id']}"
+    other = home.client("other")
+    unknown = other.get(f"/v1/requests/{SAMPLE}").json()["error"]["message"]
+
+    hidden = other.get(path)
+
+    assert hidden.status_code == 404
+    assert hidden.json()["error"]["message"] == unknown.replace(SAMPLE, asked["id"])
+    assert other.delete(path).status_code == 404
+    assert other.get(f"/v1/runs/{asked['id']}/tail").status_code == 404
+    assert other.get(f"/v1/runs/{asked['id']}/output").status_code == 404
+    assert other.get(f"/v1/approvals/{asked['id']}").status_code == 404
+    assert other.get("/v1/approvals").json() == {"pending": []}
+    assert other.get("/v1/history").json() == {"history": []}
+    named = other.post("/v1/requests", json={"command": "true", "cwd": "/", "agent": "main"})
+    assert named.status_code == 403
+    assert "scope" not in named.json()["error"]["hint"], "no scope is missing"
+    assert home.client("agent").get(path).json()["status"] == "pending"
+
+
+def test_nobody_approves_what_an_agent_token_could(home: House) -> None:
+    """The token that asked cannot answer, whatever it sends; a person's can."""
+    asked = home.ask("touch guarded")
+    path = f"/v1/approvals/{asked['id']}/resolve"
+    yes = {"decision": "allow-once"}
+
+    for who in ("agent", "other", "admin", "reader"):
+        assert home.client(who).post(path, json=yes).status_code == 403, who
+    answered = home.client("approver").post(path, json=yes)
+
+    assert answered.json()["accepted"] is True
+    ended = home.client("agent").get(f"/v1/requests/{asked['id']}", params={"wait": 10})
+    assert ended.json()["status"] == "finished"
+    assert (home.home / "guarded").exists()

@@ -1,0 +1,314 @@
+"""What people may do in a chat besides answering: choose, run, watch, stop, set, pair, look."""
+
+import asyncio
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from channels.commands import Approve
+from channels.memory import MemoryChannel
+from core.approvals.routing.approvers import Approvers
+from core.model.approval import HALF_HOUR, ApprovalReply
+from core.model.identity import Target, TaskId
+from core.model.policy import ExecSecurity
+from core.model.result import Finished, Pending
+from core.store.people import pairing, people
+from tests.bot.chat.conversation import BOB, ask, notices, prompts, say, sending, settled, until
+from tests.core.gate.line import ANA, PLACE, gate_at, layer, list_patterns, request
+
+ONCE, ALWAYS, DENY = ApprovalReply
+HERE = Target("memory", "desk")
+
+
+async def test_always_shows_what_is_stored_and_a_limit_ends_it(tmp_path: Path) -> None:
+    """Behind "Always allow…" stand the pattern and the choices; 30 min lets the next one run."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        asked = await ask(gate, tmp_path, "uptime")
+        await until(lambda: prompts(channel))
+        offered = await channel.press(prompts(channel)[0].id, ALWAYS, ANA)
+        reply = await channel.press_choice(PLACE, "30 min", ANA)
+        first = await gate.wait(asked.run_id, 10_000)
+        second = await gate.submit(request("uptime", cwd=tmp_path))
+
+    assert offered is not None
+    assert reply is not None
+    assert "lets agent main run this without asking:\n/usr/bin/uptime\n" in offered.text.text
+    assert ["30 min", "This session", "Always", "Only once"] == [c.label for c in offered.choices]
+    assert asked.code in reply.text.text
+    assert isinstance(first, Finished)
+    assert isinstance(second, Finished)
+    assert not (tmp_path / "exec-approvals.json").exists()
+
+
+async def test_always_offers_the_task_where_one_is_named(tmp_path: Path) -> None:
+    """In the place of the session; it lets the next one of the task run, and no other."""
+    channel = MemoryChannel()
+    wish = replace(request("uptime", cwd=tmp_path), task=TaskId("fix-login"))
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        asked = await gate.submit(wish)
+        await until(lambda: prompts(channel))
+        offered = await channel.press(prompts(channel)[0].id, ALWAYS, ANA)
+        reply = await channel.press_choice(PLACE, "This task", ANA)
+        await gate.wait(asked.run_id, 10_000)
+        second = await gate.submit(wish)
+        other = await gate.submit(replace(wish, task=TaskId("fix-logout")))
+
+    assert offered is not None
+    assert ["30 min", "This task", "Always", "Only once"] == [c.label for c in offered.choices]
+    assert reply is not None
+    assert "Allowed in this task" in reply.text.text
+    assert isinstance(second, Finished)
+    assert isinstance(other, Pending)
+
+
+async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:
+    """Always holds while it stays as it is; the limits are for scripts that change."""
+    script = tmp_path / "x.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        await ask(gate, tmp_path, "./x.sh")
+        await until(lambda: prompts(channel))
+        offered = await channel.press(prompts(channel)[0].id, ALWAYS, ANA)
+        told = await channel.press_choice(PLACE, "Always", ANA)
+
+    assert offered is not None
+    assert f"\n{script}, while it stays as it is\nWith a limit of time" in offered.text.text
+    assert told is not None
+    assert "Always allowed from now on, while its code stays as it is" in told.text.text
+
+
+async def test_a_stranger_is_offered_nothing(tmp_path: Path) -> None:
+    """Who may not answer is not shown what would be stored, and a choice of theirs is refused."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        asked = await ask(gate, tmp_path, "uptime")
+        await until(lambda: prompts(channel))
+        pressed = await channel.press(prompts(channel)[0].id, ALWAYS, BOB)
+        chosen = await say(inbox, Approve(asked.run_id, ALWAYS, terms=HALF_HOUR), BOB)
+        still = await gate.wait(asked.run_id, 0)
+
+    assert pressed is not None
+    assert () == pressed.choices
+    assert "bob" in pressed.text.text
+    assert "bob" in chosen
+    assert isinstance(still, Pending)
+
+
+async def test_a_burst_is_one_message_with_buttons_for_each(tmp_path: Path) -> None:
+    """Prompts that gathered go out together; each is answered by itself and ends by itself."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate:
+        asked = [await ask(gate, tmp_path, f"touch made-{number}") for number in range(5)]
+        async with sending(gate, channel):
+            await until(lambda: prompts(channel))
+            (group,) = prompts(channel)
+            await channel.press(group.id, ONCE, ANA, code=asked[0].code)
+            await channel.press(group.id, DENY, ANA, code=asked[3].code)
+            done = await gate.wait(asked[0].run_id, 10_000)
+            await until(lambda: len(group.outcomes) == 2)
+            confused = await channel.say(PLACE, "yes", ANA, to=group.id)
+
+    assert 5 == len(group.prompts)
+    assert isinstance(done, Finished)
+    assert {asked[0].run_id, asked[3].run_id} == set(group.outcomes)
+    assert ["made-0"] == sorted(path.name for path in tmp_path.glob("made-*"))
+    assert confused is not None
+    assert "several prompts" in confused.text.text
+
+
+async def test_each_session_has_its_own_thread(tmp_path: Path) -> None:
+    """With threads wanted, a session's prompts share one thread, opened once."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel, threaded=True):
+        await ask(gate, tmp_path, "touch one")
+        await ask(gate, tmp_path, "touch two")
+        await until(lambda: len(prompts(channel)) == 2)
+        shown = prompts(channel)
+        await channel.press(shown[1].id, DENY, ANA)
+        await until(lambda: shown[1].outcome)
+
+    assert ["Session main"] == notices(channel)
+    assert shown[0].target == shown[1].target
+    assert "" != shown[0].target.thread
+
+
+async def test_run_goes_through_the_same_policy(tmp_path: Path) -> None:
+    """An allowed line runs and shows its output; one that is asked about is told when it ended."""
+    channel = MemoryChannel()
+    list_patterns(tmp_path, "/usr/bin/uname")
+    async with gate_at(tmp_path) as gate, sending(gate, channel, approvers=("bob",)) as inbox:
+        allowed = await say(inbox, "/run uname -s")
+        asked = await say(inbox, "/run hostname --fqdn-of-nobody", place=HERE)
+        await until(lambda: prompts(channel))
+        code = prompts(channel)[0].prompt.code  # type: ignore[union-attr] # a single prompt
+        own = await say(inbox, f"/approve {code} allow-once")
+        stranger = await say(inbox, "/run uname", BOB)
+
+    assert re.search(r"finished after [\d.]+ s, code 0", allowed)
+    assert "Linux" in allowed
+    assert "waits for an answer" in asked
+    assert "requester never approves" in own
+    assert "not in senders" in stranger
+
+
+async def test_the_end_of_an_asked_run_is_told_where_it_was_asked(tmp_path: Path) -> None:
+    """The chat that ran something hears that it was denied, with the reason."""
+    channel = MemoryChannel()
+    async with (
+        gate_at(tmp_path, people=Approvers({"memory": frozenset({"bob"})})) as gate,
+        sending(gate, channel, approvers=("bob",)) as inbox,
+    ):
+        await say(inbox, "/run touch made", place=HERE)
+        await until(lambda: prompts(channel))
+        card = prompts(channel)[0].prompt
+        assert card is not None
+        await say(inbox, f"/approve {card.code} deny not on a Friday", BOB)
+        await until(lambda: any("Friday" in words for words in notices(channel)))
+
+
+async def test_a_running_command_is_watched_and_stopped(tmp_path: Path) -> None:
+    """A long command is named, shows what it printed so far, and ends when told to."""
+    channel = MemoryChannel()
+    everyone = layer(security=ExecSecurity.FULL)
+    async with gate_at(tmp_path, everyone) as gate, sending(gate, channel) as inbox:
+        begun = await say(inbox, "/run sh -c 'echo working; sleep 60'")
+        code = begun.removeprefix("Running as ").rstrip(".")
+        tail = ""
+        async with asyncio.timeout(10):
+            while "working" not in tail:
+                tail = await say(inbox, f"/tail {code}")
+        strange = await say(inbox, f"/stop {code}", BOB)
+        stopped = await say(inbox, f"/stop {code}")
+        await until(lambda: any("cancelled after" in words for words in notices(channel)))
+        late = await say(inbox, f"/stop {code}")
+        past = await say(inbox, "/history")
+
+    assert "printed 8 bytes so far" in tail
+    assert "not in approvers and senders" in strange
+    assert f"{code} is being stopped." == stopped
+    assert re.search(rf"{code}: cancelled after [\d.]+ s\.", late)
+    assert re.search(rf"{code} cancelled after [\d.]+ s: sh", past)
+
+
+@pytest.mark.parametrize("command", ["/tail 7K3F9Q", "/stop 7K3F9Q"])
+async def test_a_code_that_nothing_has_is_told(tmp_path: Path, command: str) -> None:
+    """Watching and stopping name what was not found, and where to look."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        told = await say(inbox, command)
+
+    assert "7k3f9q" in told
+    assert "/history" in told
+
+
+async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path) -> None:
+    """/exec shows and sets; the next /run here is judged by it, another chat's is not."""
+    channel = MemoryChannel()
+    list_patterns(tmp_path, "/usr/bin/uname")
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        before = await say(inbox, "/exec")
+        set_ = await say(inbox, "/exec security=deny")
+        after = await say(inbox, "/exec")
+        denied = await say(inbox, "/run uname")
+        elsewhere = await say(inbox, "/run uname", place=HERE)
+        stranger = await say(inbox, "/exec ask=off", BOB)
+
+    assert "Nothing is set" in before
+    assert "security=deny" in set_
+    assert "by Ana (memory): security=deny" in after
+    assert "did not run (security_deny)" in denied
+    assert re.search(r"finished after [\d.]+ s, code 0", elsewhere)
+    assert "not in channels.memory.senders" in stranger
+
+
+async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path) -> None:
+    """/elevated full runs what would be asked about; off ends it."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        gate.rulebook.elevated = True
+        await say(inbox, "/elevated full")
+        elevated = await say(inbox, f"/run touch {tmp_path}/made")
+        off = await say(inbox, "/elevated off")
+        asked = await say(inbox, f"/run touch {tmp_path}/made")
+        stranger = await say(inbox, "/elevated on", BOB)
+
+    assert re.search(r"finished after [\d.]+ s, code 0", elevated)
+    assert "No longer elevated. Cleared" in off
+    assert "waits for an answer" in asked
+    assert "not in channels.memory.senders" in stranger
+
+
+async def test_lists_are_for_those_who_are_known(tmp_path: Path) -> None:
+    """/pending and /history show lines to approvers and senders, and nothing to a stranger."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        empty = await say(inbox, "/pending")
+        asked = await ask(gate, tmp_path, "touch secret-plan")
+        waiting = await say(inbox, "/pending")
+        await say(inbox, f"/approve {asked.code} deny too soon")
+        past = await say(inbox, "/history 5")
+        strange = [await say(inbox, words, BOB) for words in ("/pending", "/history")]
+
+    assert "Nothing is waiting." == empty
+    assert asked.code in waiting
+    assert "touch secret-plan" in waiting
+    assert f"{asked.code} denied (approver_denied); decided by Ana: touch secret-plan" in past
+    assert all("secret-plan" not in words and "bob" in words for words in strange)
+
+
+async def test_a_pairing_code_links_the_account_that_sends_it(tmp_path: Path) -> None:
+    """A code counts once; the linked person is then known on that account."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        await gate.store.write(people.add, "bob")
+        begun = await gate.store.write(pairing.begin, "bob")
+        assert begun is not None
+        linked = await say(inbox, f"/pair {begun.code.lower()}", BOB)
+        again = await say(inbox, f"/pair {begun.code}", ANA)
+        known = await gate.store.read(people.known_as, BOB)
+
+    assert "This account is bob's now." == linked
+    assert "No such code" in again
+    assert "bob" == known.person
+
+
+async def test_the_prompt_tells_how_the_run_ended(tmp_path: Path) -> None:
+    """A copy that told the decision is edited again when the command has ended, and then closed."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        asked = await ask(gate, tmp_path, "sh -c 'sleep 0.5; exit 3'")
+        await until(lambda: prompts(channel))
+        (shown,) = prompts(channel)
+        await channel.press(shown.id, ONCE, ANA)
+        await until(lambda: shown.outcome and "Allowed once" in shown.outcome.headline.text)
+        decided = shown.outcome
+        await gate.wait(asked.run_id, 10_000)
+        await until(lambda: shown.outcome and "code 3" in shown.outcome.detail.text)
+        await settled(gate)
+
+    assert decided is not None
+    assert "" == decided.detail.text
+
+
+async def test_always_tells_what_it_would_have_matched(tmp_path: Path) -> None:
+    """Behind "Always allow…" stand the past commands that it covers, the denied ones by name."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel):
+        for number, (line, reply) in enumerate((("uptime", ONCE), ("uptime -s", DENY))):
+            asked = await ask(gate, tmp_path, line)
+            await until(lambda wanted=number: len(prompts(channel)) > wanted)
+            await channel.press(prompts(channel)[number].id, reply, ANA)
+            await gate.wait(asked.run_id, 10_000)
+        await ask(gate, tmp_path, "uptime -p")
+        await until(lambda: len(prompts(channel)) > 2)
+        offered = await channel.press(prompts(channel)[2].id, ALWAYS, ANA)
+
+    assert offered is not None
+    words = "It would have matched 2 of the last 2 commands, 1 of them denied: uptime -s."
+    assert words in offered.text.text
+    assert 4 == len(offered.choices)

@@ -1,0 +1,180 @@
+"""`sayso approvals` as a real process, on a real home."""
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import core
+from core.approvals.file.usage import LastUse, UsageFile
+
+ROOT = Path(core.__file__).parents[1]
+Done = subprocess.CompletedProcess[str]
+
+
+class Home:
+    """A scratch $SAYSO_HOME and the command on it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path / "exec-approvals.json"
+
+    def sayso(self, *words: str, stdin: str = "") -> Done:
+        """Run ``sayso approvals …``."""
+        return subprocess.run(
+            [sys.executable, "-m", "bot", "approvals", *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+            cwd=ROOT,
+            env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "SAYSO_HOME": str(self.path)},
+        )
+
+    def json(self) -> dict[str, object]:
+        """Return what is in the file."""
+        text: dict[str, object] = json.loads(self.file.read_text())
+        return text
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Return a home that is not there yet."""
+    return Home(tmp_path / "home")
+
+
+def test_without_a_file_that_is_said(home: Home) -> None:
+    """Looking makes nothing."""
+    done = home.sayso("get")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is not there: tools.exec" in done.stdout
+    assert not home.path.exists()
+
+
+def test_adding_listing_and_removing(home: Home) -> None:
+    """A pattern goes in once, is shown, and goes out by pattern or by id."""
+    first = home.sayso("allowlist", "add", "/usr/bin/rg", "--agent", "coder", "--json")
+    assert first.returncode == 0, first.stderr
+    again = home.sayso("allowlist", "add", "/usr/bin/rg", "--agent", "coder", "--json")
+    assert json.loads(first.stdout) == json.loads(again.stdout)
+    assert json.loads(first.stdout)["agent"] == "coder"
+    assert stat.S_IMODE(home.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
+    assert home.sayso("allowlist", "list").stdout == ""
+    assert home.sayso("allowlist", "list", "--agent", "coder").stdout == "/usr/bin/rg\n"
+    entry_id = json.loads(first.stdout)["id"]
+    removed = home.sayso("allowlist", "remove", entry_id, "--agent", "coder")
+    assert (removed.returncode, removed.stderr) == (0, "")
+    missing = home.sayso("allowlist", "remove", "/usr/bin/rg", "--agent", "coder")
+    assert missing.returncode == 1
+    assert "has no entry /usr/bin/rg" in missing.stderr
+
+
+def test_what_was_used_is_shown(home: Home) -> None:
+    """Each entry shows when and for what it was used last, as text and as JSON."""
+    home.sayso("allowlist", "add", "/usr/bin/rg")
+    usage = UsageFile(home.path / "exec-approvals.usage.json")
+    usage.note("main", "/usr/bin/rg", LastUse(1737150000000, "rg -n word", "/usr/bin/rg"))
+    usage.flush()
+    assert "last used 2025-01-17 21:40 UTC: rg -n word" in home.sayso("get").stdout
+    shown = json.loads(home.sayso("get", "--json").stdout)
+    (entry,) = shown["agents"]["main"]["allowlist"]
+    assert entry["lastUsedAt"] == 1737150000000
+    assert "token" not in shown["socket"]
+    other = json.loads(home.sayso("get", "--agent", "other", "--json").stdout)
+    assert other["agents"] == {}
+    assert "rg" not in home.sayso("get", "--agent", "other").stdout
+
+
+def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path) -> None:
+    """What ``get --json`` prints can be changed and set again; the token stays."""
+    home.sayso("allowlist", "add", "/usr/bin/rg")
+    before = home.json()
+    text = json.loads(home.sayso("get", "--json").stdout)
+    text["defaults"] = {"ask": "always"}
+    done = home.sayso("set", "--stdin", stdin=json.dumps(text))
+    assert done.returncode == 0, done.stderr
+    assert home.json() == {**before, "defaults": {"ask": "always"}}
+    source = tmp_path / "new.json"
+    source.write_text('{"version": 1, "agents": {"main": {"allowlist": [{"pattern": "rg"}]}}}')
+    done = home.sayso("set", "--file", str(source))
+    assert done.returncode == 0
+    assert "ignored, a name without a path" in done.stderr
+    assert home.json()["socket"] == before["socket"]
+    assert "ask always" not in home.sayso("get").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "code", "says"),
+    [
+        (("allowlist", "add", "rg"), "", 2, "never matches"),
+        (("allowlist", "add", "/usr/bin/rg", "--agent", "*"), "", 2, "Name one"),
+        (("allowlist", "add"), "", 2, "PATTERN"),
+        (("allowlist", "add", "/usr/bin/env"), "", 2, "was not added: env is a wrapper"),
+        (("allowlist", "add", "/bin/bash"), "", 2, "was not added: bash is a shell"),
+        (("allowlist", "add", "/bin/python3", "--argv", "-c", "1"), "", 2, "takes code"),
+        (("allowlist", "add", "--dry-run", "/bin/bash"), "", 2, "would not be added: bash is"),
+        (("allowlist", "add", "/usr/bin/"), "", 2, "names a folder"),
+        (("set",), "", 2, "--file"),
+        (("set", "--file", "/nonexistent"), "", 2, "No such file"),
+        (("set", "--stdin"), "{", 1, "the new text, line 1, column 2"),
+        (("set", "--stdin"), '{"version": 1, "agents": {"main": {"ask": "no"}}}', 1, "main.ask"),
+        (("nothing",), "", 2, "invalid choice"),
+    ],
+)
+def test_misuse_is_explained(
+    home: Home, words: tuple[str, ...], stdin: str, code: int, says: str
+) -> None:
+    """Each failure has its exit code and one clear text, and makes nothing."""
+    done = home.sayso(*words, stdin=stdin)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not home.file.exists()
+
+
+def test_a_corrupt_file_is_named_and_can_be_replaced(home: Home) -> None:
+    """Every command but ``set`` refuses it; ``set`` keeps it aside."""
+    home.sayso("allowlist", "add", "/usr/bin/rg")
+    home.file.write_text("{ broken")
+    for words in (("get",), ("allowlist", "list"), ("allowlist", "add", "/usr/bin/fd")):
+        done = home.sayso(*words)
+        assert done.returncode == 1
+        assert "line 1, column 3" in done.stderr
+    assert home.file.read_text() == "{ broken"
+    assert home.sayso("set", "--stdin", stdin='{"version": 1}').returncode == 0
+    assert home.sayso("get").returncode == 0
+    assert (home.path / "exec-approvals.json.broken").read_text() == "{ broken"
+
+
+def test_nothing_shown_can_mislead_a_terminal(home: Home) -> None:
+    """Escape sequences and invisible characters are printed as escapes."""
+    pattern = "/opt/a\u202eb\u200b"
+    home.sayso("allowlist", "add", pattern)
+    for words in (("get",), ("allowlist", "list"), ("get", "--json")):
+        assert not set("\u202e\u200b\x1b") & set(home.sayso(*words).stdout)
+
+
+def test_an_entry_for_exact_arguments_is_added_by_argv(home: Home) -> None:
+    """All that follows ``--argv`` are arguments, options of the program included."""
+    words = ("allowlist", "add", "--agent", "main", "/usr/bin/git", "--argv", "status", "--short")
+    done = home.sayso(*words)
+    assert done.stdout == "/usr/bin/git status --short exactly may run for agent main\n"
+    (entry,) = home.json()["agents"]["main"]["allowlist"]
+    assert (entry["pattern"], entry["argv"]) == ("/usr/bin/git", ["status", "--short"])
+    assert home.sayso("allowlist", "list").stdout == "/usr/bin/git status --short exactly\n"
+    refused = home.sayso("allowlist", "add", "/usr/bin/git", "--argv", "<FOO>")
+    assert refused.returncode == 2
+    assert "unknown template" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("get",), ("set",), ("allowlist", "add"), ("allowlist", "remove")]
+)
+def test_help_has_an_example(home: Home, words: tuple[str, ...]) -> None:
+    """Each command's help shows how it is called."""
+    assert f"sayso approvals {' '.join(words)} " in home.sayso(*words, "--help").stdout

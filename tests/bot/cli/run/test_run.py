@@ -1,0 +1,352 @@
+"""What `sayso run` prints and asks, part by part: real descriptors, a real server."""
+
+import base64
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli import build_parser
+from bot.cli.run.exit_status import conclude
+from bot.cli.run.follow import Following
+from bot.cli.run.output_streams import Outlet, Outlets
+from bot.cli.run.params import MOST_INPUT, Unusable, params_of
+from bot.cli.run.signals import Signals
+from bot.cli.run.spinner import Spinner
+from bot.client import Client
+from core.errors import BadRequest, GatewayUnreachable
+from core.model.stdio import LARGEST_STDIN
+
+FINISHED: dict[str, Any] = {
+    "status": "finished",
+    "id": "r1",
+    "exitCode": 0,
+    "signal": None,
+    "timedOut": False,
+    "cancelled": False,
+    "how": "finished after 1.2 s, code 0",
+    "output": "",
+    "truncated": False,
+    "totalBytes": 0,
+}
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """Return both ends of a pipe."""
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+def test_a_reader_without_room_blocks_nobody(pipe: tuple[int, int]) -> None:
+    """What does not fit is kept, and goes out in order once there is room."""
+    outlet = Outlet(pipe[1])
+    data = os.urandom(300_000)
+    outlet.take(data)
+
+    assert outlet.blocked
+    found = b""
+    while len(found) < len(data):
+        found += os.read(pipe[0], 65_536)
+        outlet.flush()
+    assert found == data
+    assert not outlet.blocked
+
+
+def test_a_stream_that_comes_again_is_printed_once(pipe: tuple[int, int]) -> None:
+    """After a rewind only what is new is printed, however it is cut."""
+    outlet = Outlet(pipe[1])
+    outlet.take(b"abc")
+    outlet.rewind()
+    for piece in (b"a", b"bcd", b"e"):
+        outlet.take(piece)
+    outlet.add(b"!")
+
+    assert os.read(pipe[0], 100) == b"abcde!"
+    assert outlet.printed == 5
+
+
+def test_a_reader_that_is_gone_is_told(tmp_path: Path) -> None:
+    """Writing to nobody is an error of its own; a file takes everything at once."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with pytest.raises(BrokenPipeError):
+        Outlet(writer).take(b"x")
+    os.close(writer)
+    with (tmp_path / "out").open("wb") as file:
+        Outlet(file.fileno()).take(b"x" * 200_000)
+    assert (tmp_path / "out").stat().st_size == 200_000
+
+
+def cut(total: int, head: str, tail: str) -> dict[str, Any]:
+    """Return the end of a run whose output was cut."""
+    text = f"{head}… (truncated)"
+    return {**FINISHED, "output": text, "truncated": True, "totalBytes": total, "tail": tail}
+
+
+def stream(data: bytes, total: int) -> dict[str, Any]:
+    """Return a stream that was kept apart."""
+    return {
+        "data": base64.b64encode(data).decode(),
+        "totalBytes": total,
+        "truncated": total > len(data),
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "before", "out", "said"),
+    [
+        (FINISHED, b"", "", ""),
+        ({**FINISHED, "output": "abc", "totalBytes": 3}, b"", "abc", ""),
+        ({**FINISHED, "output": "abc", "totalBytes": 3}, b"ab", "abc", ""),
+        ({**FINISHED, "output": "abc", "totalBytes": 3}, b"abc", "abc", ""),
+        (cut(9, "abc", "fghi"), b"", "abc… (truncated)\nfghi", "2 of them were not kept"),
+        (cut(9, "abc", "fghi"), b"abcde", "abcdefghi", ""),
+        (cut(9, "abc", "fghi"), b"abcdefg", "abcdefghi", ""),
+        (cut(9, "abc", "fghi"), b"abcdefghi", "abcdefghi", ""),
+        ({**FINISHED, "timedOut": True, "how": "stopped"}, b"", "", "stopped; raise --timeout"),
+        ({**FINISHED, "cancelled": True, "how": "cancelled after 1 s"}, b"", "", "cancelled after"),
+        ({**FINISHED, "exitCode": None, "signal": 11}, b"", "", "SIGSEGV"),
+        ({**FINISHED, "exitCode": None, "signal": 60}, b"", "", "signal 60"),
+        ({"status": "denied", "reason": "x", "why": "no"}, b"", "", "denied (x): no"),
+        ({"status": "pending", "id": "r1", "code": "ABC"}, b"", "r1\n", "pending as ABC"),
+        ({"status": "running", "id": "r1"}, b"", "r1\n", ""),
+        ({"status": "unknown", "id": "r1"}, b"", "", "run r1 ran; how it ended is unknown"),
+        (
+            {**cut(6, "x", "ef"), "stdout": stream(b"abcd", 6), "stderr": stream(b"", 0)},
+            b"ab",
+            "abcdef",
+            "",
+        ),
+        (
+            {**cut(8, "x", "ef"), "stdout": stream(b"abcd", 6), "stderr": stream(b"zz", 2)},
+            b"abcd",
+            "abcd… (truncated)\n",
+            "zzsayso: ",
+        ),
+    ],
+)
+def test_the_end_prints_what_is_missing_and_no_more(
+    capfd: pytest.CaptureFixture[str], answer: dict[str, Any], before: bytes, out: str, said: str
+) -> None:
+    """Whatever was streamed before, each byte that was kept is printed once, in its order."""
+    outlets = Outlets(separate=True)
+    outlets.of("stdout").take(before)
+    conclude(answer, outlets)
+    found = capfd.readouterr()
+
+    assert found.out == out
+    assert said in found.err
+    assert bool(said) == bool(found.err)
+
+
+def wished(*words: str, separate: bool = False) -> dict[str, object]:
+    """Return the params for the words of a command."""
+    return params_of(build_parser("run").parse_args(["run", *words]), separate=separate)
+
+
+def test_what_is_asked(tmp_path: Path) -> None:
+    """Only what was said goes out; input in base64, the way its output is kept, and no wait."""
+    (tmp_path / "in").write_bytes(b"\xff\n")
+    asked = wished("-c", "ls", "--stdin-file", str(tmp_path / "in"), "--no-wait", separate=True)
+
+    assert asked == {
+        "command": "ls",
+        "cwd": str(Path.cwd()),
+        "session": "main",
+        "env": {},
+        "stdin": "/wo=",
+        "capture": "separate",
+        "stream": True,
+        "wait": False,
+    }
+    assert wished("--pty", "--", "tty")["capture"] == "pty"
+    assert MOST_INPUT == LARGEST_STDIN
+
+
+def test_a_task_is_taken_from_the_environment_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is named goes before ``$SAYSO_TASK``, and an empty name is none."""
+    monkeypatch.delenv("SAYSO_TASK", raising=False)
+    assert "task" not in wished("-c", "ls")
+    monkeypatch.setenv("SAYSO_TASK", "fix")
+
+    assert wished("-c", "ls")["task"] == "fix"
+    assert wished("-c", "ls", "--task", "other")["task"] == "other"
+    assert "task" not in wished("-c", "ls", "--task", "")
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("-c", "x", "--", "y"), ("--stdin", "--stdin-file", "f", "-c", "x")]
+)
+def test_what_contradicts_itself_is_not_asked(words: tuple[str, ...]) -> None:
+    """Neither or both of a line and a vector, and two inputs."""
+    with pytest.raises(Unusable, match="give either"):
+        wished(*words)
+
+
+class Scripted:
+    """A server that plays a gateway: says what it is told to, connection by connection."""
+
+    def __init__(self, folder: Path, *scripts: list[Any]) -> None:
+        self.path = str(folder / "gateway.sock")
+        self.asked: list[dict[str, Any]] = []
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self.path)
+        self._listener.listen(1)
+        self._thread = threading.Thread(target=self._serve, args=(scripts,))
+        self._thread.start()
+
+    def _serve(self, scripts: tuple[list[Any], ...]) -> None:
+        for script in scripts:
+            connection, _ = self._listener.accept()
+            with connection, connection.makefile("rb") as lines:
+                self.asked.append(json.loads(lines.readline()))
+                for frame in script:
+                    frame.setdefault("jsonrpc", "2.0")
+                    if frame.get("id") == "main":
+                        frame["id"] = self.asked[-1]["id"]
+                    connection.sendall(json.dumps(frame).encode() + b"\n")
+
+    def close(self) -> None:
+        """End it."""
+        self._thread.join(10)
+        self._listener.close()
+
+
+def output(data: bytes) -> dict[str, Any]:
+    """Return a notification of output."""
+    params = {"id": "r1", "stream": "output", "data": base64.b64encode(data).decode()}
+    return {"method": "exec.output", "params": params}
+
+
+def state(status: str, **more: object) -> dict[str, Any]:
+    """Return a notification of a standing."""
+    return {"method": "exec.state", "params": {"status": status, "id": "r1", **more}}
+
+
+def followed(server: Scripted, *, waits: bool = True) -> tuple[dict[str, Any], Outlets]:
+    """Follow one request at a scripted server."""
+    signals, outlets = Signals(), Outlets(separate=False)
+    try:
+        with Client(server.path) as client:
+            line = Following(client, signals, outlets, None, waits=waits)
+            return line.answer("exec.run", {"command": "x"}), outlets
+    finally:
+        signals.close()
+        server.close()
+
+
+def test_a_lost_connection_goes_on_where_it_was(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same run is asked for again; output that comes again is not printed again."""
+    first = [state("running"), output(b"abc"), output(b"def")]
+    second = [state("running"), output(b"abcdefgh"), {"id": "main", "result": FINISHED}]
+    server = Scripted(tmp_path, first, second)
+
+    answer, _ = followed(server)
+
+    assert answer == FINISHED
+    assert [asked["method"] for asked in server.asked] == ["exec.run", "exec.wait"]
+    assert server.asked[1]["params"] == {"id": "r1", "stream": True}
+    found = capfd.readouterr()
+    assert found.out.replace("sayso: the gateway hung up; waiting 30 s for it\n", "") == "abcdefgh"
+
+
+def test_a_gateway_that_gives_up_is_waited_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A request that is cancelled by a gateway that stops is asked about again."""
+    stopping = {"id": "main", "error": {"code": -32800, "message": "cancelled"}}
+    server = Scripted(tmp_path, [state("pending"), stopping], [{"id": "main", "result": FINISHED}])
+
+    assert followed(server)[0] == FINISHED
+    assert "the gateway hung up" in capfd.readouterr().err
+
+
+def test_before_anything_was_asked_it_is_an_error(tmp_path: Path) -> None:
+    """Without an id nothing can be followed: the error says so at once."""
+    with pytest.raises(GatewayUnreachable, match="hung up"):
+        followed(Scripted(tmp_path, []))
+
+
+def test_what_the_gateway_refuses_is_raised(tmp_path: Path) -> None:
+    """An error of the request itself is no reason to ask again."""
+    refused = {"id": "main", "error": {"code": -32602, "message": "no such thing"}}
+
+    with pytest.raises(BadRequest, match="no such thing"):
+        followed(Scripted(tmp_path, [state("running"), refused]))
+
+
+def test_who_does_not_wait_has_the_first_standing(tmp_path: Path) -> None:
+    """The id is known as soon as the run is, and nothing more is waited for."""
+    answer, _ = followed(Scripted(tmp_path, [state("running")]), waits=False)
+
+    assert answer == {"status": "running", "id": "r1"}
+
+
+@pytest.mark.parametrize(
+    ("copies", "expected"),
+    [
+        ([], "waiting for the answer · "),
+        ([("telegram", "77", "sent")], "asked telegram 77 · "),
+        ([("telegram", "77", "ready")], "waiting for the answer · "),
+        (
+            [("slack", "C1", "sent"), ("slack", "C1", "closed"), ("discord", "9", "sent")],
+            "asked slack C1, discord 9 · ",
+        ),
+        ([("a", str(n), "sent") for n in range(5)], "asked a 0, a 1 and 3 more · "),
+    ],
+)
+def test_the_line_tells_where_people_were_asked(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    copies: list[tuple[str, str, str]],
+    expected: str,
+) -> None:
+    """Places that took the question are named, each once, two at most."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    spinner = Spinner()
+    spinner.show({"status": "pending", "code": "ABC", "deadlineMs": 0})
+    spinner.sent_to([{"channel": c, "to": to, "state": state} for c, to, state in copies])
+    spinner.tick()
+    drawn = capfd.readouterr().err.split("\r\x1b[K")
+
+    assert f"{expected}0:00 left" in drawn[-1]
+    spinner.hide()
+    assert capfd.readouterr().err == "\r\x1b[K"
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (["terminal", "api"], "`sayso approve ABC allow-once|allow-always|deny` answers"),
+        (
+            ["api"],
+            "it is answered over the API or in the chats that are asked, not on this machine",
+        ),
+        ([], "it is answered in the chats that are asked, not on this machine"),
+    ],
+)
+def test_the_line_offers_only_what_can_answer(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    answers: list[str],
+    words: str,
+) -> None:
+    """`sayso approve` is named where somebody may use it, and nowhere else; also without colour."""
+    monkeypatch.setenv("TERM", "dumb")
+    asked = {"status": "pending", "code": "ABC", "deadlineMs": 0, "answers": answers}
+    Spinner().show(asked)
+
+    assert f"sayso: asking a person (ABC); {words}\n" == capfd.readouterr().err

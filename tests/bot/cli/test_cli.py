@@ -1,0 +1,94 @@
+"""The command line: exit codes, help with examples, one line for a failure."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.cli import COMMANDS, build_parser, main
+from bot.cli.run.command import exit_code
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({"status": "finished", "exitCode": 0, "signal": None, "timedOut": False}, 0),
+        ({"status": "finished", "exitCode": 7, "signal": None, "timedOut": False}, 7),
+        ({"status": "finished", "exitCode": None, "signal": 15, "timedOut": False}, 143),
+        ({"status": "finished", "exitCode": None, "signal": 9, "timedOut": True}, 4),
+        ({"status": "denied"}, 3),
+        ({"status": "pending"}, 4),
+        ({"status": "running"}, 4),
+        ({"status": "unknown"}, 1),
+    ],
+)
+def test_exit_codes(answer: dict[str, object], code: int) -> None:
+    """A run passes its own code through; what did not run has a code of its own."""
+    assert code == exit_code(answer)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example(command: str) -> None:
+    """Each command's help, or that of what stands below it, shows how it is called."""
+    texts = [parser.format_help() for parser in _parsers(build_parser(command), command)]
+
+    assert any("sayso " + command in text.partition("example")[2] for text in texts), texts
+
+
+def _parsers(parser: argparse.ArgumentParser, command: str) -> list[argparse.ArgumentParser]:
+    (commands,) = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    found = [commands.choices[command]]
+    for inner in found[0]._actions:
+        if isinstance(inner, argparse._SubParsersAction):
+            found += inner.choices.values()
+    return found
+
+
+def test_only_the_called_group_is_imported() -> None:
+    """`sayso run` imports neither asyncio nor any library that is slow to start."""
+    code = (
+        "import sys; from bot.cli import build_parser; build_parser('run');"
+        "print(sorted({'asyncio','pydantic','sqlalchemy','telegram','dataclasses','socket'}"
+        " & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "[]" == done.stdout.strip()
+
+
+def test_no_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without words the help is printed, and the exit code is that of a misuse."""
+    assert 2 == main([])
+    assert "sayso demo" in capsys.readouterr().out
+
+
+def test_unknown_command_is_a_misuse() -> None:
+    """An unknown command exits with 2."""
+    with pytest.raises(SystemExit) as ended:
+        main(["frobnicate"])
+
+    assert 2 == ended.value.code
+
+
+def test_failure_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A failure of ours is told in one line, without a traceback."""
+    os.environ["SAYSO_HOME"] = str(tmp_path)
+    try:
+        code = main(["pending"])
+    finally:
+        del os.environ["SAYSO_HOME"]
+
+    told = capsys.readouterr().err
+    assert 1 == code
+    assert 1 == len(told.strip().splitlines())
+    assert "sayso serve" in told
+
+
+def test_run_wants_exactly_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither none nor both of a line and a vector."""
+    assert 2 == main(["run"])
+    assert 2 == main(["run", "-c", "ls", "--", "ls"])
+    assert "-c" in capsys.readouterr().err

@@ -1,0 +1,258 @@
+"""What the command line refuses by itself, in words: numbers, files, places that are full."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.cli import main
+from core.audit.chain import Head, head_text, sealed
+
+ROOT = Path(__file__).parents[3]
+
+
+def told(
+    capsys: pytest.CaptureFixture[str], *words: str, usage: bool = False
+) -> tuple[int, str, str]:
+    """Run one command here; return its exit code and what it printed."""
+    if usage:
+        with pytest.raises(SystemExit) as ended:
+            main([*words])
+        code = ended.value.code
+        assert isinstance(code, int)
+    else:
+        code = main([*words])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e400", "0", "-5", "86401", "soon", ""])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--timeout", "{}", "--", "ls"),
+        ("run", "--timeout={}", "-c", "ls"),
+        ("exec", "web1", "--timeout", "{}", "--", "ls"),
+        ("doctor", "--seconds", "{}"),
+    ],
+)
+def test_a_duration_is_a_time_above_zero(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], seconds: str
+) -> None:
+    """Nothing is asked for that cannot be, and nothing is rounded up to a time that can."""
+    code, _, error = told(capsys, *(word.format(seconds) for word in words), usage=True)
+
+    assert code == 2
+    assert f"{seconds!r}: give seconds, more than 0 and 86,400 (one day) at most" in error
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "1.5", "many"])
+@pytest.mark.parametrize(
+    "words", [("audit", "tail"), ("history",), ("pending",), ("events", "drain", "main")]
+)
+def test_a_limit_is_one_or_more(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], number: str
+) -> None:
+    """Neither nothing nor everything is printed for a number that means neither."""
+    code, _, error = told(capsys, *words, "--limit", number, usage=True)
+
+    assert code == 2
+    assert f"{number!r}: give a whole number, 1 or more" in error
+
+
+@pytest.mark.parametrize("pair", ["FOO", "=x", ""])
+def test_a_variable_has_a_name_and_a_value(capsys: pytest.CaptureFixture[str], pair: str) -> None:
+    """A forgotten value is not an empty one."""
+    code, _, error = told(capsys, "run", "--env", pair, "-c", "ls")
+
+    assert code == 2
+    assert f"--env {pair}: write NAME=VALUE" in error
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """Return a journal of three records with its note."""
+    path, head = tmp_path / "audit.jsonl", Head()
+    lines = []
+    for number in range(3):
+        line, head = sealed({"number": str(number)}, "vote", head)
+        lines.append(line)
+    path.write_bytes(b"".join(lines))
+    path.with_name("audit.jsonl.head").write_bytes(head_text(head))
+    return path
+
+
+@pytest.mark.parametrize("action", ["verify", "tail"])
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("absent", "No such file or directory"), ("a folder", "Is a directory")],
+)
+def test_a_journal_that_cannot_be_read_is_no_broken_chain(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, action: str, kind: str, why: str
+) -> None:
+    """A wrong name is a misuse, told in one line; 3 is for a chain that was found broken."""
+    path = tmp_path if kind == "a folder" else tmp_path / "none"
+
+    assert told(capsys, "audit", action, "--file", str(path)) == (
+        2,
+        "",
+        f"sayso: {path} cannot be read: {why}.\n",
+    )
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\n", b"[1]\n", b"{}\n", b"junk\n"])
+def test_the_end_of_what_is_no_journal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes
+) -> None:
+    """The line is named, whether it is no text, no JSON, or no record."""
+    path = tmp_path / "file"
+    path.write_bytes(b'{"at":"now","kind":"vote"}\n' + content)
+    code, out, error = told(capsys, "audit", "tail", "--file", str(path))
+
+    assert (code, out) == (2, "now  vote      \n")
+    assert error.startswith(f"sayso: {path}:2: not a journal line")
+
+
+def test_a_broken_line_is_named_once(capsys: pytest.CaptureFixture[str], journal: Path) -> None:
+    """File and line stand in front, as compilers write it, then the reason alone."""
+    journal.write_bytes(journal.read_bytes().replace(b'"number":1', b'"number":7'))
+
+    assert told(capsys, "audit", "verify", str(journal))[:2] == (
+        3,
+        f"{journal}:2: its hash does not fit its text: it was changed\n",
+    )
+
+
+def test_a_journal_that_was_taken_away_is_a_broken_chain(
+    capsys: pytest.CaptureFixture[str], journal: Path
+) -> None:
+    """Its note tells that there was one."""
+    journal.unlink()
+    code, out, _ = told(capsys, "audit", "verify", str(journal))
+
+    assert (code, out) == (3, f"{journal}:1: 3 lines were acknowledged, 0 are left: cut off\n")
+
+
+def test_the_head_is_printed_to_be_noted(capsys: pytest.CaptureFixture[str], journal: Path) -> None:
+    """The hash of the last line, for people and in JSON."""
+    last = json.loads(journal.read_bytes().splitlines()[-1])["hash"]
+
+    _, out, _ = told(capsys, "audit", "verify", str(journal))
+    assert out == f"{journal}: 3 records, the chain is whole, head {last}\n"
+    _, out, _ = told(capsys, "audit", "verify", str(journal), "--json")
+    assert json.loads(out)["head"] == last
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "error"),
+    [
+        (">&-", 0, b""),
+        (">&- 2>&-", 0, b""),
+        (">/dev/full", 1, b"sayso: the output cannot be written (No space left on device)\n"),
+        ("| true", 0, b""),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_without_a_place_is_no_traceback(
+    tmp_path: Path, redirection: str, code: int, error: bytes, unbuffered: str
+) -> None:
+    """Closed, full or unread: one line at most."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m bot exec identity {redirection}', sys.executable],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home), "PYTHONUNBUFFERED": unbuffered},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", error)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a home that is in effect."""
+    monkeypatch.setenv("SAYSO_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+ID = "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("web1", "zz", ID), "--agent-id: must be 64 hex digits, in small letters."),
+        (("web1", ID, "A" * 64), "--machine-id: must be 64 hex digits, in small letters."),
+        (
+            ("Web 1", ID, ID),
+            "NAME: must have 1 to 32 of a-z, 0-9, _, . and -, and begin with a-z or 0-9.",
+        ),
+        (("web1", ID, ID, "--address", "moon"), "--address: "),
+        (
+            ("web1", ID, ID, "--address", "127.0.0.1:1"),
+            "an address reached by TLS needs the host's fingerprint.",
+        ),
+        (("sessions", ID, ID), "`sayso exec sessions` means something else. Give the contact "),
+        (("identity", ID, ID), "`sayso exec identity` means something else. Give the contact "),
+        (("contacts", ID, ID), "`sayso exec contacts` means something else. Give the contact "),
+    ],
+)
+def test_a_contact_is_refused_by_the_option_that_is_wrong(
+    capsys: pytest.CaptureFixture[str], home: Path, words: tuple[str, ...], expected: str
+) -> None:
+    """In our words, by the names of the command line; nothing is kept."""
+    name, agent, machine, *more = words
+    ids = ("--agent-id", agent, "--machine-id", machine)
+    code, out, error = told(capsys, "exec", "contacts", "add", name, *ids, *more)
+
+    assert (code, out) == (2, "")
+    assert error.startswith(f"sayso: {expected}")
+    assert not (home / "exec-contacts.json").exists()
+
+
+def test_the_check_of_an_access_list_answers_in_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Faults and warnings too; the exit code is that of the words."""
+    path = tmp_path / "acl.toml"
+    path.write_text("[exec]\nenabled = 1\nx = 2\n")
+    code, out, error = told(capsys, "check", "--exec-acl", str(path), "--json")
+    assert (code, error) == (2, "")
+    assert json.loads(out) == {
+        "ok": False,
+        "faults": [
+            f"{path}:2: exec.enabled: must be true or false.",
+            f"{path}:3: exec.x: is not a known key; remove it, or correct its name.",
+        ],
+    }
+
+    path.write_text(
+        f'[exec]\nenabled = true\n[[exec.allow]]\nagent_id = "{ID}"\nmachine_id = "{ID}"\n'
+        '[[exec.allow.commands]]\nargv = ["a;b"]\n'
+    )
+    code, out, _ = told(capsys, "check", "--exec-acl", str(path))
+    first, second = out.splitlines()
+    assert (code, first) == (0, f"{path}: ok (1 pair, 1 command, enabled)")
+    assert second.startswith(f"warning: {path}:7: exec.allow.0.commands.0.argv: no request can ")
+
+
+@pytest.mark.parametrize(
+    ("expires", "why"),
+    [("15s", "60s at least"), ("600w", "10 years at most"), ("0s", "such as 30d")],
+)
+def test_the_life_of_a_token_has_bounds_that_are_told(
+    capsys: pytest.CaptureFixture[str], expires: str, why: str
+) -> None:
+    """By the option's name, before anybody is asked."""
+    words = ("token", "create", "ci", "--scope", "read", "--expires", expires)
+    code, _, error = told(capsys, *words, usage=True)
+
+    assert code == 2
+    assert "argument --expires: " in error
+    assert why in error

@@ -1,0 +1,154 @@
+"""`sayso doctor` tells of the API and of remote exec: door, list and contacts."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.doctor.finding import Verdict
+from bot.doctor.installation import examine
+from core.remote.trust.contacts import Contact, Contacts, ContactsFile, Trust
+
+ROOT = Path(__file__).parents[3]
+ID = "a" * 64
+LIST = (
+    f'[exec]\nenabled = true\n[[exec.allow]]\nagent_id = "{ID}"\nmachine_id = "{ID}"\n'
+    '[[exec.allow.commands]]\nargv = ["df", "-h"]\n'
+)
+
+
+def write(home: Path, acl: str | None, config: dict[str, Any]) -> None:
+    """Write a home with these settings, and an access list where one is given."""
+    home.chmod(0o700)
+    (home / "acl.toml").write_text(acl or "[exec]\nenabled = false\n")
+    config.setdefault("remote", {})["acl"] = "acl.toml"
+    (home / "config.json5").write_text(json.dumps(config))
+    (home / "config.json5").chmod(0o600)
+
+
+def found(home: Path, subject: str) -> list[tuple[Verdict, str]]:
+    """Return what the doctor says of a subject."""
+    findings = examine({"SAYSO_HOME": str(home)})
+    return [(one.verdict, one.detail) for one in findings if one.subject == subject]
+
+
+@pytest.mark.parametrize(
+    ("acl", "doors", "verdict", "words"),
+    [
+        (None, [], Verdict.OK, "is off: no access list is enabled"),
+        (None, ["127.0.0.1:0"], Verdict.WARN, "opens a door, but no access list is enabled"),
+        (LIST, [], Verdict.WARN, "remote.listen is empty: nobody is served"),
+        (LIST, ["127.0.0.1:0"], Verdict.WARN, "agent aaaaaaaa… on machine aaaaaaaa… is listed"),
+        (LIST.replace("df", "d>f"), [], Verdict.WARN, "no request can match 'd>f'"),
+        (LIST.replace("df", "sh"), [], Verdict.FAIL, "'sh' is a shell"),
+    ],
+)
+def test_what_keeps_remote_exec_shut_is_told(
+    tmp_path: Path, acl: str | None, doors: list[str], verdict: Verdict, words: str
+) -> None:
+    """Each of the three alone lets nobody in, and is named."""
+    write(tmp_path, acl, {"remote": {"listen": doors}})
+
+    assert any(one is verdict and words in why for one, why in found(tmp_path, "remote exec")), (
+        found(tmp_path, "remote exec")
+    )
+
+
+def test_a_door_that_lets_somebody_in_is_well(tmp_path: Path) -> None:
+    """With a list in force, a door and a trusted contact there is one line, and it says so."""
+    write(tmp_path, LIST, {"remote": {"listen": ["127.0.0.1:8793"]}})
+    contact = Contact(name="web1", agent_id=ID, machine_id=ID, trust=Trust.ACCEPT)
+    ContactsFile(tmp_path).write(Contacts(contacts=(contact,)))
+
+    assert found(tmp_path, "remote exec") == [
+        (Verdict.OK, "takes requests at 127.0.0.1:8793: 1 pair, 1 command, enabled")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("http", "words"),
+    [({}, "is off (http.enabled)"), ({"enabled": True}, "is to be at http://127.0.0.1:8791")],
+)
+def test_the_api_is_told_of(tmp_path: Path, http: dict[str, Any], words: str) -> None:
+    """Whether it is on, and where."""
+    write(tmp_path, None, {"http": http})
+
+    assert found(tmp_path, "API") == [(Verdict.OK, words)]
+
+
+def test_a_failing_sandbox_is_told_once(tmp_path: Path) -> None:
+    """One line, none of it from the log, and no word of a help that nobody asked for."""
+    docker = tmp_path / "docker"
+    said = "docker: no such image. Run 'docker run --help' for more information"
+    docker.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 125\n')
+    docker.chmod(0o755)
+    section = {"backend": "docker", "image": "none", "dockerBinary": str(docker)}
+    write(tmp_path, None, {"sandbox": section})
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "doctor"],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+
+    assert done.stderr == ""
+    told = [line for line in done.stdout.splitlines() if " sandbox: " in line]
+    assert len(told) == 1, told
+    assert "run --help" not in done.stdout
+
+
+def users(home: Path, folder: Path, **entry: object) -> list[tuple[Verdict, str]]:
+    """Return what the doctor says of one entry of `intake.unix`."""
+    section = {"unix": [{"agents": ["coder"], **entry}], "socket": str(folder / "agents.sock")}
+    write(home, None, {"intake": section})
+    return found(home, "intake.unix") + found(home, "other users")
+
+
+def test_other_users_are_named_with_their_agents(tmp_path: Path) -> None:
+    """Who may ask, as which agent and where; the gateway's own user is warned about."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+
+    assert users(tmp_path, folder, user="nobody") == [
+        (Verdict.OK, f"nobody (uid 65534) may ask as coder on {folder}/agents.sock")
+    ]
+    assert users(tmp_path, folder, uid=os.getuid())[1][0] is Verdict.WARN
+
+
+def test_a_user_or_folder_that_cannot_be_used_is_a_failure(tmp_path: Path) -> None:
+    """The finding says what is wrong and what to do."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+    ((verdict, why),) = users(tmp_path, folder, user="no-such-user")
+    assert (verdict, "this machine does not know" in why) == (Verdict.FAIL, True)
+
+    folder.chmod(0o777)
+    ((verdict, why),) = users(tmp_path, folder, user="nobody")
+    assert (verdict, "sudo install -d" in why) == (Verdict.FAIL, True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({}, "give either `user` or `uid`"),
+        ({"user": "nobody", "uid": 65534}, "give either `user` or `uid`"),
+        ({"user": "nobody", "may": ["approve"]}, "never approves"),
+        ({"user": "nobody", "may": ["admin", "request"]}, "never approves"),
+        ({"user": "nobody", "agents": []}, "agents"),
+    ],
+)
+def test_a_wrong_entry_stops_the_start(
+    tmp_path: Path, entry: dict[str, object], words: str
+) -> None:
+    """An agent's user is named once, has agents, and never gets what people decide with."""
+    write(tmp_path, None, {"intake": {"unix": [{"agents": ["coder"], **entry}]}})
+
+    ((verdict, why),) = found(tmp_path, "settings")
+    assert (verdict, words in why) == (Verdict.FAIL, True), why

@@ -1,0 +1,19 @@
+"""`policy explain` and the reference have words for whatever the policy can say."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.explain.explain_one import _ADVICE
+from core.model.decision import Reason
+from core.policy.judge.reasons import WHY
+
+DENIALS = Path(__file__).parents[3] / "docs/reference/denials.md"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_each_reason_has_its_words(reason: Reason) -> None:
+    """A new one says why, and what would make the command pass."""
+    assert reason in WHY
+    assert reason in _ADVICE
+    assert f"| `{reason}` |" in DENIALS.read_text(encoding="utf-8")

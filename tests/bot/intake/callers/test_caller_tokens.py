@@ -1,0 +1,553 @@
+"""Callers with tokens: what each may call, what it sees, and that no agent ever approves."""
+
+import itertools
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from bot.intake.callers.caller import Caller, of_peer
+from bot.intake.methods.explain import OutlookMethods
+from bot.intake.registry.method import AnyMethod, Method, invoke, permit, table_of
+from core.approvals.routing.approvers import Approvers
+from core.errors import BadRequest, Forbidden, Unauthenticated
+from core.ipc.unix import Peer
+from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
+from core.model.command import ExecOverrides
+from core.model.identity import (
+    API_CHANNEL,
+    Actor,
+    AgentId,
+    ApprovalId,
+    Intake,
+    Requester,
+    SessionKey,
+)
+from core.model.policy import ExecAsk, ExecSecurity
+from core.store import approvals
+from core.store.people import people, token_text, tokens
+from core.store.schema.people_tables import tokens as rows
+from core.store.sessions import overrides
+from core.text.secrets import mask
+from tests.bot.api_callers import ASK, DECIDE, LOOK, RULE, Api, no_health
+from tests.core.gate.line import ANA, gate_at
+
+NEEDS = {
+    "exec.run": "request",
+    "exec.approval.request": "request",
+    "exec.wait": "request read",
+    "exec.cancel": "request approve",
+    "exec.tail": "request read",
+    "exec.approval.waitDecision": "request read",
+    "exec.approval.resolve": "approve",
+    "exec.approval.list": "read",
+    "exec.approval.get": "request read",
+    "exec.approval.copies": "read",
+    "exec.approvals.get": "read",
+    "exec.approvals.set": "admin",
+    "events.drain": "request read",
+    "events.ack": "request",
+    "sessions.list": "read",
+    "history.list": "read",
+    "health.get": "read",
+    "skills.bins": "read",
+    "node.list": "read",
+    "policy.explain": "request read",
+    "people.list": "approve admin",
+    "people.add": "admin",
+    "people.pair": "admin",
+    "people.unlink": "admin",
+    "people.revoke": "admin",
+    "people.restore": "admin",
+    "grants.list": "read",
+    "grants.revoke": "approve admin",
+    "tasks.end": "approve admin",
+    "lockdown.get": "read approve admin",
+    "lockdown.engage": "approve admin",
+    "lockdown.lift": "",
+    "tool.call": "request",
+    "exec.remote.run": "admin",
+    "exec.remote.cancel": "admin",
+    "exec.remote.output": "admin",
+    "exec.remote.sessions": "read admin",
+    "exec.remote.diagnostics": "read admin",
+    "token.create": "",
+    "token.list": "admin",
+    "token.revoke": "admin",
+}
+"""Which scopes let a caller over the network in; a new method is entered here on purpose."""
+NETWORK_INTAKES = (Intake.HTTP, Intake.WEBSOCKET)
+EVERYBODY = Approvers({"memory": frozenset({"ana"})}, everywhere=frozenset({"person:ana"}))
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[Api]:
+    """Yield the API of a gate where the person ana may answer."""
+    async with gate_at(tmp_path, people=EVERYBODY) as gate:
+        yield Api.of(gate)
+
+
+async def refusal(method: AnyMethod, caller: Caller) -> type[Exception] | None:
+    """Call a method without params; return how it was refused, ``None`` if it was let in."""
+    try:
+        await invoke(method, {"no-such-param": 1}, caller)
+    except Forbidden as error:
+        return type(error)
+    except BadRequest:
+        return None
+    raise AssertionError(f"{method.name} takes any params")
+
+
+async def test_every_method_asks_for_its_scopes(api: Api) -> None:
+    """Each method, each scope, each way in: let in exactly where the table says so."""
+    holders = {
+        ASK: {"agent": "coder"},
+        LOOK: {},
+        DECIDE: {"person": "ana"},
+        RULE: {},
+    }
+    assert NEEDS.keys() == api.table.keys()
+    for (scope, whose), intake in itertools.product(holders.items(), NETWORK_INTAKES):
+        caller = await api.caller(f"{scope}-{intake}", scope, intake=intake, **whose)
+        for name, method in api.table.items():
+            let_in = await refusal(method, caller) is None
+            assert (scope in NEEDS[name].split()) == let_in, (name, scope, intake)
+
+
+HARMLESS = {"health.get", "lockdown.get", "node.list", "skills.bins"}
+"""What an agent may read although it is not of an agent: how the gateway is, and no more."""
+
+
+async def test_what_an_agent_may_read_is_its_own(api: Api) -> None:
+    """A method that an agent's token may call names its agent, or one thing that can be hidden."""
+    coder = await api.caller("coder", ASK, LOOK, agent="coder")
+    for name, method in api.table.items():
+        if await refusal(method, coder) is not None:
+            continue
+        narrowed = {"agent", "id"} & method.params.model_fields.keys()
+        assert narrowed or name in HARMLESS, name
+
+
+async def test_a_local_process_may_call_everything(api: Api) -> None:
+    """The socket's callers have every scope; what gives rights asks for a terminal by itself."""
+    here = of_peer(Peer(1, 0, 0))
+
+    assert [None] * len(api.table) == [await refusal(one, here) for one in api.table.values()]
+
+
+async def test_no_scope_lets_an_agent_decide(api: Api) -> None:
+    """A caller that is bound to agents, or may ask over the network, has no right of people."""
+    asker = Requester(Intake.HTTP, "api:x")
+    actor = Actor(API_CHANNEL, "x")
+    bound = Caller(asker, actor, EVERY_SCOPE, frozenset({AgentId("coder")}), token="x")
+    asking = Caller(asker, actor, EVERY_SCOPE, token="x")
+    local = Caller(asker, actor, EVERY_SCOPE, frozenset({AgentId("coder")}), peer=Peer(1, 0, 0))
+    deciding = [m for m in api.table.values() if m.scopes <= PEOPLES_SCOPES]
+
+    assert len(deciding) > 8
+    for method, caller in itertools.product(deciding, (bound, asking, local)):
+        assert await refusal(method, caller) is Forbidden, method.name
+    decider = Caller(asker, actor, frozenset({DECIDE}), token="x")
+    assert await refusal(api.table["exec.approval.resolve"], decider) is None
+
+
+@pytest.mark.parametrize("scopes", ["approve request", "admin approve read request", "approve"])
+async def test_a_row_that_was_tampered_with_decides_nothing(
+    api: Api, tmp_path: Path, scopes: str
+) -> None:
+    """An agent's token stays an agent's, whatever is written into its row."""
+    text = await api.token("coder", ASK, agent="coder")
+    await api.gate.store.write(people.add, "ana")
+    await api.gate.store.write(lambda conn: conn.execute(update(rows).values(scopes=scopes)))
+    await api.gate.store.write(
+        lambda conn: conn.execute(update(rows).values(person="ana", name="ana"))
+    )
+    caller = await api.holder(text)
+    local = of_peer(Peer(1, 0, 0))
+    asked = await api.ask(local, "uname", tmp_path, agent="coder")
+
+    for ref in (asked, asked[:6], asked[:6].upper(), asked[:4]):
+        with pytest.raises(Forbidden):
+            await api.call(caller, "exec.approval.resolve", id=ref, decision="allow-once")
+    found = await api.gate.store.read(approvals.get, ApprovalId(asked))
+    assert found is not None
+    assert found.resolution is None
+
+
+@pytest.mark.parametrize(
+    ("scopes", "agent", "person", "kept"),
+    [
+        ("approve read", None, None, "read"),
+        ("request read", None, None, "read"),
+        ("request approve", None, "ana", "approve"),
+        ("request admin", "coder", None, "request"),
+    ],
+)
+async def test_scopes_that_nobody_may_hold_are_not_held(
+    api: Api, scopes: str, agent: str | None, person: str | None, kept: str
+) -> None:
+    """What creation refuses is dropped when a row says it all the same."""
+    text = await api.token("x", LOOK)
+    await api.gate.store.write(people.add, "ana")
+    changed = {"scopes": scopes, "agent": agent, "person": person}
+    await api.gate.store.write(lambda conn: conn.execute(update(rows).values(**changed)))
+
+    assert {Scope(kept)} == (await api.holder(text)).scopes
+
+
+async def test_what_is_no_live_token_lets_nobody_in(api: Api) -> None:
+    """Unknown, mistyped, revoked, a revoked person's, a hash: all are told the same."""
+    good = await api.token("good", DECIDE, person="ana")
+    revoked = await api.token("revoked", LOOK)
+    orphan = await api.token("orphan", DECIDE, person="bob")
+    await api.gate.store.write(tokens.revoke, "revoked")
+    await api.gate.store.write(people.revoke, "bob")
+    swapped = good[:-1] + ("0" if good[-1] != "0" else "1")
+    tried = [
+        revoked,
+        orphan,
+        swapped,
+        token_text.draw(),
+        token_text.digest(good),
+        good + "\n",
+        good.upper(),
+        f" {good}",
+        "",
+        "sayso_",
+        "é" * 55,
+        "x" * 1_000_000,
+    ]
+    told = set()
+    for text in tried:
+        with pytest.raises(Unauthenticated) as refused:
+            await api.holder(text)
+        told.add(str(refused.value))
+
+    assert 1 == len(told)
+    assert (await api.holder(good)).may(DECIDE)
+
+
+async def test_a_person_answers_with_a_token(api: Api, tmp_path: Path) -> None:
+    """A listed person's token decides, whatever way the question came in; others' do not."""
+    coder = await api.caller("coder", ASK, agent="coder")
+    ana = await api.caller("ana", DECIDE, LOOK, person="ana", intake=Intake.WEBSOCKET)
+    bob = await api.caller("bob", DECIDE, LOOK, person="bob")
+    over = await api.ask(coder, "uname", tmp_path)
+    here = await api.ask(of_peer(Peer(1, 0, 0)), "uname -s", tmp_path)
+    for asked in (over, here):
+        refused = await api.call(bob, "exec.approval.resolve", id=asked, decision="allow-once")
+        taken = await api.call(ana, "exec.approval.resolve", id=asked, decision="allow-once")
+        shown = await api.call(coder, "exec.approval.get", id=over)
+
+        assert (False, "not_listed") == (refused["accepted"], refused["outcome"])
+        assert (True, "accepted") == (taken["accepted"], taken["outcome"])
+        assert ("allowed", "api:" + ana.token) == (shown["state"], shown["by"])
+
+
+async def test_nobody_answers_by_default(tmp_path: Path) -> None:
+    """A person's token that no list names decides nothing."""
+    async with gate_at(tmp_path) as gate:
+        api = Api.of(gate)
+        ana = await api.caller("ana", DECIDE, person="ana")
+        asked = await api.ask(of_peer(Peer(1, 0, 0)), "uname", tmp_path)
+        answer = await api.call(ana, "exec.approval.resolve", id=asked, decision="allow-once")
+
+    assert "not_listed" == answer["outcome"]
+    assert "approvers" in str(answer["sentence"])
+
+
+async def test_what_came_over_the_network_is_not_answered_by_a_local_process(
+    tmp_path: Path,
+) -> None:
+    """Whoever holds a token may run here too; a chat, which proves its person, may answer."""
+    listed = Approvers({"memory": frozenset({"ana"}), "terminal": frozenset({"uid:0"})})
+    async with gate_at(tmp_path, people=listed) as gate:
+        api = Api.of(gate)
+        coder = await api.caller("coder", ASK, agent="coder")
+        asked = await api.ask(coder, "uname", tmp_path)
+        refused = await api.call(
+            of_peer(Peer(1, 0, 0)), "exec.approval.resolve", id=asked, decision="allow-once"
+        )
+        found = await gate.store.read(approvals.get, ApprovalId(asked))
+        assert found is not None
+        told = listed.eligibility(ANA, found.requester)
+
+    assert "requester" == refused["outcome"]
+    assert "may" == told
+
+
+async def test_an_agent_sees_its_own_only(api: Api, tmp_path: Path) -> None:
+    """Lists leave out what is another's; an id that exists is told like one that does not."""
+    coder = await api.caller("coder", ASK, LOOK, agent="coder")
+    other = await api.caller("other", ASK, LOOK, agent="other")
+    mine = await api.ask(coder, "uname", tmp_path)
+    theirs = await api.ask(other, "uname -s", tmp_path)
+    by_id = (
+        "exec.wait",
+        "exec.cancel",
+        "exec.tail",
+        "exec.approval.waitDecision",
+        "exec.approval.get",
+        "exec.approval.copies",
+    )
+    for name, ref in itertools.product(by_id, (theirs, theirs[:6], theirs[:4])):
+        told = []
+        for guess in (ref, "zzzz" + ref[4:]):
+            with pytest.raises(BadRequest) as refused:
+                await api.call(coder, name, id=guess)
+            told.append(str(refused.value).replace(guess, "ID"))
+        assert told[0] == told[1], name
+    assert "pending" == (await api.call(other, "exec.approval.get", id=theirs[:6]))["state"]
+    assert [mine] == ids(await api.call(coder, "exec.approval.list"), "pending")
+    assert [mine] == ids(await api.call(coder, "history.list"), "history")
+    assert [mine] == ids(await api.call(coder, "exec.approval.list", agent="coder"), "pending")
+    reader = await api.caller("reader", LOOK)
+    assert {mine, theirs} == set(ids(await api.call(reader, "exec.approval.list"), "pending"))
+    assert [theirs] == ids(await api.call(reader, "history.list", agent="other"), "history")
+
+
+def ids(answer: dict[str, object], key: str) -> list[str]:
+    """Return the ids of a list."""
+    found = answer[key]
+    assert isinstance(found, list)
+    return [row["id"] for row in found]
+
+
+async def test_an_agent_names_no_other_agent(api: Api, tmp_path: Path) -> None:
+    """Every method that takes an agent refuses another's name, and means its own without one."""
+    coder = await api.caller("coder", ASK, LOOK, agent="coder")
+    named = [method for method in api.table.values() if "agent" in method.params.model_fields]
+    extra: dict[str, dict[str, object]] = {
+        "exec.run": {"command": "true", "cwd": str(tmp_path)},
+        "exec.approval.request": {"command": "true", "cwd": str(tmp_path)},
+        "policy.explain": {"command": "true", "cwd": str(tmp_path)},
+        "tool.call": {"tool": "Exec"},
+        "events.drain": {"session": "main"},
+        "events.ack": {"session": "main", "seq": 0},
+    }
+    for method in named:
+        if method.scopes <= PEOPLES_SCOPES:
+            continue
+        wish = {**extra.get(method.name, {}), "agent": "other"}
+        with pytest.raises(Forbidden, match="bound to coder"):
+            await invoke(method, wish, coder)
+    told = await api.call(coder, "policy.explain", **extra["policy.explain"])
+
+    assert len(named) > 8
+    assert "coder" == told["agent"]
+
+
+async def test_an_agents_sessions_are_its_own(api: Api, tmp_path: Path) -> None:
+    """What is told to a session, and what people set for it, is nobody's who knows its name."""
+    coder = await api.caller("coder", ASK, LOOK, agent="coder")
+    other = await api.caller("other", ASK, LOOK, agent="other")
+    lax = ExecOverrides(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
+    await api.gate.store.write(overrides.put, SessionKey("chat:1"), lax, ANA)
+    api.gate.rulebook.elevated = True
+    await api.ask(of_peer(Peer(1, 0, 0)), "id", tmp_path, session="main")
+    run = await api.call(
+        of_peer(Peer(1, 0, 0)), "exec.run", command="true", cwd=str(tmp_path), session="chat:1"
+    )
+    asked = await api.ask(coder, "true", tmp_path, session="chat:1")
+    await api.call(coder, "exec.cancel", id=asked)
+    heard = {
+        (caller.token, name): await api.call(caller, "events.drain", session=name)
+        for caller in (coder, other)
+        for name in ("chat:1", "agent:coder:chat:1")
+    }
+    listed = await api.call(coder, "sessions.list")
+    acked = await api.call(other, "events.ack", session="agent:coder:chat:1", seq=99)
+    again = await api.call(coder, "events.drain", session="chat:1")
+
+    assert "finished" == run["status"]
+    assert heard[coder.token, "chat:1"] == heard[coder.token, "agent:coder:chat:1"] == again
+    assert [asked] == ids(again, "events")
+    assert {"events": []} == heard[other.token, "chat:1"]
+    assert {"events": []} == heard[other.token, "agent:coder:chat:1"]
+    assert {"acked": 0} == acked
+    assert ["agent:coder:chat:1"] == [row["session"] for row in rows_of(listed, "sessions")]
+
+
+def rows_of(answer: dict[str, object], key: str) -> list[dict[str, object]]:
+    """Return the rows of a list."""
+    found = answer[key]
+    assert isinstance(found, list)
+    return found
+
+
+async def test_keys_of_two_tokens_never_meet(api: Api, tmp_path: Path) -> None:
+    """The same request key of two agents is two requests; of one token it is one."""
+    coder = await api.caller("coder", ASK, agent="coder")
+    twin = await api.caller("twin", ASK, agent="coder")
+    asked = [
+        await api.ask(caller, "uname", tmp_path, requestKey="k") for caller in (coder, coder, twin)
+    ]
+
+    assert asked[0] == asked[1]
+    assert asked[0] != asked[2]
+
+
+async def test_output_is_the_agents_own(api: Api, tmp_path: Path) -> None:
+    """Whoever else reads it over the network gets it with its secrets masked."""
+    secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    (tmp_path / "key").write_text(secret)
+    coder = await api.caller("coder", ASK, agent="coder")
+    reader = await api.caller("reader", LOOK)
+    ana = await api.caller("ana", DECIDE, person="ana")
+    asked = await api.ask(coder, "cat key", tmp_path, session="s")
+    await api.call(ana, "exec.approval.resolve", id=asked, decision="allow-once")
+    for run_id, plan in await api.gate.queued():
+        await api.gate.run_approved(run_id, plan)
+    own = await api.call(coder, "exec.wait", id=asked)
+    read = await api.call(reader, "exec.wait", id=asked)
+    told = await api.call(reader, "events.drain", session="agent:coder:s")
+
+    assert secret == own["output"]
+    assert "[secret: GitHub token]" in str(read["output"])
+    assert secret not in json.dumps([read, told])
+    assert "[secret" in json.dumps(told)
+
+
+async def test_rights_are_changed_with_the_scope_admin(api: Api) -> None:
+    """Over the network there is no terminal: the scope decides, and the journal names the token."""
+    admin = await api.caller("admin", RULE)
+    added = await api.call(admin, "people.add", name="carla")
+    code = await api.call(admin, "people.pair", name="carla")
+    listed = await api.call(admin, "people.list")
+    victim = await api.caller("victim", LOOK)
+    ended = await api.call(admin, "token.revoke", token="victim")
+    shown = await api.call(admin, "token.list")
+    with pytest.raises(Forbidden, match=r"gateway\.sock only"):
+        await api.call(admin, "token.create", name="x", scopes=["admin"])
+
+    assert added["done"]
+    assert code["code"]
+    assert ["carla"] == ids(listed, "people")
+    assert ended["done"]
+    states = {row["name"]: row["state"] for row in rows_of(shown, "tokens")}
+    assert {"admin": "live", "victim": "revoked"} == states
+    assert victim.token in {row["id"] for row in rows_of(shown, "tokens")}
+
+
+async def test_the_approvals_file_is_read_and_replaced(api: Api, tmp_path: Path) -> None:
+    """An agent sees its part; an administrator replaces what was read, not what came after."""
+    agents = {name: {"allowlist": [{"pattern": f"/usr/bin/{name}"}]} for name in ("coder", "b")}
+    api.gate.rulebook.file.replace(json.dumps({"version": 1, "agents": agents}))
+    coder = await api.caller("coder", ASK, LOOK, agent="coder")
+    admin = await api.caller("admin", RULE, LOOK)
+    own = await api.call(coder, "exec.approvals.get")
+    whole = await api.call(admin, "exec.approvals.get")
+    wish = {"version": 1, "agents": {"b": {"allowlist": []}}}
+    set_ = await api.call(admin, "exec.approvals.set", file=wish, baseHash=whole["hash"])
+    with pytest.raises(BadRequest, match="another by now"):
+        await api.call(admin, "exec.approvals.set", file={"version": 1}, baseHash=whole["hash"])
+    with pytest.raises(Forbidden):
+        await api.call(coder, "exec.approvals.set", file={"version": 1}, baseHash=own["hash"])
+    after = await api.call(admin, "exec.approvals.get")
+    journal = (tmp_path / "audit.jsonl").read_text()
+
+    assert ["coder"] == list(part(own, "agents"))
+    assert {"coder", "b"} == set(part(whole, "agents"))
+    assert set_["done"]
+    assert {"b": {"allowlist": []}} == part(after, "agents")
+    assert "approvals file" in journal
+    assert "token" not in json.dumps([own, whole, after])
+
+
+@pytest.mark.parametrize(
+    ("method", "wish"),
+    [
+        ("token.revoke", {"token": "nosuch"}),
+        ("grants.revoke", {"id": "ZZZZZZ"}),
+        ("tasks.end", {"task": "nosuch"}),
+        ("people.revoke", {"who": "nosuch"}),
+    ],
+)
+async def test_what_is_not_there_is_not_revoked(
+    api: Api, tmp_path: Path, method: str, wish: dict[str, object]
+) -> None:
+    """It is refused with a sentence, and the journal tells of no revocation."""
+    admin = await api.caller("admin", RULE)
+    answer = await api.call(admin, method, **wish)
+    journal = tmp_path / "audit.jsonl"
+
+    assert answer["done"] is False
+    assert re.match("(There is no|No such|No grant of)", str(answer["sentence"]))
+    assert "revoke" not in (journal.read_text() if journal.exists() else "")
+
+
+def part(answer: dict[str, object], key: str) -> dict[str, object]:
+    """Return one part of the file that was shown."""
+    file = answer["file"]
+    assert isinstance(file, dict)
+    found = file[key]
+    assert isinstance(found, dict)
+    return found
+
+
+async def test_no_token_is_ever_written_down(
+    api: Api, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not in the journal, the database's files, the log, or what a caller looks like."""
+    caplog.set_level(0)
+    coder, ana = (
+        await api.token("coder", ASK, agent="coder"),
+        await api.token("ana", DECIDE, LOOK, RULE, person="ana"),
+    )
+    asker, person = await api.holder(coder), await api.holder(ana)
+    asked = await api.ask(asker, f"echo {ana}", tmp_path)
+    shown = await api.call(person, "exec.approval.get", id=asked)
+    await api.call(person, "exec.approval.resolve", id=asked, decision="deny", note=f"see {ana}")
+    listed = await api.call(person, "token.list")
+    with pytest.raises(Unauthenticated) as refused:
+        await api.holder(coder[:-1])
+    written = (tmp_path / "audit.jsonl").read_text() + caplog.text
+
+    for text in (coder, ana):
+        assert text not in written + repr((asker, person, shown, listed)) + str(refused.value)
+    for file in tmp_path.iterdir():
+        assert coder.encode() not in file.read_bytes(), file
+    assert "[secret: Sayso token]" in str(shown["command"])
+
+
+def test_a_token_is_known_by_its_shape() -> None:
+    """Redaction masks it wherever it stands; nearly every mistake in it is noticed."""
+    text = token_text.draw()
+    wrong = [text[:place] + other(text[place]) + text[place + 1 :] for place in range(6, 55)]
+
+    assert 55 == len(text)
+    assert token_text.is_token(text)
+    assert "x=[secret: Sayso token];" == mask(f"x={text};")
+    assert not any(map(token_text.is_token, wrong))
+    assert 1000 == len({token_text.draw() for _ in range(1000)})
+
+
+def other(character: str) -> str:
+    """Return another character than this one."""
+    return "a" if character != "a" else "b"
+
+
+async def test_two_methods_never_share_a_name(api: Api) -> None:
+    """A name that comes twice stops the start, so that none is silently replaced."""
+    part_ = OutlookMethods(api.gate, no_health)
+    with pytest.raises(ValueError, match=r"health\.get"):
+        table_of((part_, part_))
+
+
+async def test_a_guard_that_is_gone_is_noticed(api: Api) -> None:
+    """Without its scopes a method would let everybody in: the matrix's probe can tell."""
+    resolve = api.table["exec.approval.resolve"]
+    open_ = Method("x", resolve.params, EVERY_SCOPE, _nothing, "", "")
+    reader = await api.caller("reader", LOOK)
+
+    assert await refusal(resolve, reader) is Forbidden
+    assert await refusal(open_, reader) is None
+    permit(open_, reader)
+
+
+async def _nothing(_wish: object, _caller: Caller) -> object:
+    """Do nothing."""
+    return {}

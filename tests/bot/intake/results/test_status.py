@@ -1,0 +1,50 @@
+"""A local program that waits learns where its question is answered; nobody else is told."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.intake.callers.caller import of_peer
+from core.approvals.routing.approvers import Approvers
+from core.ipc.unix import Peer
+from tests.bot.api_callers import ASK, LOOK, Api
+from tests.core.gate.line import gate_at
+
+CHATS = {"memory": frozenset({"ana"})}
+HERE = of_peer(Peer(1, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("people", "answers"),
+    [
+        (Approvers(CHATS), []),
+        (Approvers({**CHATS, "terminal": frozenset({"uid:7"})}), ["terminal"]),
+        (Approvers(CHATS, everywhere=frozenset({"api:4k7w"})), ["api"]),
+        (Approvers(CHATS, everywhere=frozenset({"person:ana"})), ["terminal", "api"]),
+    ],
+)
+async def test_a_local_program_learns_where_it_is_answered(
+    tmp_path: Path, people: Approvers, answers: list[str]
+) -> None:
+    """Where nobody is listed, nobody is sent; the first look and a later one agree."""
+    async with gate_at(tmp_path, people=people) as gate:
+        api = Api.of(gate)
+        wish = {"command": "id", "cwd": str(tmp_path), "wait": False}
+        asked = await api.call(HERE, "exec.run", **wish)
+        later = await api.call(HERE, "exec.wait", id=asked["id"], timeoutMs=0)
+
+    assert answers == asked["answers"] == later["answers"]
+
+
+async def test_what_came_over_the_network_is_not_answered_here(tmp_path: Path) -> None:
+    """Whoever follows it over the socket is not sent to `sayso approve`; its asker is told less."""
+    people = Approvers(CHATS, everywhere=frozenset({"person:ana"}))
+    async with gate_at(tmp_path, people=people) as gate:
+        api = Api.of(gate)
+        agent = await api.caller("agent", ASK, LOOK, agent="main")
+        wish = {"command": "id", "cwd": str(tmp_path), "wait": False}
+        asked = await api.call(agent, "exec.run", **wish)
+        followed = await api.call(HERE, "exec.wait", id=asked["id"], timeoutMs=0)
+
+    assert {"status", "id", "code", "deadlineMs"} == asked.keys()
+    assert ["api"] == followed["answers"]

@@ -1,0 +1,179 @@
+"""A process is ended only where the kernel proves that its gateway is dead."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.jobs.recovery import Heart, recover, settle
+from core.audit.journal import AuditJournal
+from core.gate import journal_records
+from core.model.result import Finished, Unknown
+from core.runner.process_liveness import Fate, fate, own_name
+from core.runner.supervisor.processes import procfs
+from core.store import Store, approvals, open_store
+from core.store.engine import replicas
+from core.store.runs import runs
+from tests.core.store.making import ALICE, ONCE, draft, finished, run_draft
+
+_GATEWAY = """
+import sys
+from core.runner.process_liveness import own_name
+print(own_name(), flush=True)
+sys.stdin.read()
+"""
+ROOT = Path(__file__).parents[3]
+
+
+@contextmanager
+def other_gateway() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run another process that is a gateway's; yield it and what it calls itself."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _GATEWAY],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@contextmanager
+def command(run_id: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run what a gateway would have started for a run, and left behind."""
+    with subprocess.Popen(["/usr/bin/sleep", "600"], env={"SAYSO_RUN": run_id}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[Store]:
+    """Yield a store that several gateways share."""
+    opened = await open_store(postgres_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[AuditJournal]:
+    """Yield a journal."""
+    with AuditJournal(tmp_path / "audit.jsonl") as opened:
+        yield opened
+
+
+async def begun(store: Store, owner: str, name: str | None) -> runs.RunDraft:
+    """Let a gateway whose heartbeat has ended begin a run."""
+    await store.write(replicas.heartbeat, owner, -1, name)
+    run = run_draft(owner=owner)
+    await store.write(runs.begin, run)
+    return run
+
+
+async def test_a_living_gateway_without_a_heartbeat_keeps_its_run(
+    store: Store, journal: AuditJournal
+) -> None:
+    """It is on this machine, and the kernel says that it lives; dead, it loses it at once."""
+    with other_gateway() as (gateway, name):
+        run = await begun(store, "other", name)
+        with command(run.id) as process:
+            assert await recover(store, journal, "me", lapsed=True) == 0
+            assert process.poll() is None
+            assert await store.read(runs.outcome, run.id) is None
+
+            gateway.kill()
+            gateway.wait()
+            assert await recover(store, journal, "me", lapsed=False) == 1
+            assert process.wait(20) == -9
+    assert await store.read(runs.outcome, run.id) == Unknown(run.id)
+    assert await store.read(replicas.others, "me") == ()
+
+
+async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: AuditJournal) -> None:
+    """Nothing is proven: its run is unknown when its lease is over, and its process lives."""
+    run = await begun(store, "far", None)
+    with command(run.id) as process:
+        assert await recover(store, journal, "me", lapsed=False) == 0
+        assert await recover(store, journal, "me", lapsed=True) == 1
+        assert process.poll() is None
+    assert await store.read(runs.outcome, run.id) == Unknown(run.id)
+
+
+async def test_a_gateway_that_was_cut_off_gives_the_others_time(
+    store: Store, journal: AuditJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After its start, and after an outage of its own, it judges nobody for the time of a lease."""
+    now = 0
+    monkeypatch.setattr("bot.jobs.recovery.steady_ms", lambda: now)
+    heart = Heart(store, journal, "me")
+    run = await begun(store, "far", None)
+    await heart.beat()
+    for expected in (None, Unknown(run.id)):
+        now += replicas.LEASE_MS - 1
+        await heart.beat()
+        assert await store.read(runs.outcome, run.id) == expected
+    late = await begun(store, "far", None)
+    now += replicas.LEASE_MS + 1
+    await heart.beat()
+    assert await store.read(runs.outcome, late.id) is None
+    now += replicas.LEASE_MS - 1
+    await heart.beat()
+    now += 1
+    await heart.beat()
+    assert await store.read(runs.outcome, late.id) == Unknown(late.id)
+
+
+async def test_what_is_proven_of_a_process() -> None:
+    """Only one of this boot and these namespaces, by number and start time."""
+    with other_gateway() as (gateway, name):
+        where, _, rest = name.rpartition("; ")
+        pid, ticks = rest.split()
+        assert fate(name) is Fate.LIVES
+        assert fate(f"{where}; {pid} {int(ticks) + 1}") is Fate.DEAD
+        for other in (
+            None,
+            "",
+            "no name",
+            f"another boot; {rest}",
+            f"{where.replace('pid:[', 'pid:[9')}; {rest}",
+            own_name(),
+        ):
+            assert fate(other) is Fate.UNPROVEN, other
+        gateway.kill()
+        async with asyncio.timeout(20):  # a zombie until it is waited for, and dead already
+            while fate(name) is not Fate.DEAD:
+                await asyncio.sleep(0.02)
+        seen = procfs.process(gateway.pid)
+        assert seen is not None
+        assert not seen.alive
+    assert fate(name) is Fate.DEAD
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_restored_store_starts_nothing_that_has_run(tmp_path: Path, *, known: bool) -> None:
+    """The journal is newer than the backup; the control: without its record the run is queued."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    question = draft()
+    await store.write(approvals.create, question)
+    await store.write(approvals.answer, question.id, ONCE, ALICE, None)
+    with AuditJournal(path) as journal:
+        await journal.append("start", {"run": question.id})
+        if known:
+            await journal.append("finish", journal_records.finished(finished(question.id, 3)))
+
+    taken = await settle(store, path, "me")
+
+    assert taken == known
+    assert bool(await store.read(runs.queued, 10)) != known
+    ended = await store.read(runs.outcome, question.id)
+    assert (isinstance(ended, Finished) and ended.exit_code == 3) == known
+    await store.close()

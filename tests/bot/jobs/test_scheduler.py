@@ -1,0 +1,197 @@
+"""The clock wakes on time, is never silenced by being late, and stops quietly."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+
+from bot.jobs.scheduler import Clock
+from bot.jobs.week_time import WeekTime
+
+
+@dataclass
+class Work:
+    """Count what is called, and say when to come again."""
+
+    next_ms: int | None = None
+    dues: list[int] = field(default_factory=list)
+    beats: int = 0
+    fails: int = 0
+    held: asyncio.Event | None = None
+
+    async def due(self) -> int | None:
+        """Note the time of the call."""
+        self.dues.append(round(time.time() * 1000))
+        if self.fails:
+            self.fails -= 1
+            raise RuntimeError("a sweep that failed")
+        if self.held is not None:
+            await self.held.wait()
+        return self.next_ms
+
+    async def beat(self) -> None:
+        """Count."""
+        self.beats += 1
+
+    async def retain(self) -> None:
+        """Never called here: it is a nightly job."""
+
+    async def watch(self) -> None:
+        """Do nothing; called every ten seconds."""
+
+
+@asynccontextmanager
+async def running(work: Work, long_s: float = 60) -> AsyncIterator[Clock]:
+    """Run a clock over some work."""
+    clock = Clock(work, long_s)
+    clock.start()
+    try:
+        yield clock
+    finally:
+        clock.stop()
+
+
+async def test_wakes_at_the_armed_time() -> None:
+    """An armed deadline is met within a few milliseconds, and not before."""
+    work = Work()
+    async with running(work) as clock:
+        at_ms = round(time.time() * 1000) + 300
+        clock.arm(300)
+        await asyncio.sleep(0.5)
+
+    assert 0 <= work.dues[0] - at_ms < 150
+
+
+async def test_an_earlier_deadline_wins() -> None:
+    """A nearer deadline moves the wake-up; a later one does not."""
+    work = Work()
+    async with running(work) as clock:
+        clock.arm(60_000)
+        clock.arm(200)
+        clock.arm(30_000)
+        await asyncio.sleep(0.4)
+
+    assert 1 == len(work.dues)
+
+
+async def test_a_committed_deadline_is_looked_at() -> None:
+    """The store's note about a deadline leads to a look at once; other notes do not."""
+    work = Work()
+    async with running(work) as clock:
+        clock.hear("approval:x")
+        await asyncio.sleep(0.1)
+        before = len(work.dues)
+        clock.hear("deadline")
+        await asyncio.sleep(0.1)
+
+    assert 0 == before
+    assert 1 == len(work.dues)
+
+
+async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """A sweep that fails is logged, and the next one comes all the same."""
+    work = Work(fails=1)
+    async with running(work):
+        await asyncio.sleep(2.4)
+
+    assert 2 == len(work.dues)
+    assert 1 == work.beats
+    assert "sweep" in caplog.text
+
+
+@pytest.mark.parametrize("to", [timedelta(hours=1), timedelta(days=-7, seconds=-3)])
+async def test_the_calendar_follows_a_wall_clock_that_was_set(to: timedelta) -> None:
+    """Set past the moment, or to just before the one of last week: it is met."""
+    turns: list[datetime] = []
+
+    async def job() -> None:
+        turns.append(datetime.now(UTC))
+
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=30)
+    at = WeekTime(UTC, moment.weekday(), moment.hour, moment.minute, moment.second)
+    async with running(Work()) as clock:
+        clock.weekly("job", at, job, jitter_s=0, soon_s=3600)
+        with time_machine.travel(moment + to):
+            await until(lambda: bool(turns))
+            assert turns[0] >= moment + max(to, timedelta(days=-7))
+
+
+async def test_a_late_loop_loses_nothing() -> None:
+    """A deadline that the loop could not serve in time is served late, not dropped.
+
+    The library's own default would drop it after one second.
+    """
+    work = Work()
+    async with running(work) as clock:
+        clock.arm(50)
+        await asyncio.sleep(0)
+        time.sleep(1.6)  # noqa: ASYNC251 - the loop is blocked on purpose
+        await asyncio.sleep(0.2)
+
+    assert work.dues
+
+
+async def test_turns_of_a_sweep_that_still_runs_are_left_out_quietly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The next one comes once it has ended; nobody is warned of what does no harm."""
+    caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
+    work = Work(held=asyncio.Event())
+    async with running(work):
+        await until(lambda: "the job sweep runs for" in caplog.text)
+        assert 1 == len(work.dues)
+        assert work.held is not None
+        work.held.set()
+        await until(lambda: len(work.dues) > 1)
+
+    assert [] == [one.message for one in caplog.records if one.levelno > logging.INFO]
+
+
+async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """One warning however many turns are left out; another one when it happens anew."""
+    caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
+    work = Work(held=asyncio.Event())
+    async with running(work, long_s=0.5):
+        await until(lambda: caplog.text.count("this turn is left out") >= 3)
+        first = warnings(caplog)
+        assert work.held is not None
+        work.held.set()
+        await until(lambda: len(work.dues) > 1)
+        work.held = asyncio.Event()
+        await until(lambda: len(warnings(caplog)) > 1)
+
+    (words,) = first
+    assert words.startswith("the job sweep runs for ")
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was warned of, by whomever."""
+    return [one.message for one in caplog.records if one.levelno >= logging.WARNING]
+
+
+async def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_deadline_whose_turn_was_left_out_hides_no_later_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """While the last wake-up still runs the next is left out, and is armed no longer."""
+    caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
+    work = Work(held=asyncio.Event())
+    async with running(work) as clock:
+        clock.arm(20)
+        await until(lambda: bool(work.dues))
+        clock.arm(20)
+        await until(lambda: "the job next-deadline runs for" in caplog.text)
+
+        assert not clock.armed

@@ -1,0 +1,23 @@
+"""A gateway whose shipped tables contradict their own examples does not start."""
+
+import pytest
+
+from bot.wiring.gate import check_tables
+from core.errors import StateError
+from core.policy.profiles.tables import Table
+from core.policy.rules import self_test
+
+
+def test_a_broken_table_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named, with what to do; the tables as shipped pass."""
+    honest = self_test.section
+
+    def changed(holder: Table, key: str) -> Table:
+        found = honest(holder, key)
+        return {**found, "accept": ["--delete-all"]} if key == "sqlite3" else found
+
+    check_tables()
+    monkeypatch.setattr(self_test, "section", changed)
+
+    with pytest.raises(StateError, match=r"install Sayso anew.*sqlite3.*should be harmless"):
+        check_tables()

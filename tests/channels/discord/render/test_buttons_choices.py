@@ -1,0 +1,158 @@
+"""Choices under a reply: shown in private, replaced by what became of them."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from channels.base import Choice, Inbound, Reply, Tone
+from channels.cards import build_prompt
+from channels.commands import Approve, Choose
+from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
+from core.model.identity import Target
+from core.text.render import redact
+from tests.channels.discord.world import ANA, EVE, DiscordWorld, channel_for
+from tests.contracts.channel_examples import ID, approval
+from tests.emulators.discord import DiscordServer
+from tests.emulators.discord_objects import BOT, CHANNEL
+
+_OFFERED = (
+    Choice("Always", Approve(ID, ApprovalReply.ALLOW_ALWAYS)),
+    Choice("30 min", Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=HALF_HOUR)),
+    Choice("This session", Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=THIS_SESSION)),
+)
+_STORED = "Would be stored: /usr/bin/rm"
+
+
+@dataclass(slots=True)
+class ChoosingInbox:
+    """Offer what the broker would offer, and take only Ana's word."""
+
+    got: list[Inbound] = field(default_factory=list)
+    slow: float = 0.0
+    told: str = "Allowed for 30 min: 7K3F9Q."
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Answer with choices first, then with what became of it."""
+        await asyncio.sleep(self.slow)
+        self.got.append(inbound)
+        if inbound.actor.account != str(ANA):
+            return Reply(redact("You may not answer this."), Tone.REFUSED)
+        answered = isinstance(inbound.command, Approve) and inbound.command.ref == ID
+        if answered:
+            return Reply(redact(self.told), Tone.OK)
+        return Reply(redact(_STORED), choices=_OFFERED)
+
+
+async def _offered(world: DiscordWorld, inbox: ChoosingInbox) -> str:
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.ALLOW_ALWAYS)
+    await world.told(_STORED)
+    return message
+
+
+class TestPrivate:
+    """Behind the prompt's own button."""
+
+    async def test_a_choice_comes_in_and_its_message_is_replaced(self, world: DiscordWorld) -> None:
+        """The offer is Ana's alone; after the press it says what was decided, without buttons."""
+        inbox = ChoosingInbox()
+        message = await _offered(world, inbox)
+        (offer,) = world.server.state.interactions.values()
+        labels = [button["label"] for button in offer.replies[0]["components"][0]["components"]]
+        await world.press_choice("30 min")
+        await world.told(inbox.told)
+
+        assert offer.ephemeral
+        assert labels == ["Always", "30 min", "This session"]
+        assert [one.command for one in inbox.got] == [Choose(ID), _OFFERED[1].command]
+        assert [one.replied_to for one in inbox.got] == [message, ""]
+        assert offer.notes == [inbox.told]
+        assert offer.replies[0]["components"] == []
+        assert world.can_press(message)
+        assert len(world.server.messages(CHANNEL)) == 1
+
+    async def test_a_slow_commit_replaces_it_when_it_is_true(self, world: DiscordWorld) -> None:
+        """The press is acknowledged in time; until the commit the offer stands as it was."""
+        inbox = ChoosingInbox()
+        await _offered(world, inbox)
+        world.server.state.first_answer_seconds = 1.2
+        inbox.slow = 1.4
+        await world.press_choice("Always")
+        pressed = list(world.server.state.interactions.values())[-1]
+        await world.server.until(lambda: pressed.answered)
+        assert pressed.updates
+        assert any(_STORED in text for text in world.seen())
+
+        await world.told(inbox.told)
+        assert not any(_STORED in text for text in world.seen())
+        assert not pressed.late
+
+    async def test_a_long_outcome_is_told_whole(self, world: DiscordWorld) -> None:
+        """The first part replaces the offer, the others follow in private."""
+        inbox = ChoosingInbox(told="0123456789" * 300)
+        await _offered(world, inbox)
+        await world.press_choice("Always")
+        await world.server.until(lambda: len(world.server.state.interactions) == 2)
+        pressed = list(world.server.state.interactions.values())[-1]
+        await world.server.until(lambda: bool(pressed.replies))
+
+        assert not any(_STORED in text for text in world.seen())
+        assert pressed.replies[0]["flags"] & 64
+
+    async def test_choices_outlive_the_gateway(self, server: DiscordServer, tmp_path: Path) -> None:
+        """Nothing is kept in memory: another process takes the press and replaces the offer."""
+        first, second = ChoosingInbox(), ChoosingInbox()
+        path = tmp_path / "discord-session.json"
+        world = DiscordWorld(server, channel_for(server, path))
+        await _offered(world, first)
+        await world.channel.stop()
+        world.channel = channel_for(server, path)
+        await world.channel.start(second)
+        await world.press_choice("This session")
+        await world.told(second.told)
+        await world.channel.stop()
+
+        assert [one.command for one in second.got] == [_OFFERED[2].command]
+        assert not any(_STORED in text for text in world.seen())
+
+
+class TestTyped:
+    """Under a reply to words, which all can see."""
+
+    @pytest.mark.parametrize("slow", [0.0, 1.4])
+    async def test_who_may_not_changes_nothing(self, world: DiscordWorld, slow: float) -> None:
+        """A refusal is a private note beside the offer; who may still can choose."""
+        inbox = ChoosingInbox()
+        await world.channel.start(inbox)
+        await world.type("/approve 000000 allow-always")
+        await world.told(_STORED)
+        inbox.slow = slow
+        await world.server.choose(EVE, "30 min")
+        refused = list(world.server.state.interactions.values())[-1]
+        await world.server.until(lambda: bool(refused.replies))
+
+        assert refused.replies[0]["flags"] & 64
+        assert "may not" in refused.notes[0]
+        assert world.server.offers(ANA, "30 min")
+
+        inbox.slow = 0
+        await world.press_choice("30 min")
+        await world.told(inbox.told)
+        assert not world.server.offers(ANA, "30 min")
+        assert all(one.replied_to == "" for one in inbox.got)
+
+    async def test_choices_can_be_pressed_in_a_direct_message(self, world: DiscordWorld) -> None:
+        """The reply in a direct message has its buttons too, and is replaced."""
+        inbox = ChoosingInbox()
+        await world.channel.start(inbox)
+        direct = int(world.server.state.direct_channel(ANA)["id"])
+        await world.server.say(direct, ANA, f"<@{BOT}> approve 000000 allow-always")
+        await world.told(_STORED)
+        await world.press_choice("Always")
+        await world.told(inbox.told)
+
+        assert inbox.got[-1].place == Target("discord", f"user:{ANA}")
+        assert [one["components"] for one in world.server.messages(direct)] == [[], []]

@@ -1,0 +1,180 @@
+"""What a person on Discord is told, when, and who else sees it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from channels.base import Inbound, Reply, Tone
+from channels.cards import build_prompt
+from channels.commands import Malformed
+from core.model.approval import ApprovalReply
+from core.text.render import redact
+from tests.channels.discord.world import ANA, EVE, DiscordWorld
+from tests.contracts.channel_examples import ID, approval
+from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.emulators.discord_objects import CHANNEL
+
+
+@dataclass(slots=True)
+class FirmInbox:
+    """Let only Ana answer, as the broker would."""
+
+    refused: int = 0
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Refuse whoever is not Ana."""
+        if inbound.actor.account == str(ANA):
+            return Reply(redact("Allowed once: 7K3F9Q."), Tone.OK)
+        self.refused += 1
+        words = f"You may not answer this: id {inbound.actor.account} is not listed."
+        return Reply(redact(words), Tone.REFUSED)
+
+
+class TestAnswers:
+    """What a person is told, and when."""
+
+    async def test_an_unauthorised_press_gets_a_private_note_and_changes_nothing(
+        self, world: DiscordWorld
+    ) -> None:
+        """The refusal is seen by that person alone, and the prompt keeps its buttons."""
+        firm = FirmInbox()
+        await world.channel.start(firm)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        sent = await world.server.press(CHANNEL, int(message), EVE, "Allow once")
+        await world.server.until(lambda: bool(sent.notes))
+
+        assert firm.refused == 1
+        assert sent.ephemeral
+        assert "id 66 is not listed" in sent.notes[0]
+        assert world.can_press(message)
+        assert len(world.server.messages(CHANNEL)) == 1
+
+    async def test_a_quick_decision_takes_one_answer(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """A press that is committed at once costs one call."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.press(message, ApprovalReply.ALLOW_ONCE)
+        await world.told("Allowed once: 7K3F9Q.")
+
+        assert world.server.count("callback") == 1
+        assert world.server.count("editOriginal") == 0
+
+    async def test_a_slow_commit_is_acknowledged_in_time_and_told_when_true(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """Before the commit there is only a sign of work; afterwards the truth."""
+        world.server.state.first_answer_seconds = 1.2
+        inbox.delay = 1.4
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        sent = await world.server.press(CHANNEL, int(message), ANA, "Allow once")
+        await world.server.until(lambda: sent.loading)
+        assert sent.notes == []
+        assert inbox.got == []
+
+        await world.server.until(lambda: sent.notes == ["Allowed once: 7K3F9Q."])
+        assert not sent.late
+
+    async def test_a_press_that_discord_gave_up_on_counts_and_is_told(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """Discord told the person that it failed; a direct message tells the truth."""
+        world.server.state.first_answer_seconds = 0.0
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.press(message, ApprovalReply.ALLOW_ONCE)
+        await inbox.take()
+        await world.server.until(lambda: bool(world.server.state.direct))
+        direct = world.server.state.direct[ANA]
+        await world.server.until(lambda: bool(world.server.messages(direct)))
+
+        assert "Allowed once" in world.server.messages(direct)[0]["content"]
+
+    async def test_a_failing_store_is_asked_again(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """Discord keeps no press for us, so it is kept here until it is committed."""
+        inbox.failures = [BROKEN_STORE, BROKEN_STORE]
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        await world.press(message, ApprovalReply.DENY)
+
+        await inbox.take()
+        await world.told("Allowed once: 7K3F9Q.")
+
+    async def test_a_fault_of_ours_is_told_and_blocks_nothing(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """An answer that always breaks the inbox is given up, and its person is told."""
+        inbox.failures = [KeyError("ours")] * 3
+        await world.channel.start(inbox)
+        await world.type("approve 7K3F9Q deny")
+        await world.told("Sayso failed to take this answer, so it changed nothing")
+        await world.type("/pending")
+        await inbox.take()
+
+        assert len(inbox.got) == 1
+
+    async def test_a_foreign_button_is_told(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """A button of another version decides nothing and says so."""
+        await world.channel.start(inbox)
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        button = world.message(message)["components"][0]["components"][0]
+        button["custom_id"] = f"appr:o:{ID}x"
+        await world.press(message, ApprovalReply.ALLOW_ONCE)
+
+        (inbound,) = await inbox.take()
+        await world.told("This button is from another version of Sayso")
+        assert isinstance(inbound.command, Malformed)
+
+    async def test_a_redelivered_press_has_the_same_key_and_one_answer(
+        self, world: DiscordWorld, inbox: RecordingInbox
+    ) -> None:
+        """The inbox can tell a replay from a second press, and the person is told once."""
+        keys: list[str] = []
+
+        class Counting:
+            async def receive(self, inbound: Inbound) -> Reply:
+                keys.append(inbound.key)
+                return await inbox.receive(inbound)
+
+        await world.channel.start(Counting())
+        message = await world.channel.post(world.target, build_prompt(approval()))
+        sent = await world.server.press(CHANNEL, int(message), ANA, "Allow once")
+        await world.server.redeliver(sent)
+        await world.server.until(lambda: world.server.count("editOriginal") == 1)
+
+        assert len(keys) == 2
+        assert len(set(keys)) == 1
+        assert len(inbox.got) == 1
+        assert sent.notes == ["Allowed once: 7K3F9Q."]
+
+    async def test_a_long_list_is_told_whole(self, world: DiscordWorld) -> None:
+        """A reply of several messages loses nothing; a longer one goes as a file."""
+
+        @dataclass
+        class Talkative:
+            words: str
+
+            async def receive(self, inbound: Inbound) -> Reply:
+                return Reply(redact(self.words))
+
+        talkative = Talkative("0123456789" * 400)
+        await world.channel.start(talkative)
+        await world.server.slash(CHANNEL, ANA, "pending")
+        await world.server.until(lambda: len(world.seen()) == 3)
+        shown = "".join(note.strip("`\n") for note in world.seen())
+        assert shown == talkative.words
+
+        talkative.words = "0123456789" * 2000
+        await world.type("/pending")
+        await world.server.until(lambda: any(one["attachments"] for one in _own(world)))
+        (file,) = [one["attachments"][0]["_"] for one in _own(world) if one["attachments"]]
+        assert file == talkative.words
+
+
+def _own(world: DiscordWorld) -> list[dict[str, Any]]:
+    return [one for one in world.server.messages(CHANNEL) if one["author"]["bot"]]

@@ -1,0 +1,203 @@
+"""Behind "Always allow…" stand choices, shown to whoever pressed, and taken away by the answer."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from channels.base import Choice, Inbound, Reply, Tone
+from channels.cards import build_prompt
+from channels.commands import Approve, Choose
+from core.errors import SaysoError
+from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
+from core.model.identity import Target
+from core.text.render import redact
+from tests.channels.slack.world import (
+    ANA,
+    BOB,
+    CHANNEL,
+    SlackWorld,
+    channel_for,
+    labels,
+    prompts,
+    ts_of,
+)
+from tests.contracts.channel_examples import ID, approval
+from tests.contracts.channel_world import BROKEN_STORE
+from tests.emulators.faults import Fault, FaultKind
+from tests.emulators.slack_rules import seen
+
+ALWAYS = ApprovalReply.ALLOW_ALWAYS
+CHOICES = {
+    "Always": Approve(ID, ALWAYS),
+    "30 min": Approve(ID, ALWAYS, terms=HALF_HOUR),
+    "This session": Approve(ID, ALWAYS, terms=THIS_SESSION),
+}
+STORED = "Stored for main: /usr/bin/rm"
+
+
+@dataclass(slots=True)
+class ChoosingInbox:
+    """Offer the choices for a ``Choose``, and tell what was chosen."""
+
+    got: list[Inbound] = field(default_factory=list)
+    failures: list[SaysoError] = field(default_factory=list)
+    told: str = "Allowed always: 7K3F9Q."
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Note what comes in and answer it."""
+        if self.failures and not isinstance(inbound.command, Choose):
+            raise self.failures.pop(0)
+        self.got.append(inbound)
+        if isinstance(inbound.command, Choose):
+            offered = tuple(Choice(label, command) for label, command in CHOICES.items())
+            return Reply(redact(STORED), choices=offered)
+        return Reply(redact(self.told), Tone.OK)
+
+
+@pytest.mark.parametrize("label", list(CHOICES))
+async def test_each_choice_comes_in_and_its_buttons_go(world: SlackWorld, label: str) -> None:
+    """The press names the terms and no prompt; the answer stands where the choices stood."""
+    inbox = ChoosingInbox()
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.choose(message, label)
+    await world.told("Allowed always: 7K3F9Q.")
+    await world.channel.stop()
+
+    asked, chosen = inbox.got
+    assert (asked.command, asked.replied_to) == (Choose(ID), message)
+    assert (chosen.command, chosen.replied_to) == (CHOICES[label], "")
+    assert (chosen.actor.account, chosen.place) == (ANA, Target("slack", CHANNEL))
+    (note,) = world.server.state.whispers
+    assert labels(note["blocks"]) == []
+    assert seen(note["blocks"]) == "Allowed always: 7K3F9Q."
+    assert world.can_press(message)
+
+
+async def test_only_whoever_pressed_sees_the_choices(world: SlackWorld) -> None:
+    """They say what would be stored, privately; the channel keeps its one message."""
+    await world.channel.start(ChoosingInbox())
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ALWAYS)
+    await world.told(STORED)
+    await world.channel.stop()
+
+    (note,) = world.server.state.whispers
+    assert (note["channel"], note["user"]) == (CHANNEL, ANA)
+    assert labels(note["blocks"]) == list(CHOICES)
+    with pytest.raises(LookupError):
+        await world.server.people.press_choice(BOB, "Always")
+    assert prompts(world) == [ts_of(message)]
+
+
+async def test_choices_outlive_the_gateway_that_showed_them(world: SlackWorld) -> None:
+    """A new process takes the press, although it never showed the choices."""
+    await world.channel.start(ChoosingInbox())
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ALWAYS)
+    await world.told(STORED)
+    await world.channel.stop()
+    inbox = ChoosingInbox()
+    successor = channel_for(world.server)
+    await successor.start(inbox)
+    await world.press_choice("30 min")
+    await world.told("Allowed always: 7K3F9Q.")
+    await successor.stop()
+
+    assert [inbound.command for inbound in inbox.got] == [CHOICES["30 min"]]
+
+
+async def test_choices_in_direct_messages_are_replaced_too(world: SlackWorld) -> None:
+    """There they are a message of the conversation; no press of it passes for one of a prompt."""
+    inbox = ChoosingInbox()
+    await world.channel.start(inbox)
+    message = await world.channel.post(Target("slack", ANA), build_prompt(approval()))
+    place = message.partition(":")[0]
+    await world.server.people.press(place, ts_of(message), ANA, "Always allow…")
+    await world.server.until(lambda: list(CHOICES) in world.offered())
+    await world.press_choice("This session")
+    await world.server.until(lambda: list(CHOICES) not in world.offered())
+    await world.channel.stop()
+
+    assert [inbound.replied_to for inbound in inbox.got] == [message, ""]
+    assert {inbound.place for inbound in inbox.got} == {Target("slack", ANA)}
+    _, reply = world.server.state.places[place].messages.values()
+    assert seen(reply["blocks"]) == "Allowed always: 7K3F9Q."
+    assert world.can_press(message)
+
+
+async def test_choices_in_a_thread_stay_there(world: SlackWorld) -> None:
+    """The reply and what is chosen below it belong to the thread of the prompt."""
+    inbox = ChoosingInbox()
+    root = world.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
+    target = Target("slack", CHANNEL, thread=root)
+    await world.channel.start(inbox)
+    message = await world.channel.post(target, build_prompt(approval()))
+    await world.choose(message, "Always")
+    await world.told("Allowed always: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert world.server.state.whispers[0]["thread_ts"] == root
+    assert [inbound.place for inbound in inbox.got] == [target, target]
+
+
+async def test_a_long_answer_to_a_choice_is_told_whole(world: SlackWorld) -> None:
+    """The first message takes the place of the choices, the rest follows it."""
+    inbox = ChoosingInbox(told="x" * 20_000)
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.choose(message, "Always")
+    await world.server.until(lambda: len(world.server.state.whispers) == 3)
+    await world.channel.stop()
+
+    assert sum(note.count("x") for note in world.notes()) == 20_000
+    assert [found for found in world.offered() if found] == []
+
+
+async def test_a_choice_that_cannot_be_stored_yet_is_kept(world: SlackWorld) -> None:
+    """The member reads that it waits, then what became of it, in the same place."""
+    inbox = ChoosingInbox(failures=[BROKEN_STORE])
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.choose(message, "Always")
+    await world.told("Allowed always: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert len(world.server.state.whispers) == 1
+    assert inbox.got[-1].command == CHOICES["Always"]
+
+
+async def test_an_answer_that_cannot_replace_the_choices_comes_beside_them(
+    world: SlackWorld,
+) -> None:
+    """Slack no longer takes the address: the member is told all the same."""
+    await world.channel.start(ChoosingInbox())
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    world.server.faults.add(Fault(FaultKind.STATUS, "respond", 404))
+    await world.choose(message, "Always")
+    await world.told("Allowed always: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert [bool(found) for found in world.offered()] == [True, False]
+
+
+async def test_a_slash_command_can_be_answered_with_choices(world: SlackWorld) -> None:
+    """A typed command's private answer has buttons like any other."""
+
+    @dataclass
+    class Offering(ChoosingInbox):
+        async def receive(self, inbound: Inbound) -> Reply:
+            self.got.append(inbound)
+            offered = (Choice("Always", CHOICES["Always"]),) * (len(self.got) == 1)
+            return Reply(redact("Done." if len(self.got) > 1 else STORED), choices=offered)
+
+    inbox = Offering()
+    await world.channel.start(inbox)
+    await world.type("/pending")
+    await world.told(STORED)
+    await world.press_choice("Always")
+    await world.told("Done.")
+    await world.channel.stop()
+
+    assert (inbox.got[1].command, inbox.got[1].replied_to) == (CHOICES["Always"], "")
+    assert labels(world.server.state.whispers[0]["blocks"]) == []

@@ -1,0 +1,169 @@
+"""Nothing is said to be decided before it was committed; nothing is lost or counted twice."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from channels.base import Inbound, Reply, Tone
+from channels.cards import build_prompt
+from channels.commands import Approve
+from core.errors import SaysoError
+from core.model.approval import ApprovalReply
+from core.text.render import redact
+from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for
+from tests.contracts.channel_examples import approval
+from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+
+DENY = Approve("7k3f9q", ApprovalReply.DENY)
+
+
+@dataclass(slots=True)
+class CountingInbox:
+    """Count every hand-over, those of one event too, and refuse."""
+
+    got: list[Inbound] = field(default_factory=list)
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Refuse, as for somebody who may not answer."""
+        self.got.append(inbound)
+        return Reply(redact("You may not answer this."), Tone.REFUSED)
+
+
+async def test_a_redelivered_event_is_handed_in_once(world: SlackWorld) -> None:
+    """The same envelope twice is acknowledged twice and counted once."""
+    inbox = CountingInbox()
+    await world.channel.start(inbox)
+    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+    await world.server.until(lambda: event.acked)
+    event.acked = False
+    await world.server.delivery.again(event)
+    await world.channel.stop()
+
+    assert event.acked
+    assert event.attempts == 2
+    assert len(inbox.got) == 1
+
+
+async def test_a_restarted_gateway_gives_a_redelivery_the_same_key(world: SlackWorld) -> None:
+    """The store, which outlives the process, can tell a redelivery by its key."""
+    inbox = CountingInbox()
+    await world.channel.start(inbox)
+    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+    await world.server.until(lambda: event.acked)
+    await world.channel.stop()
+    await world.channel.start(inbox)
+    await world.server.delivery.again(event)
+    await world.channel.stop()
+
+    first, second = inbox.got
+    assert first.key == second.key
+
+
+async def test_an_event_is_acknowledged_only_after_the_commit(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """While the inbox works, Slack still holds the event: a kill loses nothing."""
+    inbox.delay = 0.4
+    await world.channel.start(inbox)
+    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+    await asyncio.sleep(0.2)
+    assert not event.acked
+
+    await inbox.take()
+    await world.server.until(lambda: event.acked)
+    await world.channel.stop()
+
+
+async def test_an_event_of_a_gateway_that_died_comes_again(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """An inbox that never returns, then a new gateway: the answer arrives there."""
+    world.server.delivery.ack_seconds = 0.3
+    hanging = RecordingInbox(delay=3_600)
+    await world.channel.start(hanging)
+    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+    await world.server.until(lambda: event.attempts == 1)
+
+    successor = channel_for(world.server)
+    await successor.start(inbox)
+    (inbound,) = await inbox.take()
+    await world.server.until(lambda: event.acked)
+    await successor.stop()
+    await world.channel.stop()
+
+    assert inbound.command == DENY
+    assert hanging.got == []
+
+
+@pytest.mark.parametrize("kind", ["press", "slash"])
+async def test_a_slow_commit_is_acknowledged_in_time_and_told_after_it(
+    world: SlackWorld, inbox: RecordingInbox, kind: str
+) -> None:
+    """Slack gives three seconds; success is said when it is true."""
+    inbox.delay = 2.0
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    if kind == "press":
+        delivery = await world.press(message, ApprovalReply.ALLOW_ONCE)
+    else:
+        delivery = await world.server.people.slash(CHANNEL, ANA, "/approve 7K3F9Q deny")
+
+    assert delivery.acked
+    assert delivery.acked_after < 2
+    assert inbox.got == []
+    assert world.notes() == []
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+
+async def test_a_failing_store_is_asked_again_and_the_member_knows(
+    world: SlackWorld, inbox: RecordingInbox
+) -> None:
+    """A press that could not be stored is kept, and counted when the store is back."""
+    inbox.failures = [BROKEN_STORE] * 2
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    await world.press(message, ApprovalReply.DENY)
+
+    await world.told("cannot store this answer yet")
+    await world.told("Allowed once: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert len(inbox.got) == 1
+    assert len(world.notes()) == 2
+
+
+async def test_an_event_that_cannot_be_stored_stays_at_slack(world: SlackWorld) -> None:
+    """A store that stays away gets no acknowledgement, however often Slack asks."""
+    world.server.delivery.ack_seconds = 0.3
+    world.server.delivery.retry_delays = (0.05,)
+
+    @dataclass
+    class Away:
+        async def receive(self, inbound: Inbound) -> Reply:
+            raise SaysoError
+
+    await world.channel.start(Away())
+    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+    await world.server.until(lambda: event.failed)
+    await world.channel.stop()
+
+    assert event.attempts == 2
+    assert not event.acked
+
+
+async def test_a_fault_of_ours_is_told_and_never_blocks_the_next(
+    world: SlackWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An answer that always breaks the inbox is given up; the next one counts at once."""
+    inbox.failures = [KeyError("ours")] * 3
+    await world.channel.start(inbox)
+    await world.type("approve 7K3F9Q deny")
+    await world.told("Sayso failed to take this answer, so it changed nothing")
+    await world.type("/pending")
+    await inbox.take()
+    await world.channel.stop()
+
+    assert "could not be taken" in caplog.text
+    assert len(inbox.got) == 1

@@ -1,0 +1,181 @@
+"""Choices under a reply: whose they are, what a press does to them, and what a restart does not."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from channels.base import Choice, Inbound, Reply, Tone
+from channels.cards import build_prompt
+from channels.commands import Approve, Choose, Malformed, Stop, Tail
+from channels.telegram.render.buttons import choice_keyboard, decode
+from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms
+from core.model.identity import Target
+from core.text.render import redact
+from tests.channels.telegram.world import ANA, CHAT, GROUP, TelegramWorld, channel_for
+from tests.contracts.channel_examples import ID, approval
+from tests.contracts.channel_world import CHOICES
+from tests.emulators.telegram_state import Json
+
+BOB = 43
+STORES = "Always allow would store: /usr/bin/rm"
+
+
+@dataclass(slots=True)
+class StrictInbox:
+    """An inbox to which Ana may answer and Bob may not."""
+
+    got: list[Inbound] = field(default_factory=list)
+
+    async def receive(self, inbound: Inbound) -> Reply:
+        """Offer choices to whoever asks, and take only Ana's answers."""
+        self.got.append(inbound)
+        if isinstance(inbound.command, Choose):
+            return Reply(redact(STORES), Tone.INFO, CHOICES)
+        if inbound.actor.account != str(ANA):
+            return Reply(redact("You are not among the approvers."), Tone.REFUSED)
+        return Reply(redact("Allowed for 30 min: 7K3F9Q."), Tone.OK)
+
+
+async def _offered(world: TelegramWorld, chat: int = CHAT) -> Json:
+    """Ask for the choices as Ana, and return the message that shows them."""
+    place = Target("telegram", str(chat))
+    prompt = await world.channel.post(place, build_prompt(approval()))
+    await world.server.press(chat, int(prompt), ANA, "Always allow…")
+    await world.server.until(lambda: len(world.server.messages(chat)) == 2)
+    return world.server.messages(chat)[-1]
+
+
+def _labels(message: Json) -> list[str]:
+    rows = message.get("reply_markup", {}).get("inline_keyboard", [])
+    return [button["text"] for row in rows for button in row]
+
+
+async def test_choices_stand_under_a_reply_and_end_with_it(world: TelegramWorld) -> None:
+    """The reply says what would be stored; after the press it says what was."""
+    await world.channel.start(StrictInbox())
+    message = await _offered(world)
+    assert [choice.label for choice in CHOICES] == _labels(message)
+    assert STORES == message["text"]
+
+    await world.press_choice("30 min")
+    await world.server.until(lambda: message["text"] == "Allowed for 30 min: 7K3F9Q.")
+    await world.channel.stop()
+
+    assert [] == _labels(message)
+    assert all(press.answered for press in world.server.state.presses.values())
+    assert 2 == len(world.server.messages(CHAT))
+
+
+async def test_a_stranger_leaves_the_choices_to_whom_they_are(world: TelegramWorld) -> None:
+    """In a group everybody sees them; Bob is told privately and nothing else changes."""
+    await world.channel.start(StrictInbox())
+    message = await _offered(world, GROUP)
+    query = await world.server.press_choice(GROUP, BOB, "Always")
+    press = world.server.state.presses[query]
+    await world.server.until(lambda: press.answered)
+    assert (True, "You are not among the approvers.") == (press.alert, press.text)
+    assert STORES == message["text"]
+
+    await world.server.press_choice(GROUP, ANA, "Always")
+    await world.server.until(lambda: message["text"].startswith("Allowed"))
+    await world.channel.stop()
+    assert 2 == len(world.server.messages(GROUP))
+
+
+async def test_choices_outlive_the_gateway(world: TelegramWorld) -> None:
+    """A press on them after a restart is the same answer: nothing about them is in memory."""
+    await world.channel.start(StrictInbox())
+    message = await _offered(world)
+    await world.channel.stop()
+    await world.server.press_choice(CHAT, ANA, "30 min")
+    inbox = StrictInbox()
+    successor = channel_for(world.server)
+    await successor.start(inbox)
+    await world.server.until(lambda: message["text"].startswith("Allowed"))
+    await successor.stop()
+
+    (inbound,) = inbox.got
+    assert Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=HALF_HOUR) == inbound.command
+    assert "" == inbound.replied_to
+
+
+async def test_choices_that_are_gone_are_answered_anew(world: TelegramWorld) -> None:
+    """Somebody deleted the message: the reply comes as a new one."""
+    await world.channel.start(StrictInbox())
+    message = await _offered(world)
+    await world.press_choice("Always")
+    world.server.state.chats[CHAT].pop(message["message_id"])
+    await world.server.until(
+        lambda: world.server.messages(CHAT)[-1]["text"].startswith("Allowed"), 5
+    )
+    await world.channel.stop()
+
+
+async def test_a_slow_answer_to_choices_still_takes_their_place(world: TelegramWorld) -> None:
+    """The button stops waiting first; the words come when they are true."""
+
+    @dataclass(slots=True)
+    class Slow(StrictInbox):
+        async def receive(self, inbound: Inbound) -> Reply:
+            await asyncio.sleep(2.3 if isinstance(inbound.command, Approve) else 0)
+            return await StrictInbox.receive(self, inbound)
+
+    await world.channel.start(Slow())
+    message = await _offered(world)
+    query = await world.server.press_choice(CHAT, ANA, "Always")
+    await world.server.until(lambda: world.server.state.presses[query].answered)
+    assert STORES == message["text"]
+    await world.server.until(lambda: message["text"].startswith("Allowed"))
+    await world.channel.stop()
+
+
+async def test_a_typed_command_can_be_answered_with_choices(world: TelegramWorld) -> None:
+    """A running command offers to be looked at and to be stopped."""
+    choices = (Choice("Tail", Tail(ID)), Choice("Stop", Stop(ID)))
+
+    @dataclass(slots=True)
+    class Running:
+        got: list[Inbound] = field(default_factory=list)
+
+        async def receive(self, inbound: Inbound) -> Reply:
+            self.got.append(inbound)
+            if isinstance(inbound.command, Stop):
+                return Reply(redact("Stopped."), Tone.OK)
+            return Reply(redact("line\n" * 1_000, multiline=True), Tone.INFO, choices)
+
+    inbox = Running()
+    await world.channel.start(inbox)
+    await world.type("/run make")
+    await world.server.until(lambda: "Stop" in world.offered())
+    parts = [one for one in world.server.messages(CHAT) if one["from"]["is_bot"]]
+    assert [False] * (len(parts) - 1) + [True] == [bool(_labels(one)) for one in parts]
+    assert len(parts) > 1
+    await world.press_choice("Stop")
+    await world.told("Stopped.")
+    await world.channel.stop()
+    assert Stop(ID) == inbox.got[-1].command
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(f"a1|o|{ID}", f"o:{ID}", f"p|z:{ID}", "p|", "", f"r|o:{ID}", f"r0|o:{ID}", f"r-1|o:{ID}"),
+        *(f"p|o:{ID}x", f"p|O:{ID}", f"r42|o:{ID[:-1]}", f"r42|m0:{ID}"),
+    ],
+)
+def test_what_this_version_did_not_make_is_foreign(data: str) -> None:
+    """Buttons of earlier prompts and made-up data decide nothing."""
+    assert isinstance(decode(data).command, Malformed)
+
+
+def test_the_longest_data_fits() -> None:
+    """The longest user id and the longest grant, in 64 bytes."""
+    longest = GrantTerms(for_ms=99_999 * 60_000)
+    command = Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=longest)
+    markup = choice_keyboard((Choice("Long", command),), 10**15)
+
+    assert markup is not None
+    data = str(markup.inline_keyboard[0][0].callback_data)
+    assert 64 >= len(data.encode())
+    assert (command, str(10**15)) == (decode(data).command, decode(data).asked_by)

@@ -1,0 +1,145 @@
+"""No faster than Telegram allows, and final states never behind prompts."""
+
+import asyncio
+import time
+
+import pytest
+
+from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.telegram.rate_limits import _CHAT, _GROUP, _OVERALL, ChatPacing, Clock, Rate
+from core.errors import ChannelError
+from core.model.identity import Target
+from core.text.render import redact
+from tests.channels.telegram.world import CHAT, GROUP, TelegramWorld
+from tests.contracts.channel_examples import approval, plan, resolved
+from tests.contracts.channel_world import RecordingInbox
+
+NOTICE = NoticeCard(redact("Half time passed"))
+OUTCOME = build_outcome(approval(resolution=resolved()))
+
+
+async def test_an_edit_never_waits_behind_prompts(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """While five notices to the chat wait for their turns, the final state is shown at once."""
+    await world.channel.start(inbox)
+    message = await world.channel.post(world.target, build_prompt(approval()))
+    waiting = [asyncio.create_task(world.channel.notify(world.target, NOTICE)) for _ in range(5)]
+    await asyncio.sleep(0.05)
+    await world.channel.update(world.target, message, OUTCOME)
+    ahead = sum(task.done() for task in waiting)
+
+    # Two need not wait, and the others a second each: told by turns, for the machine may be busy.
+    assert ahead <= 3
+    await asyncio.gather(*waiting)
+    await world.channel.stop()
+    assert 0 == world.server.state.rates.violations
+
+
+async def test_many_chats_at_once_keep_within_thirty_a_second(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """Sixty prompts to sixty chats take about three seconds, and Telegram refuses none."""
+    await world.channel.start(inbox)
+    started = time.monotonic()
+    places = [Target("telegram", str(chat)) for chat in range(1, 61)]
+    await asyncio.gather(*(world.channel.post(at, build_prompt(approval())) for at in places))
+    took = time.monotonic() - started
+    await world.channel.stop()
+
+    assert 2.5 < took < 6
+    assert (60, 0) == (world.server.count("sendMessage"), world.server.state.rates.violations)
+
+
+async def test_a_turn_far_off_is_the_outboxs_to_schedule(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """What would wait more than five seconds is refused at once with its wait."""
+    await world.channel.start(inbox)
+    place = Target("telegram", str(GROUP))
+    sent = await asyncio.gather(
+        *(world.channel.notify(place, NOTICE) for _ in range(10)), return_exceptions=True
+    )
+    await world.channel.stop()
+
+    refused = [one for one in sent if isinstance(one, ChannelError)]
+    assert 2 == len(refused)
+    assert all(not one.permanent and (one.retry_after_ms or 0) > 5_000 for one in refused)
+    assert 0 == world.server.state.rates.violations
+
+
+@pytest.mark.parametrize(
+    ("rate", "window", "most"), [(_GROUP, 60.0, 20), (_OVERALL, 1.0, 30), (_CHAT, 5.0, 9)]
+)
+def test_no_window_sees_more_than_telegram_takes(rate: Rate, window: float, most: int) -> None:
+    """From the first burst on, and with room for what the network bunches."""
+    clock, now, left = Clock(rate), 1_000.0, list[float]()
+    for _ in range(100):
+        now = max(now, clock.turn(now))
+        clock.leave(now)
+        left.append(now)
+
+    assert [1_000.0] * rate.burst == left[: rate.burst]
+    for start in left:
+        assert sum(start <= at <= start + window for at in left) <= most
+
+
+async def test_a_loop_that_stalled_sends_no_bunch() -> None:
+    """Ten messages that became due while nothing ran leave by the rate all the same."""
+    clock, left = Clock(Rate(0.05, 2)), list[float]()
+
+    async def send() -> None:
+        await clock.take(patient=False)
+        left.append(time.monotonic())
+
+    sending = [asyncio.create_task(send()) for _ in range(12)]
+    await asyncio.sleep(0.01)
+    time.sleep(0.5)  # noqa: ASYNC251 - the stall
+    await asyncio.gather(*sending)
+
+    for start in left:
+        assert sum(start <= at < start + 0.045 for at in left) <= 3
+
+
+async def test_clocks_of_idle_chats_are_forgotten() -> None:
+    """A bot that writes to many chats over its life keeps few clocks."""
+    pacing = ChatPacing()
+
+    async def sent() -> str:
+        return "sent"
+
+    assert "sent" == await pacing.process_request(sent, (), {}, "sendMessage", {"chat_id": 1}, None)
+    busy = pacing._chats["1"]
+    for chat in range(2, 3_000):
+        pacing._clock(str(chat), _CHAT)
+
+    assert len(pacing._chats) <= 1_002
+    assert busy is pacing._clock("1", _CHAT)
+
+
+async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(
+    world: TelegramWorld, inbox: RecordingInbox
+) -> None:
+    """A prompt in five messages is not left half sent, even in a group that was busy."""
+    await world.channel.start(inbox)
+    place = Target("telegram", str(GROUP))
+    await asyncio.gather(*(world.channel.notify(place, NOTICE) for _ in range(3)))
+    await world.channel.post(place, build_prompt(approval(plan(text="x" * 14_000))))
+    await world.channel.stop()
+
+    assert 8 == len(world.server.messages(GROUP))
+    assert "reply_markup" in world.server.messages(GROUP)[-1]
+    assert 0 == world.server.state.rates.violations
+
+
+async def test_edits_are_paced_by_themselves(world: TelegramWorld, inbox: RecordingInbox) -> None:
+    """Eight at once, then four a second to a chat, so a long list ends soon."""
+    await world.channel.start(inbox)
+    message = await world.channel.notify(world.target, NOTICE)
+    started = time.monotonic()
+    await asyncio.gather(*(world.channel.update(world.target, message, OUTCOME) for _ in range(12)))
+    took = time.monotonic() - started
+    await world.channel.stop()
+
+    assert 0.9 < took < 4
+    assert 1 == len(world.server.messages(CHAT))

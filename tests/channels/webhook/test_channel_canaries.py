@@ -1,0 +1,29 @@
+"""No fake secret of any shape is posted to a webhook."""
+
+from channels.cards import NoticeCard, build_outcome, build_prompt
+from core.model.identity import Target
+from core.text.render import redact
+from tests.channels.test_channels_canaries import everywhere, leaks
+from tests.channels.webhook.world import channel_for
+from tests.contracts.channel_world import RecordingInbox
+from tests.core.text.canaries import CANARIES
+from tests.emulators.webhook import WebhookService
+
+
+async def test_the_service_is_sent_no_secret() -> None:
+    """All that was ever posted: prompts, outcomes, notices."""
+    place = Target("webhook", "desk")
+    async with WebhookService() as service:
+        channel = channel_for(service)
+        await channel.start(RecordingInbox())
+        for canary in CANARIES:
+            of = everywhere(canary, 10)
+            message = await channel.post(place, build_prompt(of))
+            await channel.update(place, message, build_outcome(of))
+            await channel.notify(place, NoticeCard(redact(canary.text)))
+        await channel.stop()
+        posted = repr(service.posts)
+
+    assert 3 * len(CANARIES) == len(service.posts)
+    assert [] == [secret for canary in CANARIES for secret in leaks(canary, posted)]
+    assert "[secret: " in posted

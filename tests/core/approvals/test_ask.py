@@ -1,0 +1,158 @@
+"""Whom a question is put to, and what becomes of it where nobody can be asked."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, time
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.approvals.ask import NO_FALLBACK, Asking, Fallback, Timing
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.forwarding import Forwarding, Step
+from core.approvals.routing.quiet_hours import QuietHours
+from core.approvals.routing.tiers import TierTerms, tiers_of
+from core.model.approval import Approval, ApprovalState
+from core.model.command import ExecRequest
+from core.model.decision import DenialReason, Tier
+from core.model.identity import AgentId, Target
+from core.settings import ForwardMode
+from core.settings.approvals import TiersSection
+from core.store import Store, open_store, outbox
+from core.store.sessions import origins
+from tests.core.store.making import ASKER, SESSION, evaluation, plan
+
+ROOM, CHIEF = Target("telegram", "-1001"), Target("slack", "U1")
+NIGHT = QuietHours(time(22), time(7), ZoneInfo("Europe/Berlin"))
+MIDNIGHT = round(datetime(2026, 5, 4, 22, tzinfo=UTC).timestamp() * 1000)
+NOON = MIDNIGHT + 12 * 3_600_000
+EVERYBODY = Approvers({"telegram": frozenset({"42"}), "slack": frozenset({"U1"})})
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """Yield an empty store."""
+    made = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    yield made
+    await made.close()
+
+
+def _asking(
+    store: Store,
+    forwarding: Forwarding,
+    people: Approvers = EVERYBODY,
+    *,
+    now: int = NOON,
+) -> Asking:
+    return Asking(
+        store,
+        people,
+        forwarding,
+        Timing(600_000, 300_000),
+        reachable=lambda place: place.channel != "discord",
+        local="terminal",
+        now=lambda: now,
+    )
+
+
+async def _open(
+    asking: Asking, *, fallback: Fallback = NO_FALLBACK, origin: Target | None = None
+) -> Approval:
+    request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x", origin=origin)
+    asked = await asking.open(request, plan(), evaluation(), fallback)
+    assert isinstance(asked, Approval)
+    return asked
+
+
+async def _places(store: Store) -> list[Target]:
+    items = await store.write(outbox.claim, 10, 1_000, ("telegram", "slack", "discord"))
+    return [item.target for item in items]
+
+
+async def test_the_remembered_chat_is_asked_where_the_request_names_none(store: Store) -> None:
+    """A request over the socket goes to the chat that its session came from."""
+    rules = Forwarding(True, ForwardMode.SESSION, ())
+    unknown = await _open(_asking(store, rules))
+    assert unknown.resolution is not None
+    assert unknown.resolution.reason is DenialReason.NO_ROUTE
+    await store.write(origins.remember_origin, SESSION, ROOM)
+    asked = await _open(_asking(store, rules))
+    assert (asked.resolution, asked.origin) == (None, ROOM)
+    other = await _open(_asking(store, rules), origin=CHIEF)
+    assert other.origin == CHIEF
+    assert await _places(store) == [ROOM, CHIEF]
+
+
+async def test_a_ladder_becomes_prompts_with_their_times(store: Store) -> None:
+    """The store holds all steps; the time of the question is that of all of them."""
+    steps = (Step((ROOM,), False, 60_000), Step((CHIEF,), False, 120_000, 50_000))
+    asked = await _open(_asking(store, Forwarding(True, ForwardMode.SESSION, (), steps=steps)))
+    assert asked.deadline_ms - asked.created_ms == 180_000
+    assert await _places(store) == [ROOM]
+    assert await store.read(outbox.next_due) is not None
+
+
+@pytest.mark.parametrize("state", [ApprovalState.DENIED, ApprovalState.ALLOWED])
+async def test_nobody_is_woken(store: Store, state: ApprovalState) -> None:
+    """Without a waking step the fallback decides at once, and says until when that will be so."""
+    rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,), quiet=NIGHT)
+    fallback = Fallback(state, "nobody could be asked")
+    ended = (await _open(_asking(store, rules, now=MIDNIGHT), fallback=fallback)).resolution
+    assert ended is not None
+    assert ended.state is state
+    assert ended.note.endswith("nobody could be asked: quiet hours until 07:00 Europe/Berlin")
+    assert (await _open(_asking(store, rules, now=NOON))).resolution is None
+
+
+async def test_people_of_this_machine_are_not_woken_by_a_list(store: Store) -> None:
+    """Whoever looks at the list may answer at night as well."""
+    rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,), quiet=NIGHT)
+    people = Approvers({"telegram": frozenset({"42"}), "terminal": frozenset({"uid:0"})})
+    asked = await _open(_asking(store, rules, people, now=MIDNIGHT))
+    assert asked.resolution is None
+    assert asked.delivered_ms == asked.created_ms
+    assert await _places(store) == []
+
+
+async def test_places_without_a_channel_or_an_approver_are_not_asked(store: Store) -> None:
+    """A channel that does not run here, and one where nobody may answer for this agent."""
+    places = (Target("discord", "1"), ROOM, CHIEF)
+    people = Approvers(
+        {"telegram": frozenset({"42"}), "discord": frozenset({"7"})},
+        by_agent={AgentId("main"): frozenset({"slack:U1"})},
+    )
+    await _open(_asking(store, Forwarding(True, ForwardMode.TARGETS, places), people))
+    assert await _places(store) == [CHIEF]
+
+
+async def test_the_agents_quorum_is_kept_with_the_question(store: Store) -> None:
+    """What the configuration says later changes no question that is asked."""
+    rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,))
+    people = Approvers({"telegram": frozenset({"42", "43"})}, quorum=2)
+    assert (await _open(_asking(store, rules, people))).quorum == 2
+
+
+async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> None:
+    """A critical question has its own quorum and deadline; a routine one those of all."""
+    section = TiersSection.model_validate(
+        {"critical": {"quorum": 2, "timeout": 30, "stepUp": True}}
+    )
+    rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,))
+    asking = replace(_asking(store, rules), tiers=tiers_of(section))
+    request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x")
+    for tier, quorum, answer_ms, step_up in (
+        (Tier.CRITICAL, 2, 30_000, True),
+        (Tier.ELEVATED, 1, 600_000, False),
+        (Tier.ROUTINE, 1, 600_000, False),
+    ):
+        routine = evaluation()
+        heavy = replace(routine, segments=(replace(routine.segments[0], tier=tier),))
+        asked = await asking.open(request, plan(), heavy, NO_FALLBACK)
+        assert (asked.quorum, asked.deadline_ms - asked.created_ms) == (quorum, answer_ms), tier
+        assert asked.step_up is step_up, tier
+
+
+def test_a_tier_never_needs_fewer_people_than_others_do() -> None:
+    """Where the agent or all need more, the tier does not lower it."""
+    assert [TierTerms(2).needed(3), TierTerms(2).needed(1), TierTerms().needed(3)] == [3, 2, 3]

@@ -1,0 +1,114 @@
+"""Allow-always of a script holds for the script that was shown, through the whole gate."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.approvals.answer import Answer
+from core.gate import Gate
+from core.gate.apply_grants import rule_of
+from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms
+from core.model.result import ExecResult, Finished, Pending
+from core.store import approvals
+from core.store.approvals import grants
+from tests.core.gate.line import ANA, gate_at, request
+
+
+def script(folder: Path, said: str, name: str = "x.sh") -> Path:
+    """Write a script over what is there, in place."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho {said}\n")
+    path.chmod(0o755)
+    return path
+
+
+async def answered(
+    gate: Gate, line: str, folder: Path, terms: GrantTerms | None = None
+) -> tuple[str, ...]:
+    """Ask, let Ana answer always, let it run, and return what she was told would be stored."""
+    asked = await gate.submit(request(line, cwd=folder))
+    assert isinstance(asked, Pending)
+    approval = await gate.store.read(approvals.get, asked.run_id)
+    assert approval is not None
+    done = await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=terms))
+    assert terms is not None or "while its code stays as it is" in done.sentence
+    for run_id, plan in await gate.queued():
+        await gate.run_approved(run_id, plan)
+    return tuple(one.words for one in approval.evaluation.promise)
+
+
+def said(result: ExecResult | Pending) -> str:
+    """Return what a run printed."""
+    assert isinstance(result, Finished)
+    return result.output.text.strip()
+
+
+@pytest.mark.parametrize(
+    ("line", "stored"),
+    [
+        ("./x.sh", "{0}/x.sh, while it stays as it is"),
+        ("/usr/bin/perl x.pl", "/usr/bin/perl x.pl exactly, while {0}/x.pl stays as it is"),
+        (
+            "timeout 9 /usr/bin/perl x.pl",
+            "/usr/bin/perl x.pl exactly, while {0}/x.pl stays as it is",
+        ),
+    ],
+)
+async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str) -> None:
+    """It runs unasked while it is what it was, asks when it is not, and one answer renews it."""
+
+    def write(number: int) -> None:
+        script(tmp_path, str(number))
+        (tmp_path / "x.pl").write_text(f"print {number};\n")
+
+    async with gate_at(tmp_path) as gate:
+        write(1)
+        assert (stored.format(tmp_path),) == await answered(gate, line, tmp_path)
+        same = await gate.submit(request(line, cwd=tmp_path))
+        write(2)
+        changed = await gate.submit(request(line, cwd=tmp_path))
+        assert isinstance(changed, Pending)
+        asked = await gate.store.read(approvals.get, changed.run_id)
+        await gate.answer(Answer(changed.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
+        for run_id, plan in await gate.queued():
+            await gate.run_approved(run_id, plan)
+        renewed = await gate.submit(request(line, cwd=tmp_path))
+        write(1)
+        back = await gate.submit(request(line, cwd=tmp_path))
+
+    assert ("1", "2") == (said(same), said(renewed))
+    assert isinstance(back, Pending)
+    assert asked is not None
+    assert "changed since it was always allowed" in asked.evaluation.why
+    file = json.loads((tmp_path / "exec-approvals.json").read_text())
+    assert 1 == len(file["agents"]["main"]["allowlist"])
+
+
+async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:
+    """The same words in another folder ask, and one folder's answer leaves the other's alone."""
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+        (folder / "x.pl").write_text(f"print '{folder.name}';\n")
+    line = "/usr/bin/perl x.pl"
+    async with gate_at(tmp_path) as gate:
+        for folder in folders:
+            await answered(gate, line, folder)
+        ran = [said(await gate.submit(request(line, cwd=one))) for one in folders]
+
+    assert ["a", "b"] == ran
+
+
+async def test_a_limit_lets_a_script_change(tmp_path: Path) -> None:
+    """A grant for half an hour is what people give for a script that is being written."""
+    async with gate_at(tmp_path) as gate:
+        script(tmp_path, "1")
+        await answered(gate, "./x.sh", tmp_path, HALF_HOUR)
+        script(tmp_path, "2")
+        ran = await gate.submit(request("./x.sh", cwd=tmp_path))
+        (grant,) = await gate.store.read(grants.listed)
+
+    assert "2" == said(ran)
+    assert (f"{tmp_path}/x.sh",) == tuple(one.words for one in grant.promise)
+    assert "granted until" in rule_of(grant)

@@ -1,0 +1,76 @@
+"""A request that exists is never told to be unknown, not even while it passes from step to step."""
+
+import asyncio
+from pathlib import Path
+
+from core.approvals.ids import new_id
+from core.gate import Gate
+from core.model.approval import ApprovalReply
+from core.model.identity import ApprovalId
+from core.model.result import Denied, Finished, Pending, Running, Submission
+from core.store.runs import runs
+from tests.core.gate.line import AGENT, gate_at, list_patterns, request, says
+from tests.core.runner.runs import planned
+from tests.core.runner.runs import request as wished
+
+ROUNDS, WATCHERS = 25, 4
+
+
+async def watched(gate: Gate, run_id: ApprovalId) -> list[Submission | None]:
+    """Ask at once and again how a request stands, until it has ended."""
+    seen = [await gate.wait(run_id, 0)]
+    while seen[-1] is not None and not isinstance(seen[-1], Finished | Denied):
+        seen.append(await gate.wait(run_id, 0))
+    return seen
+
+
+async def test_a_run_that_ends_is_known_at_every_moment(tmp_path: Path) -> None:
+    """From its beginning to its end, by many who look in between."""
+    list_patterns(tmp_path, "/usr/bin/echo")
+    looks: list[asyncio.Task[list[Submission | None]]] = []
+    async with gate_at(tmp_path) as gate:
+
+        def begun(run_id: ApprovalId) -> None:
+            looks.extend(asyncio.create_task(watched(gate, run_id)) for _ in range(WATCHERS))
+
+        for _ in range(ROUNDS):
+            await gate.submit(request("echo x", cwd=tmp_path), begun)
+        seen = await asyncio.gather(*looks)
+        unknown = await gate.wait(new_id(), 0)
+
+    assert len(seen) == ROUNDS * WATCHERS
+    assert all(isinstance(one[-1], Finished) for one in seen)
+    assert sum(isinstance(each, Running) for one in seen for each in one) > len(seen)
+    assert unknown is None, "the control"
+
+
+async def test_a_question_that_is_allowed_is_known_at_every_moment(tmp_path: Path) -> None:
+    """Pending, then running, then ended, and never the other way round."""
+    async with gate_at(tmp_path) as gate:
+        asked = [await gate.submit(request(f"echo {n}", cwd=tmp_path)) for n in range(5)]
+        looks = [asyncio.create_task(watched(gate, one.run_id)) for one in asked]
+        for one in asked:
+            await gate.answer(says(one.run_id, ApprovalReply.ALLOW_ONCE))
+        for run_id, plan in await gate.queued():
+            await gate.run_approved(run_id, plan)
+        seen = await asyncio.gather(*looks)
+
+    order = [Pending, Running, Finished]
+    for one in seen:
+        places = [order.index(type(each)) for each in one if each is not None]
+        assert len(places) == len(one)
+        assert places == sorted(places)
+        assert isinstance(one[-1], Finished)
+
+
+async def test_what_runs_on_another_gateway_is_running(tmp_path: Path) -> None:
+    """A run that policy allowed there was never asked about, and is no run of this gateway's."""
+    plan = planned(wished("echo x", cwd=tmp_path))
+    elsewhere = runs.RunDraft(new_id(), plan, AGENT, "another-gateway")
+    async with gate_at(tmp_path) as gate:
+        before = await gate.wait(elsewhere.id, 0)
+        await gate.store.write(runs.begin, elsewhere)
+        stands = await gate.wait(elsewhere.id, 0)
+
+    assert before is None, "the control"
+    assert stands == Running(elsewhere.id)

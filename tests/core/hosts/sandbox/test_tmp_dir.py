@@ -1,0 +1,124 @@
+"""The private folder of a run goes, whatever the run did to it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.hosts.sandbox.tmp_dir import Scratch
+from core.model.identity import ApprovalId
+from tests.core.runner.runs import until
+from tests.e2e.processes import ROOT
+
+_AS_NOBODY = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from core.hosts.sandbox import tmp_dir
+import shutil, logging
+run = Path({run!r})
+os.setgid(65534)
+os.setuid(65534)
+(run / "kept" / "deep").mkdir(parents=True)
+(run / "kept" / "deep" / "file").write_bytes(b"x")
+(run / "way").symlink_to({outside!r})
+os.chmod(run / "kept" / "deep", 0)
+os.chmod(run / "kept", 0)
+os.chmod(run, 0)
+if {mended!r}:
+    tmp_dir._remove_all(run)
+else:
+    shutil.rmtree(run, ignore_errors=True)
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Yield a folder that any user can reach; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="sayso-scratch-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def _left(folder: Path, *, mended: bool) -> tuple[bool, int]:
+    """Return whether the folder stays, and the rights of a folder that a link in it names."""
+    run, outside = folder / "runs" / "run", folder / "outside"
+    run.mkdir(parents=True)
+    outside.mkdir()
+    outside.chmod(0o755)
+    for each in (run.parent, run, outside):
+        os.chown(each, 65534, 65534)
+    code = _AS_NOBODY.format(root=str(ROOT), run=str(run), outside=str(outside), mended=mended)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+    return run.exists(), outside.stat().st_mode & 0o777
+
+
+def test_a_folder_that_was_closed_goes(open_folder: Path) -> None:
+    """A command that takes the rights away leaves nothing, and a link in it is not followed."""
+    assert _left(open_folder, mended=True) == (False, 0o755)
+
+
+def test_without_opening_it_would_stay(open_folder: Path) -> None:
+    """The control: plain removal leaves the folder, and a disk could be filled for good."""
+    assert _left(open_folder, mended=False)[0]
+
+
+async def after(scratch: Scratch, run: str, holds: str = "") -> tuple[int, list[str]]:
+    """Give a run its folder; return the folder's number, and what is in it at first."""
+    with scratch.made(ApprovalId(run), holds) as path:
+        found = path.stat().st_ino, sorted(str(one.relative_to(path)) for one in path.rglob("*"))
+        (path / "left").write_bytes(b"x")
+    await asyncio.sleep(0)  # what the end of a run leaves to the loop
+    return found
+
+
+async def test_a_folder_is_ready_for_the_next_run(tmp_path: Path) -> None:
+    """It is a new one each time, nobody's before, and none stays in the end."""
+    scratch = Scratch(tmp_path / "runs")
+    await after(scratch, "0first")
+    ready = {one.stat().st_ino for one in (tmp_path / "runs").glob("spare*")}
+    second, third = await after(scratch, "0second"), await after(scratch, "0third")
+    await scratch.settle()
+
+    assert ready == {second[0]}
+    assert second[1] == third[1] == []
+    assert second[0] != third[0]
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+async def test_what_is_ready_fits_the_place(tmp_path: Path) -> None:
+    """What a workspace is mounted at is seen by runs in the same place only."""
+    scratch = Scratch(tmp_path / "runs")
+    places = ("a/work", "", "a/work", "b", "", "b")
+    found = [(await after(scratch, f"0{n}", holds))[1] for n, holds in enumerate(places)]
+    await scratch.settle()
+
+    assert found == [[], [], ["a", "a/work"], [], [], ["b"]]
+
+
+async def test_few_folders_wait(tmp_path: Path) -> None:
+    """However many places runs are in."""
+    scratch = Scratch(tmp_path / "runs")
+    for place in range(30):
+        await after(scratch, f"0{place}", f"place{place}")
+    await until(lambda: len(list((tmp_path / "runs").iterdir())) == 8)  # threads remove the others
+    waiting = {one.name for one in (tmp_path / "runs").glob("spare*/*")}
+    await scratch.settle()
+
+    assert waiting == {f"place{n}" for n in range(22, 30)}
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+async def test_a_folder_that_was_taken_away_is_made_anew(tmp_path: Path) -> None:
+    """A tidy-minded administrator keeps no run from starting."""
+    scratch = Scratch(tmp_path / "runs")
+    await after(scratch, "0first")
+    for one in (tmp_path / "runs").glob("spare*"):
+        one.rmdir()
+    assert (await after(scratch, "0second"))[1] == []
+    await scratch.settle()

@@ -1,0 +1,210 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.policy import (
+    AskFallback,
+    ExecAsk,
+    ExecHost,
+    ExecPolicy,
+    ExecSecurity,
+    PolicyLayer,
+    Trust,
+    stricter,
+    stricter_ask,
+    stricter_fallback,
+    stricter_security,
+    stricter_trust,
+)
+from core.policy.judge.precedence import resolve
+
+NOTHING = PolicyLayer("exec-approvals.json")
+BINS = st.lists(st.sampled_from(["jq", "grep", "wc"]), unique=True).map(sorted).map(tuple)
+
+
+def layers(source: str) -> st.SearchStrategy[PolicyLayer]:
+    """Generate a layer with any settings set."""
+    return st.builds(
+        PolicyLayer,
+        source=st.just(source),
+        host=st.none() | st.sampled_from(ExecHost),
+        security=st.none() | st.sampled_from(ExecSecurity),
+        ask=st.none() | st.sampled_from(ExecAsk),
+        ask_fallback=st.none() | st.sampled_from(AskFallback),
+        node=st.none() | st.sampled_from(["a", "b"]),
+        trust=st.none() | st.sampled_from(Trust),
+        safe_bins=st.none() | BINS,
+        timeout_ms=st.none() | st.integers(1, 10_000),
+    )
+
+
+POLICIES = st.builds(
+    ExecPolicy,
+    security=st.sampled_from(ExecSecurity),
+    ask=st.sampled_from(ExecAsk),
+    ask_fallback=st.sampled_from(AskFallback),
+    trust=st.sampled_from(Trust),
+    safe_bins=BINS,
+)
+
+
+def is_no_laxer(policy: ExecPolicy, than: ExecPolicy) -> bool:
+    """Return whether every strictness setting lets no more run."""
+    combined = stricter(policy, than)
+    return (
+        combined.security is policy.security
+        and combined.ask is policy.ask
+        and combined.ask_fallback is policy.ask_fallback
+        and combined.trust is policy.trust
+        and combined.safe_bins == policy.safe_bins
+        and policy.timeout_ms <= than.timeout_ms
+    )
+
+
+def test_the_stricter_of_two_values_lets_less_run() -> None:
+    """In words, for the orders are what everything else here is measured by."""
+    assert ExecSecurity.DENY is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.DENY)
+    assert ExecSecurity.ALLOWLIST is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.FULL)
+    assert ExecAsk.ALWAYS is stricter_ask(ExecAsk.ON_MISS, ExecAsk.ALWAYS)
+    assert ExecAsk.ON_MISS is stricter_ask(ExecAsk.ON_MISS, ExecAsk.OFF)
+    assert AskFallback.DENY is stricter_fallback(AskFallback.ALLOWLIST, AskFallback.DENY)
+    assert AskFallback.ALLOWLIST is stricter_fallback(AskFallback.ALLOWLIST, AskFallback.FULL)
+    assert Trust.STRICT is stricter_trust(Trust.CLASSICAL, Trust.STRICT)
+
+
+STRICT = PolicyLayer(
+    "tools.exec",
+    security=ExecSecurity.DENY,
+    ask=ExecAsk.ALWAYS,
+    ask_fallback=AskFallback.DENY,
+    trust=Trust.STRICT,
+    safe_bins=("jq",),
+    timeout_ms=1000,
+)
+
+
+@pytest.mark.parametrize("as_call", [True, False])
+def test_a_laxer_call_or_file_changes_nothing(as_call: bool) -> None:
+    """Neither the agent nor the approvals file lets more run than the configuration does."""
+    lax = PolicyLayer(
+        "call" if as_call else "exec-approvals.json",
+        security=ExecSecurity.FULL,
+        ask=ExecAsk.OFF,
+        ask_fallback=AskFallback.FULL,
+        trust=Trust.CLASSICAL,
+        safe_bins=("jq", "grep"),
+        timeout_ms=9000,
+    )
+    found = resolve([lax, STRICT], NOTHING) if as_call else resolve([STRICT], lax)
+    assert found == resolve([STRICT], NOTHING)
+    assert set(found.sources.values()) == {"tools.exec", "built-in default"}
+
+
+def test_a_call_comes_before_the_session() -> None:
+    """Of the host, which is no matter of strictness, the call speaks first (S0)."""
+    session = PolicyLayer("session", host=ExecHost.GATEWAY)
+    policy = resolve([PolicyLayer("call", host=ExecHost.NODE), session], NOTHING)
+    assert (policy.host, policy.sources["host"]) == (ExecHost.NODE, "call")
+
+
+@given(POLICIES, POLICIES)
+def test_stricter_commutes_and_repeats_itself(a: ExecPolicy, b: ExecPolicy) -> None:
+    """The stricter of two policies does not depend on their order, nor on applying it twice."""
+    assert stricter(a, b) == stricter(b, a)
+    assert stricter(stricter(a, b), b) == stricter(a, b)
+
+
+@given(layers("call"), layers("session"), layers("agents.list[x]"), layers("tools.exec"))
+def test_a_call_never_widens(
+    call: PolicyLayer, session: PolicyLayer, agent: PolicyLayer, everyone: PolicyLayer
+) -> None:
+    """Whatever an agent asks for, no strictness setting gets laxer than without its call."""
+    without = resolve([session, agent, everyone], NOTHING)
+    assert is_no_laxer(resolve([call, session, agent, everyone], NOTHING), without)
+
+
+@given(layers("session"), layers("call"), layers("tools.exec"))
+def test_the_same_knobs_from_a_session_do_widen(
+    session: PolicyLayer, call: PolicyLayer, everyone: PolicyLayer
+) -> None:
+    """Negative control: an operator's session layer does decide, only the call is held back."""
+    policy = resolve([call, session, everyone], NOTHING)
+    if session.security is not None and call.security is None:
+        assert policy.security is session.security
+
+
+@given(layers("session"), layers("tools.exec"), layers("exec-approvals.json"))
+def test_the_approvals_file_never_widens(
+    session: PolicyLayer, everyone: PolicyLayer, file: PolicyLayer
+) -> None:
+    """The approvals file makes a policy stricter or leaves it as it is (S1)."""
+    without = resolve([session, everyone], NOTHING)
+    assert is_no_laxer(resolve([session, everyone], file), without)
+
+
+@given(layers("call"), layers("tools.exec"), layers("exec-approvals.json"))
+def test_every_knob_has_a_source(
+    call: PolicyLayer, everyone: PolicyLayer, file: PolicyLayer
+) -> None:
+    """Each setting names a place that really sets this value."""
+    policy = resolve([call, everyone], file)
+    by_source = {layer.source: layer for layer in (call, everyone, file)}
+    for setting, source in policy.sources.items():
+        if source in by_source and setting != "safe_bins":
+            assert getattr(by_source[source], setting) == getattr(policy, setting)
+
+
+def test_the_first_layer_that_speaks_wins() -> None:
+    """Session beats agent beats global, setting by setting, and the source is told (S0)."""
+    session = PolicyLayer("session", ask=ExecAsk.OFF)
+    agent = PolicyLayer(
+        "agents.list[main].tools.exec", security=ExecSecurity.FULL, ask=ExecAsk.ALWAYS
+    )
+    everyone = PolicyLayer("tools.exec", host=ExecHost.NODE, security=ExecSecurity.ALLOWLIST)
+    policy = resolve([session, agent, everyone], NOTHING)
+    assert (policy.ask, policy.security, policy.host) == (
+        ExecAsk.OFF,
+        ExecSecurity.FULL,
+        ExecHost.NODE,
+    )
+    assert policy.sources["ask"] == "session"
+    assert policy.sources["security"] == "agents.list[main].tools.exec"
+    assert policy.sources["host"] == "tools.exec"
+    assert policy.sources["trust"] == "built-in default"
+
+
+def test_nothing_set_is_the_seeds_safe_default() -> None:
+    """Without any layer: sandbox, deny, on-miss, fallback deny (S0 "Default safety")."""
+    policy = resolve([], NOTHING)
+    assert policy == ExecPolicy()
+    assert policy.host is ExecHost.SANDBOX
+    assert policy.security is ExecSecurity.DENY
+
+
+def test_an_omitted_approvals_field_leaves_the_value() -> None:
+    """A field that the approvals file omits leaves tools.exec's value (S1)."""
+    everyone = PolicyLayer("tools.exec", security=ExecSecurity.FULL, ask=ExecAsk.OFF)
+    policy = resolve([everyone], PolicyLayer("exec-approvals.json", ask=ExecAsk.ON_MISS))
+    assert policy.security is ExecSecurity.FULL
+    assert policy.ask is ExecAsk.ON_MISS
+    assert policy.sources["ask"] == "exec-approvals.json"
+    assert policy.sources["security"] == "tools.exec"
+
+
+def test_a_call_hardens_and_chooses_the_host() -> None:
+    """A call may ask for more questions, less power and another host."""
+    everyone = PolicyLayer("tools.exec", security=ExecSecurity.FULL, ask=ExecAsk.OFF)
+    call = PolicyLayer(
+        "call", host=ExecHost.NODE, node="pi", security=ExecSecurity.ALLOWLIST, ask=ExecAsk.ALWAYS
+    )
+    policy = resolve([call, everyone], NOTHING)
+    assert (policy.host, policy.node) == (ExecHost.NODE, "pi")
+    assert policy.security is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.FULL)
+    assert policy.ask is stricter_ask(ExecAsk.ALWAYS, ExecAsk.OFF)
+    assert policy.sources["security"] == "call"
+
+
+def test_a_call_cannot_leave_its_node_binding() -> None:
+    """A bound agent stays on its node (S0 "Node identity + binding")."""
+    everyone = PolicyLayer("agents.list[x].tools.exec", node="lab")
+    assert resolve([PolicyLayer("call", node="prod"), everyone], NOTHING).node == "lab"

@@ -1,0 +1,209 @@
+"""The carrier: sizes, silence, floods and peers that do not read."""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import StateError
+from core.remote.denials import RemoteDenial
+from core.remote.host.counters import Strangers
+from core.remote.trust.certificate import server_context
+from core.remote.wire.frames import (
+    HEADER,
+    LARGEST,
+    PREFIX,
+    Accepted,
+    BadFrame,
+    End,
+    Piece,
+    body_length,
+    decode,
+    encode,
+)
+from core.remote.wire.link import LinkLost, StreamLink
+from core.remote.wire.listener import Listener
+from tests.core.remote.world import World, world
+
+D = RemoteDenial
+
+
+async def told(host: World, data: bytes) -> End:
+    """Send raw bytes on a connection of their own; return what the host says to them."""
+    link = await host.link()
+    try:
+        link.writer.write(data)
+        answer = await link.receive(10)
+    finally:
+        await link.close()
+    assert isinstance(answer, End)
+    return answer
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        HEADER.pack(LARGEST + 1) + b"x",
+        HEADER.pack(0xFFFFFFFF),
+        HEADER.pack(0),
+        HEADER.pack(5) + b"hello",
+        HEADER.pack(len(PREFIX) + 1) + PREFIX + b"{",
+        HEADER.pack(len(PREFIX) + 2) + PREFIX + b"{}",
+        HEADER.pack(len(PREFIX) + 2) + PREFIX + b"\xff\xff",
+        HEADER.pack(len(PREFIX) + 100_000) + PREFIX + b"[" * 100_000,
+        encode(End()),
+        encode(Accepted(lease_ms=1, longest_ms=1)),
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+    ids=[
+        *("too large", "4 GiB", "empty", "unprefixed", "half", "untyped", "binary", "nested"),
+        *("an end", "an accepted", "HTTP"),
+    ],
+)
+async def test_what_is_no_request_is_denied_and_the_host_lives(tmp_path: Path, data: bytes) -> None:
+    """Nothing is read beyond the fault, no exception is logged, the next request is served."""
+    async with world(tmp_path) as host:
+        assert (await told(host, data)).denial_reason is D.BAD_REQUEST
+        assert (await host.run("echo", "hello")).code == 0
+
+
+async def test_random_bytes_are_survived(tmp_path: Path) -> None:
+    """Two hundred seeded bodies behind a right length and prefix; each is denied in words."""
+    dice = random.Random(5)
+    async with world(tmp_path) as host:
+        host.service.strangers = Strangers(burst=1000, _left=1000)
+        refusals = {D.BAD_REQUEST, D.SIGNATURE_INVALID, D.MACHINE_BINDING_UNVERIFIED}
+        good = encode(host.sealed("echo", "hello"))[HEADER.size :]
+        for _ in range(200):
+            body = bytearray(good)
+            for _ in range(dice.randint(1, 8)):
+                body[dice.randrange(len(PREFIX), len(body))] = dice.randrange(256)
+            if body == good:
+                continue
+            answer = await told(host, HEADER.pack(len(body)) + bytes(body))
+            assert answer.denial_reason in refusals, body
+        assert (await host.run("echo", "hello")).code == 0
+
+
+async def test_a_silent_peer_is_hung_up_on(tmp_path: Path) -> None:
+    """Neither nothing nor half a frame holds a connection for longer than the patience."""
+    async with world(tmp_path, first_frame_s=0.2) as host:
+        half = encode(host.sealed("echo", "hello"))[:-10]
+        for data in (b"", half):
+            link = await host.link()
+            link.writer.write(data)
+            began = time.monotonic()
+            assert await link.reader.read() == b""
+            assert time.monotonic() - began < 3
+            await link.close()
+
+
+async def test_connections_are_bounded_and_room_comes_back(tmp_path: Path) -> None:
+    """The third of two hears nothing; once one has gone, the next is served."""
+    async with world(tmp_path, most_connections=2) as host:
+        first, second = await host.link(), await host.link()
+        await asyncio.sleep(0.1)
+        third = await host.link()
+        with pytest.raises(LinkLost):
+            await third.receive(10)
+        await third.close()
+        await first.close()
+        await asyncio.sleep(0.1)
+        assert (await host.run("echo", "hello")).code == 0
+        await second.close()
+
+
+async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_path: Path) -> None:
+    """Its output fills the socket; the host gives up on it, not on the others."""
+    flood = ("head", "-c", "50000000", "/dev/zero")
+    async with world(
+        tmp_path, vectors=[flood, ("echo", "hello")], write_s=0.3, max_stdout_bytes=50_000_000
+    ) as host:
+        link = await host.link()
+        link.writer.transport.pause_reading()
+        await link.send(host.sealed(*flood))
+        for _ in range(500):
+            if "finished" in host.kinds() and not len(host.service.grounds.sessions):
+                break
+            await asyncio.sleep(0.01)
+        assert len(host.service.grounds.sessions) == 0
+        assert (await host.run("echo", "hello")).code == 0
+        await link.close()
+
+
+async def test_strangers_beyond_a_burst_hear_and_write_nothing(tmp_path: Path) -> None:
+    """Else whoever reaches the port fills the log; who is known is served all the while."""
+    async with world(tmp_path) as host:
+        host.service.strangers = Strangers(burst=3, a_second=0.001, _left=3)
+        junk = HEADER.pack(5) + b"hello"
+        for _ in range(3):
+            await told(host, junk)
+        with pytest.raises(LinkLost):
+            await told(host, junk)
+
+        assert (await host.run("echo", "hello")).code == 0
+        assert host.service.counters.unheard == 1
+    assert host.kinds().count("denied") == 3
+
+
+def test_strangers_are_heard_again_after_a_while() -> None:
+    """The allowance comes back by itself, up to the burst."""
+    strangers = Strangers(burst=2, a_second=10, _left=2)
+    assert [strangers.answered() for _ in range(3)] == [True, True, False]
+    strangers._at -= 0.1
+
+    assert [strangers.answered() for _ in range(2)] == [True, False]
+
+
+def test_a_frame_is_bounded_when_written_as_well() -> None:
+    """What would be refused there is not sent from here."""
+    with pytest.raises(BadFrame):
+        encode(Piece(stream="stdout", data="x" * LARGEST))  # type: ignore[arg-type]
+    with pytest.raises(BadFrame):
+        body_length(HEADER.pack(LARGEST + 1))
+    assert decode(encode(End())[HEADER.size :]) == End()
+
+
+async def test_the_memory_for_a_frame_grows_only_as_it_arrives() -> None:
+    """A header alone, however large it says the frame is, takes no memory."""
+    reader = asyncio.StreamReader(limit=LARGEST)
+    reader.feed_data(HEADER.pack(LARGEST))
+    link = StreamLink(reader, None, "test")  # type: ignore[arg-type]  # it only reads
+    with pytest.raises(LinkLost, match="nothing came"):
+        await link.receive(0.05)
+    assert len(reader._buffer) == 0  # type: ignore[attr-defined]
+
+
+async def test_a_socket_on_which_somebody_answers_is_left_alone(tmp_path: Path) -> None:
+    """Two hosts do not share one; what a dead one left behind is replaced."""
+    async with world(tmp_path / "a", unix=True) as host:
+        taken, other = host.contact.place, Listener(host.service.serve)
+        with pytest.raises(StateError, match="Address already in use"):
+            await other.open(taken, server_context(tmp_path / "a" / "host")[0])
+        assert (await host.run("echo", "hello")).code == 0
+
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(taken.path)
+    await other.open(taken, server_context(tmp_path / "a" / "host")[0])
+    await other.close()
+
+
+async def test_another_users_process_is_not_served_on_the_unix_socket(tmp_path: Path) -> None:
+    """The kernel says who connects; the mode already keeps others out."""
+    async with world(tmp_path, unix=True) as host:
+        path = host.contact.place.path
+        assert os.stat(path).st_mode & 0o077 == 0  # noqa: PTH116 - a string
+
+
+@pytest.mark.parametrize("longest_ms", [86_430_001, 10**400], ids=["more", "no number"])
+def test_a_host_cannot_have_a_client_wait_for_ever(longest_ms: int) -> None:
+    """No run lasts longer than a day, and no time is a number that no clock can hold."""
+    most = b'{"t":"accepted","lease_ms":1,"longest_ms":86430000}'
+
+    assert decode(PREFIX + most) == Accepted(lease_ms=1, longest_ms=86_430_000)
+    with pytest.raises(BadFrame):
+        decode(PREFIX + most.replace(b"86430000", b"%d" % longest_ms))

@@ -1,0 +1,228 @@
+"""A command finds its bound files as they were approved, and what it writes itself."""
+
+import asyncio
+import os
+import resource
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.model.stdio import Capture, Stdio
+from core.runner.runner import Runner
+from core.runner.supervisor.pinned_files import open_notifier
+from tests.core.runner.runs import Watcher, new_run, planned, request, running, script, until
+
+GOOD, EVIL = "echo good\n", "echo evil\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a folder with a script, and a slow shell that says when it has started."""
+    script(tmp_path / "x.sh", GOOD)
+    script(tmp_path / "wait", "#!/bin/sh\ntouch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n")
+    return tmp_path
+
+
+async def printed(runner: Runner, line: str, place: Path, change: Callable[[], object]) -> str:
+    """Run a line whose first command waits; make a change meanwhile."""
+    plan = planned(request(line, cwd=place, timeout_ms=60_000))
+    task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+    await until((place / "ready").exists, patience_s=30)
+    change()
+    (place / "go").touch()
+    return (await task).output.text
+
+
+def replaced(place: Path) -> None:
+    """Rename another script over the script."""
+    script(place / "new", EVIL).rename(place / "x.sh")
+
+
+def moved(place: Path) -> None:
+    """Put another folder in the folder's place."""
+    shutil.copytree(place, place.with_name("copy"))
+    script(place.with_name("copy") / "x.sh", EVIL)
+    place.rename(place.with_name("old"))
+    place.with_name("copy").rename(place)
+
+
+def test_this_machine_can_deliver() -> None:
+    """The kernel has what it takes; where it has not, the tests of this file fail."""
+    assert open_notifier.fault() == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "./wait $(true); sh x.sh",
+        "./wait $(true); . ./x.sh",
+        "sh -c './wait; . ./x.sh; true $(true)'",
+        "./wait $(true); cat x.sh | sh",
+        "./wait $(true); sh {place}/x.sh",
+        "./wait $(true); sh {place}/../{name}/x.sh",
+        "./wait $(true); sh <x.sh",
+        "./wait $(true); (cd / && sh {place}/x.sh)",
+    ],
+)
+async def test_a_script_is_what_was_approved_however_late(place: Path, line: str) -> None:
+    """A shell that reads it seconds after its start, by whatever name."""
+    async with running() as runner:
+        said = await printed(
+            runner, line.format(place=place, name=place.name), place, lambda: replaced(place)
+        )
+
+    assert said == "good\n"
+
+
+async def test_root_reads_another_users_script_as_approved(place: Path) -> None:
+    """The file itself, under a lease; for others than root it would be a copy (swaps.py)."""
+    os.chown(place / "x.sh", 65534, -1)
+    script(place / "x.sh", GOOD)
+    async with running() as runner:
+        said = await printed(runner, "./wait $(true); sh x.sh", place, lambda: replaced(place))
+
+    assert said.startswith("good\n")
+
+
+async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> None:
+    """The name leads to another folder, in which there is another script."""
+    async with running() as runner:
+        plan = planned(request(f"./wait $(true); sh {place}/x.sh", cwd=place))
+        task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+        await until((place / "ready").exists, patience_s=30)
+        moved(place)
+        for one in (place, place.with_name("old")):
+            (one / "go").touch()
+
+        assert (await task).output.text == "good\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat evil > x.sh; sh x.sh $(true)",
+        "mv evil x.sh; sh x.sh $(true)",
+        "rm x.sh; cp evil x.sh; sh x.sh $(true)",
+        "ln -f evil x.sh; sh x.sh $(true)",
+        "rm x.sh; ln -s evil x.sh; sh x.sh $(true)",
+        "sed -i s/good/evil/ x.sh; sh x.sh $(true)",
+        "cd ..; mv {name} other; mkdir {name}; cp other/evil {name}/x.sh; sh {name}/x.sh $(true)",
+    ],
+)
+async def test_a_command_reads_what_it_wrote_itself(place: Path, line: str) -> None:
+    """The text that was approved says what becomes of the file."""
+    (place / "evil").write_text(EVIL)
+    async with running() as runner:
+        plan = planned(request(line.format(name=place.name), cwd=place))
+        done = await runner.run(new_run(), plan, Watcher())
+
+    assert done.output.text == "evil\n"
+
+
+async def test_a_mode_that_is_changed_is_no_other_content(place: Path) -> None:
+    """It shows in the file's ctime, as the swap of its name does."""
+    async with running() as runner:
+        plan = planned(request("chmod 755 x.sh $(true); sleep 0.1; ./x.sh", cwd=place))
+
+        assert (await runner.run(new_run(), plan, Watcher())).output.text == "good\n"
+
+
+async def test_content_that_others_wrote_meanwhile_is_not_read(place: Path) -> None:
+    """In place, after the time for which writers wait: nothing of it runs, and it is said."""
+
+    def overwrite() -> None:
+        (place / "x.sh").write_text(EVIL)
+
+    async with running() as runner:
+        said = await printed(runner, "./wait $(true); sh x.sh", place, overwrite)
+
+    assert "evil" not in said
+    assert f"sayso: `{place}/x.sh` changed after it was approved, so it was not read\n" in said
+
+
+async def test_a_script_sees_its_own_name_and_file(place: Path) -> None:
+    """`$0`, the vector and a lock on the file itself are as ever."""
+    script(
+        place / "x.sh",
+        '#!/bin/sh -e\necho "$0 $*"\nexec 9<"$0"; flock -n 9; stat -Lc %i /dev/fd/9\n',
+    )
+    inode = (place / "x.sh").stat().st_ino
+    async with running() as runner:
+        plan = planned(request("./x.sh 'a b' c", cwd=place))
+        done = await runner.run(new_run(), plan, Watcher())
+
+    assert done.output.text == f"{place}/x.sh a b c\n{inode}\n"
+
+
+async def test_nothing_comes_about_where_nothing_was(place: Path) -> None:
+    """A script that was missing is missing, whoever puts one there meanwhile."""
+    async with running() as runner:
+        plan = planned(request("sh absent.sh", cwd=place))
+        watcher = Watcher(before_claim=lambda: script(place / "absent.sh", EVIL) and None)
+        done = await runner.run(new_run(), plan, watcher)
+
+    assert "evil" not in done.output.text
+    assert done.exit_code != 0
+
+
+@pytest.mark.parametrize("streams", ["", "2>&1 | cat"])
+async def test_many_processes_open_many_files(place: Path, streams: str) -> None:
+    """Every opening of a whole tree is answered, in parallel too, and programs end as ever."""
+    (place / "files").mkdir()
+    for number in range(200):
+        (place / "files" / str(number)).write_text("x\n")
+    script(place / "x.sh", "for i in 1 2 3 4; do cat files/* | wc -l & done; wait\n")
+    async with running() as runner:
+        plan = planned(request(f"sh x.sh {streams}", cwd=place))
+        done = await runner.run(new_run(), plan, Watcher())
+
+    assert done.output.text == "200\n" * 4
+    assert done.exit_code == 0
+
+
+async def test_a_terminal_is_the_commands_own(place: Path) -> None:
+    """A script at a terminal is delivered as well."""
+    script(place / "x.sh", "test -t 1 && tty >/dev/null && echo good\n")
+    async with running() as runner:
+        plan = planned(request("sh x.sh", cwd=place, stdio=Stdio(capture=Capture.PTY)))
+        done = await runner.run(new_run(), plan, Watcher())
+
+    assert "good" in done.output.text
+
+
+async def test_what_a_supervisor_cannot_look_at_is_not_opened(place: Path) -> None:
+    """Without a free descriptor it lets no call through to what lies at the name by then."""
+    watcher = Watcher()
+    async with running() as runner:
+        plan = planned(request("./wait $(true); sh x.sh", cwd=place, timeout_ms=60_000))
+        task = asyncio.ensure_future(runner.run(new_run(), plan, watcher))
+        await until((place / "ready").exists, patience_s=30)
+        assert watcher.identity is not None
+        supervisor = watcher.identity[0]
+        before = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)
+        replaced(place)
+        resource.prlimit(supervisor, resource.RLIMIT_NOFILE, (3, before[1]))
+        (place / "go").touch()
+        done = await task
+
+    assert "evil" not in done.output.text
+    assert done.exit_code != 0
+
+
+async def test_supervisors_keep_nothing_of_a_run(place: Path) -> None:
+    """After many runs by one supervisor it has as many descriptors as before."""
+    async with running() as runner:
+        plan = planned(request("sh x.sh", cwd=place))
+        counts = []
+        for _ in range(6):
+            watcher = Watcher()
+            await runner.run(new_run(), plan, watcher)
+            assert watcher.identity is not None
+            counts.append((watcher.identity[0], len(os.listdir(f"/proc/{watcher.identity[0]}/fd"))))  # noqa: PTH208
+
+    by_supervisor: dict[int, set[int]] = {}
+    for pid, count in counts:
+        by_supervisor.setdefault(pid, set()).add(count)
+    assert all(len(found) <= 2 for found in by_supervisor.values())

@@ -1,0 +1,31 @@
+import os
+import signal
+import subprocess
+import sys
+
+from core.runner.supervisor.processes import procfs
+from tests.core.runner.runs import until
+
+TREE = "import os, time\nfor _ in range(3): os.fork()\ntime.sleep(60)"
+"""Eight processes: itself and seven that stem from it."""
+
+
+async def test_descendants_are_counted() -> None:
+    """Both ways of counting see the whole tree, and the quick one stops soon after its bound."""
+    argv = (sys.executable, "-I", "-S", "-c", TREE)
+    head = subprocess.Popen(argv, start_new_session=True)  # noqa: ASYNC220 - it only sleeps
+    try:
+        await until(lambda: procfs.count_descendants(head.pid, 100) == 7)
+
+        assert procfs.count_among(procfs.processes(), head.pid) == 7
+        assert 3 <= procfs.count_descendants(head.pid, 2) <= 5
+        assert procfs.count_descendants(os.getpid(), 100) >= 8
+    finally:
+        os.killpg(head.pid, signal.SIGKILL)
+        head.wait()
+    assert procfs.count_descendants(head.pid, 100) == 0
+
+
+def test_the_machine_has_threads() -> None:
+    """The kernel's own figure counts at least every process that is visible here."""
+    assert procfs.threads() >= len(procfs.processes()) - 20

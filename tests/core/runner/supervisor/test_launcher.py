@@ -1,0 +1,169 @@
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from core.runner.limits import Limits
+from core.runner.runner import Runner
+from tests.core.runner.runs import (
+    Watcher,
+    alive,
+    marked,
+    new_run,
+    planned,
+    request,
+    run,
+    shell,
+    until,
+)
+
+ROOT = Path(__file__).parents[4]
+SUPERVISOR = ROOT / "core" / "runner" / "supervisor"
+LEAVES = ("core.files.file_identity", "core.shell.placeholders")
+"""All that the supervisor imports of ours besides itself; pyproject's contract says the same."""
+LEAN = {
+    *("core", "core.files", "core.runner", "core.shell", *LEAVES),
+    *(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in SUPERVISOR.rglob("*.py")
+    ),
+}
+HEAVY = {"asyncio", "dataclasses", "subprocess", "threading", "logging", "pathlib", "inspect"}
+
+
+async def test_the_launcher_imports_little() -> None:
+    """The forked side is the standard library and the supervisor, nothing else."""
+    code = (
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "import core.runner.supervisor.launcher\n"
+        "print(*sys.modules, sep='\\n')"
+    )
+    python = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", "-c", code, str(ROOT)), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await python.communicate()
+    loaded = set(printed.decode().split())
+
+    assert {name for name in loaded if name.partition(".")[0] == "core"} == LEAN
+    assert {name.partition(".")[0] for name in loaded} - {"core"} <= sys.stdlib_module_names | {
+        "__main__"
+    }
+    assert loaded & HEAVY == set()
+
+
+async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
+    """Nobody saw the end, and that is the result; the launcher ends what was adopted."""
+    watcher, run_id = Watcher(), new_run()
+    script = "setsid sleep 60 & sleep 60"
+    task = asyncio.create_task(
+        runner.run(run_id, planned(request(argv=("/bin/sh", "-c", script))), watcher)
+    )
+    await watcher.started.wait()
+    await until(lambda: len(marked(run_id)) == 3)
+    assert watcher.identity is not None
+
+    os.kill(watcher.identity[0], signal.SIGKILL)
+    done = await task
+
+    assert (done.exit_code, done.signal, done.timed_out) == (None, None, False)
+    assert "not known" in done.output.text
+    await until(lambda: marked(run_id) == [])
+
+
+async def test_a_killed_launcher_is_replaced(runner: Runner) -> None:
+    """Runs that have begun go on to their end, and later ones start as before."""
+    watcher = Watcher()
+    before = runner.launcher_pid
+    task = asyncio.create_task(
+        runner.run(new_run(), planned(request("sh -c 'sleep 0.4; echo done'")), watcher)
+    )
+    await watcher.started.wait()
+
+    os.kill(before, signal.SIGKILL)
+    await until(lambda: runner.launcher_pid not in {0, before})
+
+    assert (await task).output.text == "done\n"
+    assert [(await shell(runner, "echo x")).output.text for _ in range(4)] == ["x\n"] * 4
+    assert not alive(before)
+
+
+async def test_dead_idle_supervisors_are_passed_over(runner: Runner) -> None:
+    """A run is never handed to a supervisor that has gone."""
+    children = Path(f"/proc/{runner.launcher_pid}/task/{runner.launcher_pid}/children")
+    await until(lambda: len(children.read_text().split()) == 2)
+
+    idle = [int(pid) for pid in children.read_text().split()]
+    for pid in idle:
+        os.kill(pid, signal.SIGKILL)
+    await until(lambda: not any(alive(pid) for pid in idle))
+
+    assert (await shell(runner, "echo x")).output.text == "x\n"
+
+
+async def test_the_launcher_is_deaf_to_the_terminal(runner: Runner) -> None:
+    """Ctrl-C and a closing terminal end the gateway, which then ends its runs in its own way."""
+    watcher = Watcher()
+    task = asyncio.create_task(
+        runner.run(new_run(), planned(request("sh -c 'sleep 0.3; echo done'")), watcher)
+    )
+    await watcher.started.wait()
+    assert watcher.identity is not None
+
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        os.kill(runner.launcher_pid, number)
+        os.kill(watcher.identity[0], number)
+
+    assert (await task).output.text == "done\n"
+
+
+async def test_a_silent_supervisor_is_killed_at_the_backstop() -> None:
+    """A supervisor that hangs past its deadline does not hang the gateway."""
+    quick = Runner(Limits(grace_ms=100), backstop_ms=300)
+    await quick.start()
+    watcher, run_id = Watcher(), new_run()
+    try:
+        task = asyncio.create_task(
+            quick.run(run_id, planned(request("sleep 60", timeout_ms=500)), watcher)
+        )
+        await watcher.started.wait()
+        assert watcher.identity is not None
+        os.kill(watcher.identity[0], signal.SIGSTOP)
+        done = await task
+    finally:
+        await quick.stop()
+
+    assert (done.exit_code, done.signal, done.timed_out) == (None, None, True)
+    assert marked(run_id) == []
+
+
+async def test_a_runner_starts_and_stops_again(runner: Runner) -> None:
+    """Stopping leaves no launcher; a second runner is independent of the first."""
+    other = Runner()
+    await other.start()
+    pid = other.launcher_pid
+    await run(other, request("true"))
+    await other.stop()
+
+    assert not alive(pid)
+    assert (await run(runner, request("true"))).exit_code == 0
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_a_report_waits_for_no_reader(room: bool) -> None:
+    """A failure is written to the log where the pipe has room, and else to nobody."""
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with suppress(BlockingIOError):
+        while not room:
+            os.write(theirs, bytes(4096))
+    os.set_blocking(theirs, True)
+    words = "from core.runner.supervisor import launcher; launcher._report('it', OSError('no'))"
+    subprocess.run([sys.executable, "-c", words], stderr=theirs, check=True, timeout=30)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as log:
+        assert (b"it failed and is replaced: OSError: no" in log.read()) is room

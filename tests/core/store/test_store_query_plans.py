@@ -1,0 +1,93 @@
+"""A sweep costs what is due, not what was ever stored: the planner uses the partial indexes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from core.model.decision import DenialReason
+from core.model.pending_limits import DEFAULT_LIMITS
+from core.store import approvals, outbox
+from core.store.approvals import grants
+from core.store.engine.clock import HighWater
+from core.store.engine.sqlite.disk_reserve import Ballast
+from core.store.engine.sqlite.writer import Writer
+from core.store.outbox.message_lookup import approval_of
+from core.store.people import people, tokens
+from core.store.runs import runs
+from core.store.sessions import origins, overrides, threads
+from core.store.views import owners, past_commands
+from tests.core.store.making import ALICE, GROUP, ONCE, draft
+
+_NO_TABLE = r"due|to_remind|newest|CONSTANT ROW|\(subquery"
+"""What is not a table: a batch that an index chose or walked, and the empty list of ``IN ()``."""
+_QUESTION = draft(reminders=(5_000,), digest="cd" * 32)
+_AGAIN = draft(digest="cd" * 32)
+OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "expire_due": (approvals.expire_due, ()),
+    "remind_due": (approvals.remind_due, (10,)),
+    "next_wake": (approvals.next_wake, ()),
+    "pending": (approvals.pending, (10,)),
+    "find": (approvals.find, ("abcd",)),
+    "unremembered": (approvals.unremembered, (10,)),
+    "answer": (approvals.answer, (_QUESTION.id, ONCE, ALICE, "in:1")),
+    "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
+    "known_as": (people.known_as, (ALICE,)),
+    "token": (tokens.holder, ("ab" * 32,)),
+    "token used": (tokens.used, ("7",)),
+    "whose run": (owners.agent_of, (_QUESTION.id,)),
+    "active grants": (grants.active, (_QUESTION.plan.agent, _QUESTION.plan.session)),
+    "use grants": (grants.use, ((),)),
+    "recent commands": (past_commands.recent, (_QUESTION.plan.agent, 500)),
+    "session settings": (overrides.get, (_QUESTION.plan.session,)),
+    "queued": (runs.queued, (10,)),
+    "recover": (runs.recover, ("boot",)),
+    "interrupted": (runs.interrupted, ("boot", 1_000)),
+    "abandon": (runs.abandon, (_QUESTION.id, DenialReason.SPAWN_FAILED, "", "boot")),
+    "create": (approvals.create, (_AGAIN, DEFAULT_LIMITS)),
+    "ended_with": (approvals.ended_with, (_QUESTION.id,)),
+    "cancel": (approvals.cancel, (_QUESTION.id, "")),
+    "claim": (outbox.claim, (10, 1_000, ("telegram",), (GROUP,))),
+    "sent": (outbox.sent, (1, "m")),
+    "sent_group": (outbox.sent_group, ((1,), "m")),
+    "drop": (outbox.drop, (1, "no")),
+    "members": (outbox.members, (GROUP, "m")),
+    "asked_at": (outbox.asked_at, (_QUESTION.id,)),
+    "origin_of": (origins.origin_of, (_QUESTION.plan.session,)),
+    "thread_of": (threads.thread_of, (_QUESTION.plan.session, GROUP)),
+    "next_due": (outbox.next_due, ()),
+    "reconcile": (outbox.reconcile, ()),
+    "open_surfaces": (outbox.open_surfaces, ()),
+    "approval_of": (approval_of, (GROUP, "m")),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_operation_scans_a_table(name: str, tmp_path: Path) -> None:
+    """Every table that an operation reads is searched by an index, or walked by a partial one."""
+    path = tmp_path / "state.db"
+    writer = Writer(path, HighWater(), "boot", Ballast(path))
+    writer.open()
+    conn = writer._conn
+    assert conn is not None
+    with conn.begin():
+        approvals.create(conn, _QUESTION)
+    plans: list[str] = []
+
+    def explain(_conn: Any, cursor: Any, words: str, values: Any, _ctx: Any, many: bool) -> None:
+        if re.match(r"SELECT|UPDATE|WITH|DELETE|INSERT", words):
+            rows = cursor.execute(f"EXPLAIN QUERY PLAN {words}", values[0] if many else values)
+            plans.extend(row[3] for row in rows.fetchall())
+
+    event.listen(conn.engine, "before_cursor_execute", explain)
+    operation, arguments = OPERATIONS[name]
+    with conn.begin():
+        operation(conn, *arguments)
+    writer.close()
+    assert plans
+    bare = [plan for plan in plans if re.match(rf"SCAN (?!{_NO_TABLE})(?!.*USING.*INDEX)", plan)]
+    bare += [plan for plan in plans if re.fullmatch(r"SEARCH \w+", plan)]
+    assert bare == []

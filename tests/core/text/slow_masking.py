@@ -1,0 +1,189 @@
+"""Mask and escape as Sayso did while it tried each pattern at each character: the measure.
+
+Copied from the commit before the patterns were made fast; what is shown must stay the same to the
+letter. Only the tables of letters are shared.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from core.text.confusables import _LOOKALIKES, _is_odd
+from core.text.escape import broken, counted
+from core.text.secrets import Piece, mark
+
+_TIMES = "\u00d7"
+_MIXABLE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
+_CHARACTER = r"(?:[^\s'\"`$;|&<>(){}\[\]*?\\]|\$(?![({'\"`]))"
+_VALUE = rf"(?!\$){_CHARACTER}{{3,}}"
+_USER = r"[^\s'\"`$;|&<>(){}\[\]*?\\/:@]"
+_WORD = (
+    r"(?:password|passwd|passphrase|token|secret|api[_-]?key|access[_-]?key|secret[_-]?key"
+    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|credentials?"
+    r"|(?<![a-z])(?:pass|pwd(?!=[/.~])|auth))"
+)
+_BLANKS = r"(?:\s|\\[nr])+"
+_KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
+
+_SHAPES: tuple[tuple[str, str], ...] = (
+    ("AWS key", r"(?<![A-Za-z0-9])(?P<{}>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}})(?![A-Za-z0-9])"),
+    ("Sayso token", r"(?<![A-Za-z0-9])(?P<{}>sayso_[A-Za-z0-9]{{16,}})"),
+    ("GitHub token", r"(?<![A-Za-z0-9])(?P<{}>gh[opusr]_[A-Za-z0-9]{{16,}})"),
+    ("GitHub token", r"(?<![A-Za-z0-9])(?P<{}>github_pat_[A-Za-z0-9_]{{16,}})"),
+    ("GitLab token", r"(?<![A-Za-z0-9])(?P<{}>gl(?:pat|ptt|rt|cbt)-[A-Za-z0-9_-]{{16,}})"),
+    ("Slack token", r"(?<![A-Za-z0-9])(?P<{}>(?:xox[a-z]|xapp)-[A-Za-z0-9-]{{8,}})"),
+    ("Slack webhook", r"hooks\.slack\.com/(?:services|workflows)/(?P<{}>[A-Za-z0-9/]{{16,}})"),
+    ("Discord webhook", r"discord(?:app)?\.com/api/webhooks/\d+/(?P<{}>[A-Za-z0-9_-]{{16,}})"),
+    ("Discord token", r"(?<![\w-])(?P<{}>[MNO][\w-]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,}})"),
+    ("Telegram token", r"(?<!\d)(?P<{}>\d{{6,12}}:[A-Za-z0-9_-]{{30,}})"),
+    ("API key", r"(?<![A-Za-z0-9])(?P<{}>sk-[A-Za-z0-9_-]{{16,}})"),
+    ("Stripe key", r"(?<![A-Za-z0-9])(?P<{}>(?:[sr]k|whsec)_(?:live_|test_)?[A-Za-z0-9]{{16,}})"),
+    ("Google key", r"(?<![A-Za-z0-9])(?P<{}>AIza[A-Za-z0-9_-]{{30,}}|ya29\.[\w-]{{16,}})"),
+    ("npm token", r"(?<![A-Za-z0-9])(?P<{}>npm_[A-Za-z0-9]{{30,}})"),
+    ("PyPI token", r"(?<![A-Za-z0-9])(?P<{}>pypi-[A-Za-z0-9_-]{{40,}})"),
+    ("API key", r"(?<![A-Za-z0-9])(?P<{}>hf_[A-Za-z0-9]{{30,}}|do[opr]_v1_[a-f0-9]{{40,}})"),
+    ("SendGrid key", r"(?<![A-Za-z0-9])(?P<{}>SG\.[\w-]{{16,}}\.[\w-]{{16,}})"),
+    ("JWT", r"(?<![\w-])(?P<{}>eyJ[\w-]{{5,}}\.[\w-]{{5,}}\.[\w-]*)"),
+    ("credentials", r"(?i:\bauthorization\s*[:=]\s*(?:[a-z]+\s+)?)(?P<{}>" + "{value})"),
+    ("bearer token", r"(?i:\bbearer\s+)(?P<{}>[A-Za-z0-9._~+/=-]{{8,}})"),
+    ("URL credentials", r"://(?P<{}>{user}{{0,200}}:(?:{user}|[:@]){{1,200}})(?=@)"),
+    ("URL credentials", r"://(?P<{}>{user}{{16,200}})(?=@)"),
+    ("password", r"(?<=\s)(?:-u|--user)[ =]?[\w.@-]+:(?P<{}>(?!\d+(?:\s|$)){value})"),
+    ("secret", r"(?i:{word}[\"']?\s*[=:]\s*[\"']?)(?P<{}>{value})"),
+    ("secret", r"(?i:(?<!-)--(?!-)[\w-]{{0,40}}?{word}\s+[\"']?)(?P<{}>(?!-){value})"),
+)
+
+_ALL = re.compile(
+    "|".join(
+        pattern.format(f"s{number}", value=_VALUE, user=_USER, word=_WORD)
+        for number, (_, pattern) in enumerate(_SHAPES)
+    )
+)
+_PEM = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]+)*"
+    rf"(?:{_BLANKS}{_KEY_LINE})+)"
+)
+_PEM_LINE = re.compile(rf"(?:(?<=\s)|(?<=\\[nr])){_KEY_LINE}")
+_CALL = re.compile(
+    r"(?<!\w)(?:do|eval|evalbytes|exec|kill|load|open|readpipe|rename|require|rmdir|symlink|syscall"
+    r"|system|truncate|unlink)[+~!]|%x[^\w\s]"
+)
+_SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)
+_WHOLE_VALUE = re.compile(rf"(?!-){_CHARACTER}+")
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Cut a text as ``core.text.secrets`` did."""
+    end = 0
+    for start, stop, kind in _spans(text):
+        if start < end:
+            continue
+        if start > end:
+            yield Piece(text[end:start])
+        yield Piece(text[start:stop], kind)
+        end = stop
+    if end < len(text):
+        yield Piece(text[end:])
+
+
+def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
+    """Cut an argument as ``core.text.secrets`` did."""
+    if _SECRET_OPTION.fullmatch(before) and _WHOLE_VALUE.fullmatch(argument):
+        return (Piece(argument, "secret"),)
+    return tuple(pieces(argument))
+
+
+def _spans(text: str) -> list[tuple[int, int, str]]:
+    spans = [
+        (*match.span(group), _SHAPES[int(group[1:])][0])
+        for match, group in _matches(text)
+        if not _CALL.search(match[group])
+    ]
+    for block in _PEM.finditer(text):
+        lines = _PEM_LINE.finditer(text, *block.span("body"))
+        spans.extend((*line.span(), "private key") for line in lines)
+    return sorted(spans)
+
+
+def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    for match in _ALL.finditer(text):
+        if match.lastgroup is not None:
+            yield match, match.lastgroup
+
+
+_SPECIAL = re.compile(
+    r"[\x00-\x1f\x7f]"
+    r"|\\(?=u\{)"
+    r"|\[(?=secret:)"
+    r"|(?P<blanks> {17,})"
+    r"|(?P<word>(?<![A-Za-z0-9])[A-Za-z0-9]*+[^\x00-\x7f](?:[A-Za-z0-9]|[^\x00-\x7f])*)"
+)
+_OUTSIDE_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+def redact(text: str, *, multiline: bool = False, strict: bool = False) -> str:
+    """Mask and escape a text as ``core.text.escape`` did."""
+    escaped = "".join(_shown(piece, strict=strict) for piece in pieces(text))
+    if text and not text.strip(" "):
+        escaped = "\\u{0020}" * len(text)
+    return counted(broken(escaped) if multiline else escaped)
+
+
+def _shown(piece: Piece, *, strict: bool = False) -> str:
+    """Show a piece as ``core.text.escape`` did."""
+    if piece.kind:
+        return mark(piece.kind)
+    return _SPECIAL.sub(_escape_all if strict else _escape, piece.text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if match["word"]:
+        return _word(match["word"])
+    if match["blanks"]:
+        return f"\\u{{0020}}\\u{{{_TIMES}{len(match['blanks'])}}}"
+    return _code(match[0])
+
+
+def _escape_all(match: re.Match[str]) -> str:
+    if match["word"]:
+        return _OUTSIDE_ASCII.sub(lambda found: _code(found[0]), match["word"])
+    return _escape(match)
+
+
+def _word(word: str) -> str:
+    suspicious = _deceptive(word)
+    kept: list[str] = []
+    for character in word:
+        if character.isascii():
+            kept.append(character)
+        elif suspicious or _is_odd(character) or _stray_mark(character, "".join(kept[-3:])):
+            kept.append(_code(character))
+        else:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _code(character: str) -> str:
+    return f"\\u{{{ord(character):04X}}}"
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "?").partition(" ")[0]
+
+
+def _deceptive(word: str) -> bool:
+    letters = [character for character in word if character.isalpha()]
+    foreign = [letter for letter in letters if not letter.isascii()]
+    scripts = {_script(letter) for letter in letters}
+    if len(scripts) > 1 and not scripts - {"LATIN"} <= _MIXABLE:
+        return True
+    return bool(foreign) and all(letter in _LOOKALIKES for letter in foreign)
+
+
+def _stray_mark(character: str, before: str) -> bool:
+    if not unicodedata.category(character).startswith("M"):
+        return False
+    tail = before[-3:]
+    bases = [other for other in tail if not unicodedata.category(other).startswith("M")]
+    return not bases or bases[-1].isascii() or not bases[-1].isalpha()

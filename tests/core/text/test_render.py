@@ -1,0 +1,218 @@
+"""Rendered text shows every character for what it is."""
+
+import re
+import shlex
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.command import Connector, ErrorTo, PinnedDirectory, Routing
+from core.text.render import (
+    Redacted,
+    command_text,
+    join,
+    phrase,
+    redact,
+    shell_statement,
+    show_argv,
+    show_command,
+)
+from tests.contracts.channel_examples import plan
+
+_ANY = st.text(st.characters(exclude_categories=()), max_size=60)
+
+
+def hidden(character: str) -> bool:
+    """Say whether a reader cannot see a character or place it; written apart from the product."""
+    category = unicodedata.category(character)
+    return (
+        (category[0] in "CZ" and character not in " \n")
+        or unicodedata.bidirectional(character) in {"R", "AL", "AN"}
+        or character in "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5"
+        or 0xFE00 <= ord(character) <= 0xFE0F
+        or 0xE0100 <= ord(character) <= 0xE01EF
+    )
+
+
+@given(_ANY, st.booleans(), st.booleans())
+def test_nothing_hidden_is_ever_shown(text: str, multiline: bool, strict: bool) -> None:
+    """No control, format, bidi, blank, private or unassigned character survives; nor emptiness."""
+    shown = redact(text, multiline=multiline, strict=strict).text
+
+    assert not [letter for letter in shown if hidden(letter)]
+    assert multiline or "\n" not in shown
+    assert bool(shown.strip()) == bool(text)
+    shown.encode("utf-8")
+
+
+@given(_ANY)
+def test_two_texts_never_look_alike(text: str) -> None:
+    """Rendering can be undone, so no two commands share a picture (secrets aside)."""
+    shown = redact(text, multiline=True).text
+    if "[secret: " in shown:
+        return
+
+    assert _undone(shown) == text
+
+
+def _undone(shown: str) -> str:
+    broken = re.sub("(\u23ce(?:\\\\u\\{\u00d7\\d+\\})?)\n", "\\1", shown)
+    counted = re.sub(
+        "(\\\\u\\{[0-9A-F]+\\}|\u23ce)\\\\u\\{\u00d7(\\d+)\\}",
+        lambda match: match[1] * int(match[2]),
+        broken,
+    )
+    plain = counted.replace("\u23ce", "\n")
+    return re.sub(r"\\u\{([0-9A-F]+)\}", lambda match: chr(int(match[1], 16)), plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u202eb", "a\\u{202E}b"),
+        ("a\tb", "a\\u{0009}b"),
+        ("a\rb", "a\\u{000D}b"),
+        ("a\nb", "a\\u{000A}b"),
+        ("\x9b2K", "\\u{009B}2K"),
+        ("\ud83d", "\\u{D83D}"),
+        ("\U000e0041", "\\u{E0041}"),
+        ("ls\u00a0x", "ls\\u{00A0}x"),
+        ("  ", "\\u{0020}\\u{0020}"),
+        ("a" + " " * 40 + "b", "a\\u{0020}\\u{\u00d740}b"),
+        ("\u3164" * 9, "\\u{3164}\\u{\u00d79}"),
+        ("\\u{202E}", "\\u{005C}u{202E}"),
+        ("[secret: x]", "\\u{005B}secret: x]"),
+        ("caf\u00e9", "caf\u00e9"),
+        ("cafe\u0301", "cafe\\u{0301}"),
+        (
+            "\u043d\u0430\u0448 \u0444\u0430\u0439\u043b",
+            "\u043d\u0430\u0448 \u0444\u0430\u0439\u043b",
+        ),
+        ("p\u0430ypal", "p\\u{0430}ypal"),
+        ("\u0441\u043e\u0440", "\\u{0441}\\u{043E}\\u{0440}"),
+        ("a\u2013b", "a\\u{2013}b"),
+        ("README\u4e2d\u6587", "README\u4e2d\u6587"),
+        ("\U0001f600", "\U0001f600"),
+        ("\u05d0b", "\\u{05D0}b"),
+        ("\u2502\u23ce\u2026", "\\u{2502}\\u{23CE}\\u{2026}"),
+    ],
+)
+def test_what_is_shown(text: str, shown: str) -> None:
+    """Examples of each kind of character."""
+    assert redact(text).text == shown
+
+
+def test_strict_is_ascii() -> None:
+    """Names show nothing outside ASCII."""
+    assert redact("caf\u00e9", strict=True).text == "caf\\u{00E9}"
+
+
+def test_a_line_feed_is_marked_before_the_line_breaks() -> None:
+    """A soft wrap never passes for a line feed."""
+    assert redact("a\nb", multiline=True).text == "a\u23ce\nb"
+    assert redact("a" + "\n" * 9 + "b", multiline=True).text == "a\u23ce\\u{\u00d79}\nb"
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", min_codepoint=32, max_codepoint=126))))
+def test_printable_vectors_read_back_as_they_are(argv: list[str]) -> None:
+    """A shell reads the shown text as the same vector (escapes and secrets aside)."""
+    shown = show_argv(tuple(argv)).text
+    if "\\u{" in shown or "[secret: " in shown:
+        return
+
+    assert shlex.split(shown) == argv
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (("rm", "-rf", "a b"), "rm -rf 'a b'"),
+        (("rm", "-rf", ""), "rm -rf ''"),
+        (("echo", "it's"), "echo 'it'\\''s'"),
+        (("A=1", "x"), "'A=1' x"),
+        (("if", "x"), "'if' x"),
+        (("ls", "~", "#", "*"), "ls '~' '#' '*'"),
+        (("l\u0455",), "'l\\u{0455}'"),
+        (("mysql", "--password", "hunter2"), "mysql --password [secret: secret]"),
+        (("mysql", "--password=hunter2"), "mysql --password=[secret: secret]"),
+        (("sh", "-c", "a\nb"), "sh -c 'a\u23ce\nb'"),
+    ],
+)
+def test_bounds_of_arguments_are_visible(argv: tuple[str, ...], shown: str) -> None:
+    """Each element of a vector can be told from the next."""
+    assert show_argv(argv).text == shown
+
+
+def test_several_commands_are_numbered_with_what_joins_them() -> None:
+    """One line a command; a line feed in an argument cannot begin a numbered line."""
+    of = plan(("ls", "-la"), ("sh", "-c", "x\n3. rm"), connector=Connector.PIPE)
+
+    lines = command_text(of).text.split("\n")
+
+    assert lines == ["1. ls -la", "2. | sh -c 'x\u23ce", "   \u2506 3. rm'"]
+
+
+def test_an_unreadable_line_is_shown_exactly_with_the_statement_about_its_shell() -> None:
+    """Blanks stay as they are, and the reader learns that a shell runs it and why."""
+    of = plan(text="echo  $(id)")
+
+    assert command_text(of) == Redacted("echo  $(id)")
+    assert show_command(of).text.startswith("echo  $(id)\n\nA shell will run this text")
+    assert "R7: a substitution" in shell_statement(of).text
+
+
+def test_a_readable_line_has_no_statement() -> None:
+    """No shell runs a plan of vectors."""
+    of = plan(("ls",))
+
+    assert show_command(of) == command_text(of) == Redacted("ls")
+    assert shell_statement(of).text == ""
+
+
+def test_values_with_braces_are_safe_in_phrases() -> None:
+    """A value is never read as a format."""
+    assert phrase("by {}", redact("{0.text}")).text == "by {0.text}"
+    assert join(", ", (redact("a"), redact("b"))).text == "a, b"
+
+
+@pytest.mark.parametrize(
+    ("text", "argv"),
+    [
+        ("ls # as the tests need", ("ls",)),
+        ("ls '#a' # and more", ("ls", "#a")),
+        ("# only to look\nls", ("ls",)),
+    ],
+)
+def test_a_comment_is_shown_in_full(text: str, argv: tuple[str, ...]) -> None:
+    """Who asks may say why; it runs nothing, and is not hidden from who answers."""
+    shown = command_text(replace(plan(argv), text=text)).text
+
+    assert f"asked as: {text}" == shown.partition("\n")[2].replace("\u23ce\n   \u2506 ", "\n")
+
+
+def test_a_mark_that_begins_no_comment_adds_nothing() -> None:
+    """Quoted, escaped and inside a word it is an argument, which stands there already."""
+    of = replace(plan(("ls", "#a", "b#c", "#d")), text="ls '#a' b#c \\#d")
+
+    assert "ls '#a' 'b#c' '#d'" == command_text(of).text
+
+
+def test_what_was_expanded_stands_beside_what_was_asked() -> None:
+    """Folders and redirections are shown, and an argument cannot pass for either."""
+    of = replace(plan(("ls", "a b", "(in /x)", "2>&1")), text="cd src && ls * 2>&1\n")
+    moved = replace(
+        of.commands[0],
+        cwd=PinnedDirectory("/w/src", 1, 1),
+        routing=Routing(error=ErrorTo.OUTPUT),
+    )
+
+    lines = command_text(replace(of, commands=(moved,))).text.split("\n")
+
+    assert lines == [
+        "1. ls 'a b' '(in /x)' '2>&1' 2>&1   (in /w/src)",
+        "asked as: cd src && ls * 2>&1\u23ce",
+        "   \u2506 ",
+    ]

@@ -1,0 +1,106 @@
+"""Signals at the wrong moment: while the gateway starts, and while it has all but ended."""
+
+import itertools
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+
+_DEAF = """
+import signal, sys
+signal.pthread_sigmask = lambda how, which: set()
+from bot.cli import main
+sys.exit(main(["serve"]))
+"""
+"""A gateway that holds no signal back, as it was."""
+_SERVE = "import sys; from bot.cli import main; sys.exit(main(['serve']))"
+_STARTED_S = 0.3
+"""The interpreter itself has started by then, and the gateway by no means."""
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Yield a gateway that is not started yet."""
+    write_config(tmp_path / "home", None)
+    one = GatewayProcess(tmp_path / "home")
+    yield one
+    if one.process is not None and one.process.poll() is None:
+        one.kill()
+
+
+def begin(gateway: GatewayProcess, program: str) -> subprocess.Popen[bytes]:
+    """Start a gateway and return once it has begun to look at its signals."""
+    with gateway.log.open("ab") as log:
+        gateway.process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env=gateway.environ(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    return gateway.process
+
+
+def blocked(process: subprocess.Popen[bytes]) -> bool:
+    """Return whether a process holds SIGHUP back, by what the kernel says."""
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("SigBlk:"):
+            return bool(int(line.split()[1], 16) & 1 << (signal.SIGHUP - 1))
+    return False
+
+
+@pytest.mark.timeout(120)
+def test_a_reload_while_it_starts_does_not_end_it(gateway: GatewayProcess) -> None:
+    """SIGHUP again and again, until the gateway answers: it lives, and takes it as a reload."""
+    process = begin(gateway, _SERVE)
+    until("a gateway that holds SIGHUP back", lambda: blocked(process), 30, pause=0.002)
+    while not (gateway.home / "gateway.sock").exists():
+        assert process.poll() is None
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+    until("an answer", gateway._answers, 60)
+    until("the reload", lambda: "was reloaded" in gateway.log.read_text())
+    assert gateway.stop() == 0
+
+
+@pytest.mark.timeout(120)
+def test_a_reload_ended_a_gateway_that_started(gateway: GatewayProcess) -> None:
+    """The control: whoever holds nothing back dies of it."""
+    process = begin(gateway, _DEAF)
+    time.sleep(_STARTED_S)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(30) == -signal.SIGHUP
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("more", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_until_the_end_do_not_change_how_it_ends(
+    gateway: GatewayProcess, more: signal.Signals
+) -> None:
+    """It has stopped in order, so it says 0, however impatient somebody is meanwhile."""
+    assert ending(gateway, _SERVE, more) == 0
+
+
+@pytest.mark.timeout(240)
+def test_a_signal_at_the_very_end_was_the_end(gateway: GatewayProcess) -> None:
+    """The control: once the handlers are gone, a signal kills."""
+    ends = (ending(gateway, _DEAF, signal.SIGTERM) for _ in itertools.repeat(None, 20))
+    assert -signal.SIGTERM in ends
+
+
+def ending(gateway: GatewayProcess, program: str, more: signal.Signals) -> int:
+    """Stop a gateway and go on sending a signal; return its exit code."""
+    process = begin(gateway, program)
+    until("an answer", gateway._answers, 60)
+    process.terminate()
+    while process.poll() is None:
+        process.send_signal(more)
+        time.sleep(0.001)
+    return process.wait()

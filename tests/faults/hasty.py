@@ -1,0 +1,18 @@
+"""A gateway that cuts its delivery off when it stops; the negative control of ``test_endings``."""
+
+import asyncio
+import sys
+
+from bot.cli import main
+from core.gate.deferred import Deferred
+
+
+async def _close(self: Deferred) -> None:
+    if self._delivery is not None:
+        self._delivery.cancel()
+        await asyncio.gather(self._delivery, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    Deferred.close = _close  # type: ignore[method-assign]  # the control takes the guard away
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""A gateway that does not look at what lies around a command.
+
+A negative control of the oracles: what is asked about would run programs.
+"""
+
+import sys
+
+from bot.cli import main
+from core.planning import steering
+from core.planning.git import repository
+
+
+def _nothing(*_: object) -> str:
+    return ""
+
+
+if __name__ == "__main__":
+    repository.steering = _nothing
+    steering.chosen_by = _nothing
+    sys.exit(main())
