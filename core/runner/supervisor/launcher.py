@@ -112,9 +112,12 @@ def become_supervisor(sock: socket.socket) -> None:
     except Exception as error:  # noqa: BLE001 - the last frame of a forked copy: report, then end
         _report("a supervisor", error)
     finally:
-        # Whatever went wrong, the launcher's loop and its cleanup must not go on in this copy.
-        reaper.kill_all(set())
-        os._exit(status)
+        # Whatever went wrong, the launcher's loop and its cleanup must not go on in this copy. What
+        # this copy cannot end any more, for want of descriptors, falls to the launcher (``_bury``).
+        try:
+            reaper.kill_all(set())
+        finally:
+            os._exit(status)
 
 
 def _report(who: str, error: Exception) -> None:

@@ -36,6 +36,10 @@ are spaced out, after three quarters of it to about 100 a second."""
 
 _CHANGING = os.O_ACCMODE | os.O_TRUNC
 
+_ITS_OWN_AFFAIR = {errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EIO, errno.EFAULT}
+"""Why a process cannot be looked at though nothing is wrong here: it ended, its memory is closed to
+us, or its call points at nothing. Anything else (no descriptor, no memory) is our own lack."""
+
 
 class _Watched:
     """The files that one command, with all that it starts, is to find as they were approved."""
@@ -150,8 +154,10 @@ class Delivery:
                 answered = self._lead(listener, watched, notice)
             else:
                 answered = self._open(listener, watched, notice)
-        except OSError:
-            answered = False  # it went away, or its memory is its own secret
+        except OSError as error:
+            answered = error.errno not in _ITS_OWN_AFFAIR
+            if answered:
+                open_notifier.refuse(listener, notice, error.errno or errno.EACCES)
         if not answered:
             open_notifier.proceed(listener, notice)
 

@@ -2,11 +2,14 @@
 # ruff: noqa: PTH208
 # The supervisor's import budget has no room for pathlib.
 
+import errno
 import os
 from collections.abc import Iterator
 
 _CHILDREN = "/proc/thread-self/children"
 _PART = 65536
+_LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Why nothing can be read whatever there is: never taken for a process that is gone."""
 
 
 class Process:
@@ -29,7 +32,11 @@ class Process:
 
 
 def process(pid: int) -> Process | None:
-    """Return a process by number, or ``None`` where there is none."""
+    """Return a process by number, or ``None`` where there is none.
+
+    Raises:
+        OSError: this process lacks the descriptors or the memory to look; so do all below.
+    """
     line = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
     if not line:
         return None
@@ -76,7 +83,9 @@ def _children(pid: int) -> list[int]:
     """Return a process's children: those of each of its threads."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
-    except OSError:
+    except OSError as error:
+        if error.errno in _LACKING:
+            raise
         return []
     words = (_read(f"/proc/{pid}/task/{task}/children").split() for task in tasks)
     return [int(word) for line in words for word in line]
@@ -108,15 +117,19 @@ def environment_of(pid: int) -> bytes:
 def _read(path: str) -> bytes:
     """Return a file's bytes, none where it is gone or not ours to read."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+        return _read_all(path)
+    except OSError as error:
+        if error.errno in _LACKING:
+            raise
         return b""
+
+
+def _read_all(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     parts: list[bytes] = []
     try:
         while part := os.read(fd, _PART):
             parts.append(part)
-    except OSError:
-        return b""
     finally:
         os.close(fd)
     return b"".join(parts)

@@ -29,3 +29,23 @@ async def test_descendants_are_counted() -> None:
 def test_the_machine_has_threads() -> None:
     """The kernel's own figure counts at least every process that is visible here."""
     assert procfs.threads() >= len(procfs.processes()) - 20
+
+
+BLIND = """
+import os, resource
+from core.runner.supervisor.processes import procfs
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+for look in (procfs.own_children, procfs.processes, procfs.threads, procfs.boot_id,
+             lambda: procfs.process(1), lambda: list(procfs.descendants(1))):
+    try:
+        print(look())
+    except OSError as error:
+        print(error.strerror)
+"""
+
+
+def test_who_cannot_look_sees_no_absence() -> None:
+    """Without a descriptor every look fails; none of them finds that nothing is there."""
+    argv = (sys.executable, "-c", BLIND)
+    told = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == ["Too many open files"] * 6
