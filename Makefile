@@ -2,7 +2,8 @@
 #
 #   make demo       see the whole product work: one command allowed, one denied, one for you to decide
 #   make test       system packages, lint, types, import contracts, benchmarks, tests
-#   make test-deep  what takes hours: the fuzz, properties drawn anew, whole oracles, 200 kills, a flood
+#   make test-deep  what takes longer: mutants, fuzz, oracles, storms, floods, long benchmarks
+#   make test-full  what takes hours: deep tests at full size, properties drawn anew
 #   make fuzz       200,000 accepted lines against bash, dash and zsh, and the wrappers
 #
 # Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
@@ -32,10 +33,10 @@ COMPILE := $(UV) pip compile pyproject.toml - --universal --python-version 3.11 
 # What builds the editable install; pinned with the rest, so that building needs no network either.
 BUILD := 'hatchling>=1.27\neditables>=0.5\n'
 
-.PHONY: help install demo test test-deep fuzz system lint types imports format docs lock clean
+.PHONY: help install demo test test-deep test-full fuzz system lint types imports format docs lock clean
 
 help:
-	@sed -n '3,10s/^# \{0,3\}//p' Makefile
+	@sed -n '3,11s/^# \{0,3\}//p' Makefile
 
 install: $(RUNTIME)
 
@@ -43,26 +44,34 @@ demo: $(RUNTIME)
 	@$(BIN)/sayso demo $(DEMO_ARGS)
 
 # The benchmarks run alone, before the tests share the cores; both are judged.
-test: system
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types imports
+define run-tests
 	@echo '== benchmarks'
 	@status=0; \
-	$(BIN)/python -m pytest -m benchmark --quiet --capture=no $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/python -m pytest -m 'benchmark and $(1)' --quiet --capture=no $(PYTEST_ARGS) || status=$$?; \
 	echo '== tests, $(JOBS) at a time'; \
-	$(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --dist=worksteal --quiet $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/python -m pytest -m 'not benchmark and $(1)' --numprocesses=$(JOBS) --dist=worksteal --quiet $(PYTEST_ARGS) || status=$$?; \
 	exit $$status
+endef
+
+test: system
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types imports
+	$(call run-tests,not deep)
+
+test-deep: system
+	$(call run-tests,deep)
 
 fuzz: $(DEV)
 	@echo '== fuzz, $(FUZZ_LINES) lines'
 	@SAYSO_FUZZ_LINES=$(FUZZ_LINES) $(BIN)/python -m pytest --quiet --capture=no $(PYTEST_ARGS) \
 		tests/faults/test_shell_fuzz.py tests/faults/test_wrapper_fuzz.py
 
-test-deep: system fuzz
+test-full: system fuzz
 	@echo '== properties, drawn anew'
 	@SAYSO_PROPERTY_EXAMPLES=5000 $(BIN)/python -m pytest -m 'not benchmark' --numprocesses=$(JOBS) --quiet $(PYTEST_ARGS) \
 		$$(grep -rl 'from hypothesis' tests --include='test_*.py')
 	@echo '== faults, oracles and floods at full size'
-	@SAYSO_FULL_FAULTS=1 SAYSO_FULL_ORACLE=1 SAYSO_API_REQUESTS=100000 $(BIN)/python -m pytest -m 'not benchmark' \
+	@SAYSO_FULL_FAULTS=1 SAYSO_FULL_ORACLE=1 SAYSO_FULL_SWAPS=1 SAYSO_FULL_ENDINGS=1 SAYSO_FULL_CLOCK=1 \
+		SAYSO_API_REQUESTS=100000 $(BIN)/python -m pytest -m 'not benchmark' \
 		--quiet --capture=no $(PYTEST_ARGS) tests/faults
 
 system:

@@ -25,7 +25,7 @@ EXAMPLES = int(os.environ.get("SAYSO_PROPERTY_EXAMPLES", "0"))
 """Random examples of each property; by default 100, the same ones in every run."""
 
 # The machine may be busy; whoever measures time does so in a benchmark. A property that fails by
-# chance in CI refuses a change that has nothing to do with it: `make test-deep` draws anew.
+# chance in CI refuses a change that has nothing to do with it: `make test-full` draws anew.
 settings.register_profile(
     "sayso",
     settings.get_profile(settings.get_current_profile_name()),

@@ -87,6 +87,7 @@ def timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 def test_the_api_beside_its_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A look-up, a verdict, a frame and a run, each as a ratio to what it stands on."""

@@ -112,6 +112,7 @@ def _bare(name: str, platform: Program, folder: Path, times: list[float], *row: 
     times += [edited - begun for begun, edited in pressed[1:]]
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", NAMES)
@@ -155,6 +156,7 @@ def _fan_out(platforms: dict[str, Program], folder: Path) -> float:
     return _p50(took)
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 @pytest.mark.timeout(240)
 def test_fan_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,6 +223,7 @@ def _load(platforms: dict[str, Program], folder: Path) -> tuple[set[str], float]
         return shown, time.monotonic() - begun
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 @pytest.mark.timeout(240)
 def test_prompts_in_a_minute(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

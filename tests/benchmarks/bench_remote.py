@@ -93,6 +93,7 @@ def started(words: list[str], environ: dict[str, str] | None = None) -> None:
     subprocess.run(words, check=True, env=environ, stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 def test_round_trip_beside_ssh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Asked, admitted, logged thrice, run and answered over loopback TLS, as a ratio to ssh."""

@@ -65,6 +65,7 @@ async def ended(runner: Runner, timeout_ms: int) -> tuple[float, float]:
     return (started - began) * 1000, max(late, done.duration_ms - timeout_ms)
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 async def test_deadlines(capsys: pytest.CaptureFixture[str]) -> None:
     """No deadline of 64 concurrent runs is missed, and none comes early."""
@@ -84,6 +85,7 @@ async def test_deadlines(capsys: pytest.CaptureFixture[str]) -> None:
     assert late[-1] < 10 * GOAL_MS
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 async def test_ends_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     """Of 64 concurrent runs that would end in time, none is ended by its deadline."""

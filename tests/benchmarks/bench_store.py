@@ -189,6 +189,7 @@ async def measure(folder: Path, postgres_url: str | None = None) -> list[Figure]
     return figures
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 @pytest.mark.timeout(180)
 def test_store(tmp_path: Path, postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:

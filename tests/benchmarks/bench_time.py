@@ -69,6 +69,7 @@ async def _home(folder: Path, count: int, deadline_ms: int) -> Path:
     return home
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 @pytest.mark.timeout(120)
 async def test_deadlines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,6 +111,7 @@ def _ready(home: Path) -> dict[str, float]:
     return measured
 
 
+@pytest.mark.deep
 @pytest.mark.benchmark
 @pytest.mark.timeout(120)
 async def test_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

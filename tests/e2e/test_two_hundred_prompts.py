@@ -166,6 +166,7 @@ def resolved(gateway: GatewayProcess) -> Counter[str]:
     return Counter(record["run"] for record in records if record["kind"] == "resolve")
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

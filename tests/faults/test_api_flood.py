@@ -84,6 +84,7 @@ async def made_before(home: Path) -> dict[str, str]:
         await store.close()
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(PATIENCE_S)
 def test_a_flood_breaks_nothing_tells_nothing_and_stays(flooded: Flooded, tmp_path: Path) -> None:

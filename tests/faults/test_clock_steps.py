@@ -76,7 +76,7 @@ def judge(found: list[Ended]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.deep)])
 def test_steps_move_no_deadline_and_end_no_command(
     count: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -116,6 +116,7 @@ def test_a_scheduler_on_the_wall_clock_stops(tmp_path: Path) -> None:
     assert done.stdout.strip() == "wall stopped", done.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("step", [-HOUR, HOUR])
@@ -136,6 +137,7 @@ def test_a_deadline_outlives_a_restart_and_a_step(step: int, tmp_path: Path) -> 
         assert gateway.call("exec.approval.get", id=first["id"])["state"] == "pending"
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_a_missed_heartbeat_ends_no_command(

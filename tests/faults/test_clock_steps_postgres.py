@@ -102,6 +102,7 @@ async def ends_after(store: Store, server: SteppedServer, step: int) -> tuple[fl
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_steps_of_the_server_move_no_deadline(stepped_server: SteppedServer) -> None:

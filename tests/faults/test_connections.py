@@ -86,6 +86,7 @@ def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
     return in_terminal(*SAYSO, *words, environ=gateway.environ())
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", HELD)
 def test_the_owner_is_served_and_can_stop_all(tmp_path: Path, way: str) -> None:

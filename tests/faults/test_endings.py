@@ -97,6 +97,7 @@ def on_failing_disk(tmp_path: Path, module: str = "bot") -> OnDisk:
     return gateway
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("how", ["all", "sync"])
 def test_a_disk_that_fails_for_five_seconds_loses_no_ending(
     tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
@@ -122,6 +123,7 @@ def test_a_disk_that_fails_for_five_seconds_loses_no_ending(
     assert "did not start" not in gateway.log.read_text()
 
 
+@pytest.mark.deep
 def test_without_deferred_delivery_endings_are_lost(tmp_path: Path) -> None:
     """The negative control: results are written once, and the judge finds what is missing."""
     gateway = on_failing_disk(tmp_path, "tests.faults.forgetful")
@@ -174,6 +176,7 @@ def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
     assert ending_of_a_stop(tmp_path, "bot") == "done"
 
 
+@pytest.mark.deep
 def test_a_stop_that_cuts_the_delivery_off_loses_it(tmp_path: Path) -> None:
     """The control: a gateway that delivers no more once it is to stop."""
     assert ending_of_a_stop(tmp_path, "tests.faults.hasty") == "unknown"

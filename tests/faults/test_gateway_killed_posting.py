@@ -38,6 +38,7 @@ def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
     return {(one.place, one.id) for one in asked} <= seen
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(90)
 def test_a_gateway_that_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

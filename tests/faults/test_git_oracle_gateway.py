@@ -35,7 +35,7 @@ LINES_OF_CONTROLS = (
 )
 SAME = ("git status", "git diff", "cat nowhere", "cat /etc/hostname && git log -1", "no-such-one")
 
-pytestmark = pytest.mark.timeout(4 * 3600 if FULL else 240)
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(4 * 3600 if FULL else 240)]
 
 
 @dataclass

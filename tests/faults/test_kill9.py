@@ -26,6 +26,10 @@ from core.errors import SaysoError
 from tests.e2e.processes import ROOT, GatewayProcess, until
 
 CYCLES = 25
+SAMPLE = 4
+"""Kills in `make test`."""
+ENOUGH_S = 20.0
+"""The longest that a cycle waits for the approver's next decision."""
 SEED = 20261121
 
 
@@ -202,12 +206,19 @@ def _told_once(
     return faults
 
 
-def cycles(gateway: GatewayProcess, commands: Path, history: History) -> Path:
-    """Start, load and kill, ``CYCLES`` times; then start once more and let everything settle."""
+def cycles(gateway: GatewayProcess, commands: Path, history: History, kills: int) -> Path:
+    """Start, load and kill; then start once more and let everything settle.
+
+    Before every other kill the approver has been acknowledged once since the start, for on a busy
+    machine a gateway may be killed each time before anybody reached it.
+    """
     dice = random.Random(SEED)
     gateway.start()
     with load(gateway, commands, history) as ledger:
-        for _ in range(CYCLES):
+        for number in range(kills):
+            before = ledger.stat().st_size
+            if number % 2 == 0:
+                until("a decision", lambda least=before: ledger.stat().st_size > least, ENOUGH_S)
             time.sleep(dice.uniform(0.05, 0.5))
             gateway.kill()
             gateway.start()
@@ -226,22 +237,25 @@ def _open(gateway: GatewayProcess, history: History) -> list[str]:
     return [str(answer["id"]) for answer in answers if answer["status"] == "running"]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "kills", [SAMPLE, pytest.param(CYCLES, marks=(pytest.mark.deep, pytest.mark.slow))]
+)
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_kill9(
     engine: str,
+    kills: int,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """25 kills on each engine: 0 decisions lost or changed, 0 runs twice, unknown told once."""
+    """Kills on each engine: 0 decisions lost or changed, 0 runs twice, unknown told once."""
     commands = scripts(tmp_path / "commands")
     history = History()
     url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
     configure(tmp_path / "home", commands, url)
     gateway = GatewayProcess(tmp_path / "home")
-    ledger = cycles(gateway, commands, history)
+    ledger = cycles(gateway, commands, history, kills)
     faults, interrupted = judge(gateway, commands, history, ledger)
     gateway.stop()
 
@@ -249,14 +263,14 @@ def test_kill9(
     decided = ledger.read_text().splitlines()
     with capsys.disabled():
         print(
-            f"\nkill -9 on {engine}: {CYCLES} cycles, {len(history.told)} requests told, "
+            f"\nkill -9 on {engine}: {kills} cycles, {len(history.told)} requests told, "
             f"{len(decided)} decisions acknowledged, {len(ran)} commands ran, {interrupted} "
             f"interrupted and told unknown, {len(faults)} faults"
         )
     assert [] == faults
-    assert len(ran) > CYCLES
-    assert len(decided) > CYCLES // 2
-    assert interrupted > 0
+    assert len(ran) > kills
+    assert len(decided) >= (kills + 1) // 2
+    assert interrupted > 0 or kills < CYCLES
 
 
 def test_judge_sees_a_command_that_ran_twice(tmp_path: Path) -> None:

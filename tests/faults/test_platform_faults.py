@@ -80,6 +80,7 @@ async def test_a_platform_that_fails(tmp_path: Path, fault: str) -> None:
         assert len(findings.duplicates) <= (lost_answers if name == "telegram" else 0)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 async def test_a_gateway_that_dies_while_it_sends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -32,7 +32,7 @@ from tests.faults.program_traps import Canary, Listener, Trap, listening, traps
 
 _PATIENCE_MS = 30_000
 
-pytestmark = pytest.mark.timeout(3600 if FULL else 60)
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(3600 if FULL else 240)]
 
 
 @dataclass(frozen=True)

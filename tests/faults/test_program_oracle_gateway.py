@@ -22,7 +22,7 @@ LEAST = {"npm": 15, "rust": 0, "python": 8, "others": 40}
 """Lines that really run where only what `make system` installs is there."""
 _EVERYTHING = {"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/**"}]}}}
 
-pytestmark = pytest.mark.timeout(4 * 3600 if FULL else 240)
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(4 * 3600 if FULL else 240)]
 
 
 @dataclass

@@ -51,11 +51,11 @@ Expander = Callable[[Reading, str, str], ExpandedLine | Unreadable | NoFolder]
 BATCH = 100
 ACCEPTED = int(os.environ.get("SAYSO_FUZZ_LINES", "6000"))
 """Lines that must be accepted and run in the shells; `make fuzz` asks for 200,000."""
-# About a sixth is accepted; the more are drawn, the more of them were drawn before.
-BATCHES = max(ACCEPTED // (14 if ACCEPTED < 50_000 else 11), 1)
-STRINGS = 20_000
+SAMPLE = 600
+"""As many in `make test`."""
 PATIENCE_S = max(ACCEPTED // 20, 300)
-EACH_FORM = 100
+EACH_FORM = 60
+"""One in so many accepted lines, at least, is of each form."""
 FORMS = {
     "cd",
     "redirection",
@@ -170,19 +170,31 @@ def campaign(
     return tally
 
 
-@pytest.mark.slow
+def batches_for(accepted: int) -> int:
+    """Return how many batches hold so many lines that are accepted.
+
+    About a sixth is accepted; the more are drawn, the more of them were drawn before.
+    """
+    return accepted // (14 if accepted < 50_000 else 11)
+
+
 @pytest.mark.timeout(PATIENCE_S)
-def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns) -> None:
-    """Twenty thousand hostile lines or more: the shells run exactly what each reading holds."""
-    tally = campaign(reader.read, runs, BATCHES)
+@pytest.mark.parametrize(
+    "accepted", [SAMPLE, pytest.param(ACCEPTED, marks=(pytest.mark.deep, pytest.mark.slow))]
+)
+def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns, accepted: int) -> None:
+    """Hostile lines, three times as many: the shells run exactly what each reading holds."""
+    tally = campaign(reader.read, runs, batches_for(accepted))
     print(f"{len(tally.lines)} lines, {tally.checked} accepted and run in the shells")
     print(", ".join(f"{form}: {count}" for form, count in sorted(tally.forms.items())))
     assert not tally.wrong, "\n".join(map(repr, tally.wrong[:10]))
-    assert len(tally.lines) >= min(STRINGS, ACCEPTED * 3)
-    assert tally.checked >= ACCEPTED
-    assert {form for form, count in tally.forms.items() if count >= EACH_FORM} == FORMS
+    assert len(tally.lines) >= accepted * 3
+    assert tally.checked >= accepted
+    least = accepted // EACH_FORM
+    assert {form for form, count in tally.forms.items() if count >= least} == FORMS
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "broken",
@@ -199,6 +211,7 @@ def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) ->
     assert tally.wrong
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "broken",

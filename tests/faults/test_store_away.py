@@ -118,6 +118,7 @@ def test_one_line_when_it_goes_and_one_when_it_is_back(
     assert "operations failed meanwhile" in about[1]
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(180)
 def test_without_the_filter_everybody_tells(tmp_path: Path, server: PostgresServer) -> None:
     """The control: the same outage is told many times over, with tracebacks."""

@@ -200,6 +200,7 @@ MUTATIONS = (
 )
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_the_checker_finds(

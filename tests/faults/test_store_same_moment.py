@@ -34,6 +34,7 @@ def _urls(engine: str, request: pytest.FixtureRequest, folder: Path) -> tuple[st
     return (server.create(),) * 2
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("quorum", [1, 2])

@@ -23,6 +23,8 @@ from tests.faults.wrapper_lines import OPTIONS, SHELLS, draw
 SOURCE = Path(__file__).with_name("wrapper_stub.c")
 LINES = int(os.environ.get("SAYSO_FUZZ_LINES", "6000"))
 """Distinct lines drawn; about a fifth can be unwrapped and are run twice."""
+SAMPLE = 1000
+"""As many in `make test`."""
 SHARE = 6
 """At least one in so many lines must have been run."""
 _STDIN = b"p q\nr\n"
@@ -166,11 +168,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(max(LINES // 20, 3600))
-def test_no_wrapper_runs_what_was_not_unwrapped(world: World) -> None:
+@pytest.mark.parametrize(
+    "lines", [SAMPLE, pytest.param(LINES, marks=(pytest.mark.deep, pytest.mark.slow))]
+)
+def test_no_wrapper_runs_what_was_not_unwrapped(world: World, lines: int) -> None:
     """Thousands of lines: each unwrapped wrapper ran exactly the programs that the plan names."""
-    tally = campaign(world, world.plan, LINES)
+    tally = campaign(world, world.plan, lines)
     print(f"{tally.drawn} lines, {tally.run} unwrapped and run twice, {len(tally.wrong)} wrong")
     assert tally.wrong == []
     assert tally.run >= tally.drawn // SHARE

@@ -68,6 +68,7 @@ async def test_knobs_change_no_preview(tmp_path: Path) -> None:
     assert Preview(1, 1, ()) == found[asked.run_id]
 
 
+@pytest.mark.benchmark
 async def test_a_preview_of_five_hundred_comes_in_time(tmp_path: Path) -> None:
     """Far within the 3 s that a platform gives a press; only 500 are looked at."""
     async with gate_at(tmp_path, limits=PendingLimits(per_agent=1_000)) as gate:

@@ -112,6 +112,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         made.table()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_weakening_is_caught(mutant: Mutant, workshop: Workshop) -> None:
     """The named test fails against the copy, by saying no and not by breaking down."""
@@ -123,11 +124,19 @@ def test_a_weakening_is_caught(mutant: Mutant, workshop: Workshop) -> None:
     workshop.note(mutant, time.monotonic() - started)
 
 
+@pytest.mark.deep
 def test_a_change_that_weakens_nothing_is_not_caught(workshop: Workshop) -> None:
     """Negative control: it is the weakening that makes a test fail, not the copy."""
     first = MUTANTS[0]
     copy = workshop.mutated(replace(first, new=f"{first.old}  # the same"))
     assert workshop.run(copy, [first.caught_by])["exit"] == pytest.ExitCode.OK, log(copy)
+
+
+def test_each_weakening_can_be_made() -> None:
+    """Its place is there once, or the weakening would be none."""
+    core, places = ROOT / "core", {mutant.file for mutant in MUTANTS}
+    texts = {file: (core / file).read_text(encoding="utf-8") for file in places}
+    assert [one.name for one in MUTANTS if texts[one.file].count(one.old) != 1] == []
 
 
 def test_no_weakening_stands_twice() -> None:

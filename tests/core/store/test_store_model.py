@@ -197,6 +197,7 @@ def test_postgres_agrees_with_the_model(postgres_server: PostgresServer) -> None
     _check(GENUINE, lambda: DirectPostgres(GENUINE, postgres_server), exact=False, examples=5)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_the_model_catches(mutation: Mutation, tmp_path: Path, memory_folder: Path) -> None:
     """A store with one seeded bug does not pass for the store."""

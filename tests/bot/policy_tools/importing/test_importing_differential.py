@@ -147,6 +147,7 @@ CORPORA: Mapping[str, Callable[[Machine], Iterable[Form]]] = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("product", CORPORA)
 def test_imports_are_never_wider_and_never_narrower_without_a_word(

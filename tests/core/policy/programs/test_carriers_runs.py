@@ -44,6 +44,7 @@ def invocations(draw: st.DrawFn) -> tuple[str, list[str]]:
     return name, [*start[:place], *more, *start[place:]]
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(300)
 @settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @given(invocations())
