@@ -2,13 +2,14 @@
 
 What is found here is bound into the plan and judged there; nothing is expanded a second time.
 """
-# ruff: noqa: PTH112, PTH114
+# ruff: noqa: PTH114
 # pathlib is ten times slower here.
 
 import os
 import re
 from dataclasses import dataclass
 
+from core.files.lookup import is_folder
 from core.model.command import (
     UNROUTED,
     Connector,
@@ -183,7 +184,7 @@ class _Expansion:
     def _enter(self, operand: Word, *, first: bool) -> None:
         path = operand if isinstance(operand, str) else "".join(self._words(operand))
         entered = _entered(self._folder, path)
-        if not os.path.isdir(entered):
+        if not is_folder(entered):
             if first:
                 raise _Absent(entered)
             raise _Uncertain("R9", "cd to a folder that is not there yet")
@@ -262,7 +263,7 @@ def _entered(folder: str, operand: str) -> str:
         if part == ".." and parts:
             above = "/" + "/".join(parts)
             # Behind a link, or what is not there, shells differ on what `..` means.
-            if os.path.islink(above) or not os.path.isdir(above):
+            if os.path.islink(above) or not is_folder(above):
                 raise _Uncertain("R9", "cd through .. behind a link or a missing folder")
             parts.pop()
         elif part not in {"", ".", ".."}:

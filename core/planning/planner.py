@@ -79,6 +79,13 @@ class Planner:
 
         The policy's timeout is the longest that a request may ask for.
         """
+        try:
+            return self._planned(request, policy)
+        except OSError as error:  # what was not seen must not count as absent
+            why = f"what the command depends on cannot be looked at ({error.strerror})"
+            return Refusal(DenialReason.HOST_UNAVAILABLE, why)
+
+    def _planned(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
         fault = request_fault(request, policy.host)
         if fault is not None:
             return Refusal(DenialReason.BAD_REQUEST, fault)

@@ -1,6 +1,6 @@
 """Find the files in a command that are code: what an interpreter will read is bound as well."""
 
-# ruff: noqa: PTH112, PTH113, PTH118
+# ruff: noqa: PTH118
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from core.files.lookup import is_file, is_folder, is_there
 from core.model.command import PinnedFile
 from core.planning.code_arguments import code_words, entered, named_in
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
@@ -53,10 +54,8 @@ def code_operands(
     for word in code_words(argv, executable.realpath):
         at = os.path.join(cwd, word.path)
         named = [os.path.join(folder, word.path) for folder in folders]
-        paths = [
-            one + within for one in named for within in _WITHIN if os.path.isfile(one + within)
-        ]
-        if not paths and word.sure and word.path and not os.path.lexists(at):
+        paths = [one + within for one in named for within in _WITHIN if is_file(one + within)]
+        if not paths and word.sure and word.path and not is_there(at):
             absent.append(at)
         for path in paths:
             script = _pin_script(path)
@@ -84,12 +83,12 @@ def _folders(cwd: str, words: Iterable[str]) -> list[str]:
     named = (os.path.normpath(os.path.join(cwd, word)) for word in words if word)
     return [
         cwd,
-        *islice(dict.fromkeys(path for path in named if os.path.isdir(path)), _MOST_FOLDERS),
+        *islice(dict.fromkeys(path for path in named if is_folder(path)), _MOST_FOLDERS),
     ]
 
 
 def _looks_like_code(path: str) -> bool:
-    if not os.path.isfile(path) or in_system_directory(os.path.realpath(path)):
+    if not is_file(path) or in_system_directory(os.path.realpath(path)):
         return False
     return _CODE_SUFFIX.fullmatch(path) is not None or os.access(path, os.X_OK)
 

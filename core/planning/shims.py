@@ -1,15 +1,15 @@
 """Find the file around a folder that chooses what a shim starts, or what a program loads first."""
 
-# ruff: noqa: PTH111, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH111, PTH118, PTH120, PTH123
 # pathlib is ten times slower here.
 
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
+from core.files.lookup import check_looked, is_there, status_of
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.paths.pins import FINGERPRINTS
 from core.policy.matching.template_element import below
@@ -100,7 +100,7 @@ def _is_of_work_tree(word: str, path: str, cwd: str) -> bool:
     if not word.startswith("/"):
         return "/" in word
     around = tuple(_around(cwd))
-    root = next((one for one in around if os.path.lexists(f"{one}/.git")), cwd)
+    root = next((one for one in around if is_there(f"{one}/.git")), cwd)
     return below(root, path)
 
 
@@ -162,10 +162,9 @@ def _hard_linked(file: PinnedFile) -> Manager | None:
     folder = os.path.dirname(file.realpath)
     for manager in managers():
         for name in manager.programs:
-            with suppress(OSError):
-                status = os.stat(f"{folder}/{name}")
-                if (status.st_dev, status.st_ino) == (file.device, file.inode):
-                    return manager
+            status = status_of(f"{folder}/{name}")
+            if status and (status.st_dev, status.st_ino) == (file.device, file.inode):
+                return manager
     return None
 
 
@@ -180,16 +179,18 @@ def _may_be_marked(file: PinnedFile, *, script: bool) -> bool:
         return False
     if not in_system_directory(file.realpath):
         return True
-    with suppress(OSError):
-        return file.path.rpartition("/")[2] in served() or os.stat(file.realpath).st_nlink > 1
-    return True
+    status = status_of(file.realpath)
+    return status is None or status.st_nlink > 1 or file.path.rpartition("/")[2] in served()
 
 
 def _marked(file: PinnedFile) -> Manager | None:
     script = FINGERPRINTS.script_head(file.sha256) != b""
     if _may_be_marked(file, script=script):
-        with suppress(OSError), open(file.realpath, "rb") as opened:
-            return manager_marked(opened.read(_LARGEST_BINARY), script=script)
+        try:
+            with open(file.realpath, "rb") as opened:
+                return manager_marked(opened.read(_LARGEST_BINARY), script=script)
+        except OSError as error:
+            check_looked(error)  # before anything is kept that was not seen
     return None
 
 
@@ -198,7 +199,7 @@ def _choice(choosers: tuple[Chooser, ...], cwd: str, name: str) -> str:
     for folder in _around(cwd) if choosers else ():
         for one in choosers:
             path = os.path.join(folder, one.path.replace("{name}", name))
-            if os.path.lexists(path) and not _is_plain(path, one.reading):
+            if is_there(path) and not _is_plain(path, one.reading):
                 return path
     return ""
 

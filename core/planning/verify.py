@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from core.errors import PlanDrift
 from core.files.file_identity import FileIdentity, identity
+from core.files.lookup import is_there
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
 from core.planning.digest import digest_of
 from core.planning.paths.pins import FINGERPRINTS
@@ -60,6 +61,9 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
             opened = _open(plan, plan.commands, fds)
         except _Changed as found:
             raise PlanDrift(f"{found}, so nothing ran. Ask again.") from found
+        except OSError as error:
+            why = f"what it depends on cannot be looked at ({error.strerror})"
+            raise PlanDrift(f"{why}, so nothing ran. Ask again.") from error
         yield opened
     finally:
         for fd in fds:
@@ -145,7 +149,7 @@ def _pins(commands: tuple[PlannedCommand, ...]) -> Iterator[PinnedFile]:
 def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
     for one in command.effective:
         for path in one.absent:
-            if os.path.lexists(path):
+            if is_there(path):
                 raise _Changed(f"`{path}` was not there when this was asked")
         now = steering(one, cwd)
         if now != one.steered:

@@ -19,6 +19,7 @@ from core.hosts.sandbox.backends import bubblewrap
 from core.hosts.sandbox.filesystem.sweep import Moment, Sweep
 from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.model.result import Finished
+from tests.core.descriptors import none_left
 from tests.core.hosts.sandbox.enclosed import House, sandbox
 from tests.core.runner.runs import until
 
@@ -255,6 +256,23 @@ def test_a_walk_ends_in_time(tmp_path: Path) -> None:
 
     assert (over, sweep.complete) == (False, False)
     assert sweep.entries < 3000
+
+
+@pytest.mark.parametrize(("free", "whole"), [(1, False), (2, False), (9, True)])
+def test_a_walk_that_could_not_look_is_not_complete(free: int, whole: bool, tmp_path: Path) -> None:
+    """Without descriptors a folder is left out, and that is said; with enough (control) none is."""
+    began = Moment.now()
+    (tmp_path / "d").mkdir()
+    (program := tmp_path / "d" / "x").write_text("")
+    program.chmod(0o4755)
+    fds = [os.open(tmp_path, os.O_PATH | os.O_DIRECTORY) for _ in range(20)]  # fills the gaps
+    sweep = Sweep(fds[0], began.as_dated())
+    with none_left(but=free):
+        sweep.go_on(60)
+    for fd in fds:
+        os.close(fd)
+
+    assert (sweep.complete, sweep.cleared) == (whole, ["d/x"] if whole else [])
 
 
 def id_as_nobody(program: Path) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.files.file_identity import FileIdentity, identity
+from core.files.lookup import check_looked, status_of
 from core.planning.paths.symlinks import real_path
 from core.policy.matching.template_element import below as lies_below
 
@@ -56,15 +57,18 @@ _MOST_WALKED: Final = 256
 
 
 def listing_of(folder: str) -> Listing | None:
-    """Return what a folder lists, ``None`` if it is none or cannot be read."""
+    """Return what a folder lists, ``None`` if it is none or closed to us.
+
+    Raises:
+        OSError: nobody could look (``core.files.lookup``).
+    """
     return _looked_up(folder)[0]
 
 
 def _looked_up(folder: str) -> tuple[Listing | None, FileIdentity | None]:
     """Return the same, and what stays equal while the folder lists that, if anything does."""
-    try:
-        status = os.stat(folder)  # noqa: PTH116 - pathlib is ten times slower
-    except (OSError, ValueError):
+    status = status_of(folder)
+    if status is None:
         return None, None
     # A process can set mtime back, never ctime; both count, so that neither hides a change.
     changed_ns = max(status.st_mtime_ns, status.st_ctime_ns)
@@ -84,7 +88,8 @@ def _read(folder: str) -> Listing | None:
     try:
         with os.scandir(folder) as entries:
             found = list(entries)
-    except OSError:
+    except OSError as error:
+        check_looked(error)  # before anything is kept that was not seen
         return None
     return Listing(
         frozenset(one.name.lower() for one in found),
@@ -115,7 +120,7 @@ def _is_as_walked(place: str, known: dict[str, Listing]) -> bool:
         for folder, then, listing in _WALKED[place]:
             if known.get(folder) is listing:
                 continue
-            if identity(os.stat(folder)) != then:  # noqa: PTH116 - as above
+            if identity(os.stat(folder)) != then:  # noqa: PTH116 - pathlib is ten times slower
                 return False
             known[folder] = listing
     except (KeyError, OSError):

@@ -8,7 +8,7 @@ Which folder git takes for a repository is not imitated but covered: every one t
 looked at, and whatever is not written as git itself writes it is a finding.
 """
 
-# ruff: noqa: PTH112, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import os
@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import Final
 
+from core.files.lookup import check_looked, is_folder, is_there, status_of
 from core.model.command import PlannedCommand
 from core.planning.git.config import Illegible, Setting, read_settings
 from core.planning.git.folder_listing import Listing, links_away, listing_of
@@ -181,7 +182,7 @@ def _absorbed(modules: str) -> Iterator[_Repository]:
     A submodule's name may have slashes, also in what looks like another one's repository.
     """
     _check_same_for_all(modules)
-    waiting = [modules] if os.path.isdir(modules) else []
+    waiting = [modules] if is_folder(modules) else []
     for number, folder in enumerate(waiting):
         listing = listing_of(folder)
         if listing is None or number > _MOST_BELOW_MODULES:
@@ -200,7 +201,7 @@ def _around(cwd: str) -> Iterator[_Repository]:
         found = _at(folder)
         if found is not None:
             yield found
-        if os.path.lexists(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
+        if is_there(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
             yield _Repository(folder, "")
         if folder in {"", "/"}:
             return
@@ -215,12 +216,12 @@ def _at(tree: str) -> _Repository | None:
         return None
     if stat.S_ISLNK(mode):
         _check_same_for_all(dot)
-    if stat.S_ISDIR(mode) or os.path.isdir(dot):
+    if stat.S_ISDIR(mode) or is_folder(dot):
         return _Repository(dot, tree, listing=listing_of(dot))
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)
     _check_same_for_all(folder)
-    return _Repository(folder, tree) if os.path.isdir(folder) else None
+    return _Repository(folder, tree) if is_folder(folder) else None
 
 
 def _link(path: str, head: bytes) -> str:
@@ -243,7 +244,7 @@ def _link(path: str, head: bytes) -> str:
 def _places(repository: _Repository) -> list[str]:
     """Return the folders that hold a repository's configuration and hooks."""
     leads = repository.folder + "/commondir"  # a linked work tree has another's
-    if not repository.may_hold("commondir") or not os.path.lexists(leads):
+    if not repository.may_hold("commondir") or not is_there(leads):
         return [repository.folder]
     common = os.path.join(repository.folder, _link(leads, b""))
     _check_same_for_all(common)
@@ -398,7 +399,7 @@ def _hooks(
     listing = known.get(folder) or listing_of(folder)
     for name in wanted:
         # Without a listing the folder can be entered and not read, or it is not there.
-        if (listing is None or listing.may_hold(name)) and os.path.lexists(f"{folder}/{name}"):
+        if (listing is None or listing.may_hold(name)) and is_there(f"{folder}/{name}"):
             yield f"it runs the hook `{folder}/{name}`"
 
 
@@ -412,7 +413,7 @@ def _legacy(
         if alone and not repository.may_hold(name):
             continue
         listing = known.get(folder) or listing_of(folder)
-        if listing.names if listing is not None else os.path.lexists(folder):
+        if listing.names if listing is not None else is_there(folder):
             yield f"`{folder}` holds addresses of other repositories"
 
 
@@ -431,23 +432,23 @@ def _leads_away(worktree: str, repository: _Repository) -> bool:
 
 def _mode(path: str) -> int | None:
     """Return the mode of a file, of a link itself, ``None`` if there is none."""
-    try:
-        return os.lstat(path).st_mode
-    except (OSError, ValueError):
-        return None
+    status = status_of(path, follow=False)
+    return None if status is None else status.st_mode
 
 
 def _bytes(path: str, flags: int = 0) -> bytes | None:
     """Return the first bytes of a regular file, ``None`` if it is none or cannot be read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
-    except OSError:
+    except OSError as error:
+        check_looked(error)
         return None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None  # a pipe holds for git what it does not hold now
         return os.read(fd, _LARGEST + 1)
-    except OSError:
+    except OSError as error:
+        check_looked(error)
         return None
     finally:
         os.close(fd)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.files.file_identity import FileIdentity, identity
+from core.files.lookup import check_looked
 from core.planning.paths.pins import Unpinned
 from core.planning.paths.symlinks import leads_elsewhere
 
@@ -45,6 +46,7 @@ def submodules(folder: str) -> tuple[str, ...] | Unpinned:
         except FileNotFoundError:
             continue
         except OSError as error:
+            check_looked(error)
             return Unpinned(f"`{path}` cannot be read ({error.strerror})")
         if listed is None:
             return Unpinned(f"`{path}` lists submodules in a way that is not read")
@@ -70,7 +72,8 @@ def _shared(folder: str) -> list[str]:
     """Return the files that hold the other half of an index that is split."""
     try:
         names = [one for one in os.listdir(folder) if one.startswith("sharedindex.")]
-    except OSError:
+    except OSError as error:
+        check_looked(error)
         names = []
     return [os.path.join(folder, name) for name in names]
 

@@ -1,5 +1,5 @@
 """Match plain globs as bash and dash both do in the C locale (POSIX XCU 2.14)."""
-# ruff: noqa: PTH112, PTH118
+# ruff: noqa: PTH118
 # pathlib is ten times slower here and rewrites paths (`./a` becomes `a`).
 
 import os
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from string import ascii_lowercase, ascii_uppercase, digits
 
+from core.files.lookup import check_looked, is_folder, is_there
 from core.model.command import PartKind, WordPart
 
 MOST_MATCHES = 1000
@@ -58,7 +59,7 @@ def matches(parts: list[WordPart], folder: str) -> list[str]:
         if len(found) > MOST_MATCHES:
             raise UncertainGlob(f"a glob that matches more than {MOST_MATCHES} files")
     if globbed:
-        found = [path for path in found if os.path.lexists(os.path.join(folder, path))]
+        found = [path for path in found if is_there(os.path.join(folder, path))]
     return sorted(_checked(found), key=os.fsencode)
 
 
@@ -123,7 +124,7 @@ def _within(path: str, segment: list[_Token], folder: str, *, last: bool) -> Ite
             continue
         if last:
             yield path + name
-        elif os.path.isdir(os.path.join(at, name)):
+        elif is_folder(os.path.join(at, name)):
             yield f"{path}{name}/"
 
 
@@ -131,7 +132,8 @@ def _names_in(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in islice(entries, MOST_ENTRIES + 1)]
-    except OSError:
+    except OSError as error:
+        check_looked(error)
         return []
     if len(names) > MOST_ENTRIES:
         raise UncertainGlob(f"a glob over a folder of more than {MOST_ENTRIES} files")

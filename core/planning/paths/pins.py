@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.files.file_identity import FileIdentity, identity, others_may_write
+from core.files.lookup import check_looked
 from core.model.command import PinnedDirectory, PinnedFile
 
 LARGEST_PIN = 512 * 1024 * 1024
@@ -148,6 +149,7 @@ def _pin_open(
     try:
         content = FINGERPRINTS.of(fd, status)
     except OSError as error:
+        check_looked(error)
         return Unpinned(f"cannot be read to pin it ({error.strerror})")
     if executable and not content.executable:
         return Unpinned("is not executable")
@@ -159,6 +161,9 @@ def pin_file(path: str, *, executable: bool = False) -> PinnedFile | Unpinned:
 
     The directory part should be real already: then only a last part that is a link costs a
     second look.
+
+    Raises:
+        OSError: nobody could look (``core.files.lookup``).
     """
     fd = -1
     try:
@@ -172,6 +177,8 @@ def pin_file(path: str, *, executable: bool = False) -> PinnedFile | Unpinned:
             status, realpath = os.fstat(fd), _name_of(fd)
         return _pin_open(fd, status, path, realpath, executable=executable)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            check_looked(error)
         return Unpinned(_reason(error))
     finally:
         if fd >= 0:

@@ -12,6 +12,7 @@ process and moment, somewhere else.
 import os
 from typing import Final
 
+from core.files.lookup import check_looked
 from core.model.command import UNKNOWN_LEAD
 from core.policy.matching.path_arguments import LONGEST_PATH, normal, pieces
 
@@ -109,5 +110,6 @@ def _target(path: str) -> str | None:
         return os.readlink(path)
     except FileNotFoundError:
         return None
-    except OSError:
+    except OSError as error:
+        check_looked(error)
         return ""

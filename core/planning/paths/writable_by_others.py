@@ -8,6 +8,7 @@ nobody rename what is not theirs.
 # ruff: noqa: PTH116, PTH120
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
+import errno
 import grp
 import os
 import pwd
@@ -189,5 +190,6 @@ def _name(find: Callable[[int], struct_passwd | struct_group], number: int) -> s
 def _attributes(folder: str) -> list[str]:
     try:
         return os.listxattr(folder)
-    except OSError:
-        return []  # a file system without them
+    except OSError as error:
+        # A file system without them; where nobody can look there may be one.
+        return [] if error.errno == errno.ENOTSUP else [_ACCESS_LIST]

@@ -4,6 +4,7 @@ A command in the sandbox reads and changes its workspace with the gateway's righ
 over the shared socket must not get more than it could do to that folder itself.
 """
 
+import errno
 import os
 import pwd
 import stat
@@ -98,9 +99,15 @@ def _least(rights: list[int]) -> int:
 
 
 def _access_list(folder: int) -> list[_Entry]:
-    """Return the entries of a folder's access control list, none where it has only mode bits."""
+    """Return the entries of a folder's access control list, none where it has only mode bits.
+
+    Raises:
+        OSError: it cannot be read; whom it shuts out is not known then.
+    """
     try:
         value = os.getxattr(f"/proc/self/fd/{folder}", _ACCESS_LIST)
-    except OSError:
-        return []
+    except OSError as error:
+        if error.errno in {errno.ENODATA, errno.ENOTSUP}:
+            return []
+        raise
     return [(kind, rights, number) for kind, rights, number in _ENTRY.iter_unpack(value[_HEADER:])]

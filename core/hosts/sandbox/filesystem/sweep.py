@@ -22,6 +22,8 @@ _SET_ID = stat.S_ISUID | stat.S_ISGID
 _CAPABILITY = "security.capability"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ONLY_PATH = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOTHING_TO_SEE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM}
+"""Why a folder need not be looked through: it is gone, or closed to the sandbox's user, too."""
 _OPEN_LEVELS = 64
 """Folders of a branch that are held open; those above are found again from below."""
 _SLICE = 128
@@ -87,6 +89,7 @@ class Sweep:
     git_files: dict[str, None] = field(default_factory=dict)
     entries: int = 0
     complete: bool = False
+    _missed: bool = False
     _steps: Generator[None, None, None] | None = None
     _owner: int = field(default_factory=os.geteuid)
 
@@ -123,7 +126,7 @@ class Sweep:
                         self.judge(level.path, level.fd)
                     if not _leave(levels):
                         return
-            self.complete = True
+            self.complete = not self._missed
         finally:
             for level in levels:
                 level.close()
@@ -144,6 +147,7 @@ class Sweep:
                     if not self.entries % _SLICE:
                         yield
         except OSError:
+            self._missed = True
             return
         self._note_git(level.path, seen, level.folders)
         yield
@@ -158,10 +162,14 @@ class Sweep:
     def _look(self, level: _Level, entry: "os.DirEntry[str]", since_ns: int) -> None:
         if not entry.is_file(follow_symlinks=False):
             return
-        with suppress(OSError):  # it has gone
+        try:
             status = entry.stat(follow_symlinks=False)
             if status.st_uid == self._owner and status.st_ctime_ns >= since_ns:
                 self._inspect(level, entry.name)
+        except FileNotFoundError:
+            return
+        except OSError:
+            self._missed = True
 
     def _inspect(self, level: _Level, name: str) -> None:
         """Clear a file that changed since, if it lends rights."""
@@ -182,17 +190,24 @@ class Sweep:
             return _level(path, os.open(name, _FOLDER, dir_fd=level.fd))
         except PermissionError:
             return self._below(path, name, level.fd)
-        except OSError:
+        except OSError as error:
+            self._note_missed(error)
             return None
 
     def _below(self, path: str, name: str, above: int) -> _Level | None:
-        with suppress(OSError):
+        try:
             fd = os.open(name, _ONLY_PATH | os.O_DIRECTORY, dir_fd=above)
             try:
                 return self._forced(path, fd)
             finally:
                 os.close(fd)
+        except OSError as error:
+            self._note_missed(error)
         return None
+
+    def _note_missed(self, error: OSError) -> None:
+        """Note that a folder was left out, unless it is gone or closed to the sandbox as well."""
+        self._missed = self._missed or error.errno not in _NOTHING_TO_SEE
 
     def _top(self) -> _Level:
         try:

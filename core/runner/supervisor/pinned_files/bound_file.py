@@ -5,6 +5,7 @@ to no folder, through no other link, to no file that is read where it is gone. S
 only; runs in the supervisor.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -265,8 +266,8 @@ def _is_shared(fd: int, status: os.stat_result) -> bool:
         return _ACCESS_LIST in os.listxattr(
             fd
         )  # then the group's bits are the mask of all it names
-    except OSError:
-        return False  # a file system without them
+    except OSError as error:
+        return error.errno != errno.ENOTSUP  # a file system without them
 
 
 def _read(fd: int, size: int) -> bytes:
@@ -302,10 +303,16 @@ def _key(folder: bytes, rest: bytes) -> Iterator[_Key]:
 
 
 def identity_of(folder: bytes) -> tuple[int, int] | None:
-    """Return device and inode of what a path leads to, ``None`` for nothing."""
+    """Return device and inode of what a path leads to, ``None`` for nothing.
+
+    Raises:
+        OSError: no memory is left to look.
+    """
     try:
         status = os.stat(folder)  # noqa: PTH116 - as above
-    except OSError:
+    except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise
         return None
     return status.st_dev, status.st_ino
 

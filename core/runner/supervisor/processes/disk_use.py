@@ -201,11 +201,17 @@ def _mapped(folder: str, seen: set[int]) -> int:
 
 
 def _lines(path: str) -> list[bytes]:
-    """Return the lines of a process's file, none when it has gone or is closed to us."""
+    """Return the lines of a process's file, none when it has gone or is closed to us.
+
+    Raises:
+        OSError: this process lacks the descriptors or the memory to look.
+    """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read().splitlines()
-    except OSError:
+    except OSError as error:
+        if error.errno in procfs.LACKING:
+            raise
         return []
 
 

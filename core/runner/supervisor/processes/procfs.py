@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 _CHILDREN = "/proc/thread-self/children"
 _PART = 65536
-_LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """Why nothing can be read whatever there is: never taken for a process that is gone."""
 
 
@@ -84,7 +84,7 @@ def _children(pid: int) -> list[int]:
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
     except OSError as error:
-        if error.errno in _LACKING:
+        if error.errno in LACKING:
             raise
         return []
     words = (_read(f"/proc/{pid}/task/{task}/children").split() for task in tasks)
@@ -119,7 +119,7 @@ def _read(path: str) -> bytes:
     try:
         return _read_all(path)
     except OSError as error:
-        if error.errno in _LACKING:
+        if error.errno in LACKING:
             raise
         return b""
 

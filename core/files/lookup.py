@@ -1,0 +1,62 @@
+"""Tell that nothing is there from not being able to look.
+
+A look at a file fails for two kinds of reasons. Some are the file's: it is not there, or closed to
+this user, and then to whatever this user runs. The others are this process's or the machine's (no
+descriptor or memory is left, the disk fails) and say nothing about the file: whoever takes them for
+the first kind lets through what the look would have stopped.
+"""
+
+import errno
+import os
+import stat
+
+_ABOUT_THE_FILE = frozenset(
+    {
+        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+        *(errno.EACCES, errno.EPERM, errno.ENXIO, errno.ENODEV, errno.EINVAL, errno.EBUSY),
+        *(errno.ENODATA, errno.ENOTSUP, errno.ESRCH, errno.ETXTBSY),
+        *(errno.ENOTCONN, errno.EHOSTDOWN),  # its file system is away, for everybody
+    }
+)
+
+
+def check_looked(error: OSError) -> None:
+    """Raise an error again that says nothing about the file that was looked at.
+
+    Raises:
+        OSError: nobody could look.
+    """
+    if error.errno not in _ABOUT_THE_FILE:
+        raise error
+
+
+def status_of(path: str, *, follow: bool = True) -> os.stat_result | None:
+    """Return the status of what a path leads to, or of a link itself; ``None`` for nothing.
+
+    Raises:
+        OSError: nobody could look; so do all below.
+    """
+    try:
+        return os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - pathlib is ten times slower
+    except OSError as error:
+        check_looked(error)
+    except ValueError:  # NUL in it: no such name
+        return None
+    return None
+
+
+def is_there(path: str) -> bool:
+    """Return whether anything has this name, be it a link that leads nowhere."""
+    return status_of(path, follow=False) is not None
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path leads to a folder."""
+    status = status_of(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def is_file(path: str) -> bool:
+    """Return whether a path leads to a regular file."""
+    status = status_of(path)
+    return status is not None and stat.S_ISREG(status.st_mode)

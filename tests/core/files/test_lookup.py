@@ -1,0 +1,37 @@
+"""What is not there is told from what nobody could look at."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from core.files.lookup import check_looked, is_file, is_folder, is_there, status_of
+
+
+def test_what_is_there_is_told(tmp_path: Path) -> None:
+    """Files, folders and links are told apart, and from nothing."""
+    (tmp_path / "file").touch()
+    (tmp_path / "loose").symlink_to("nowhere")
+    (tmp_path / "link").symlink_to("file")
+    names = ("", "file", "link", "loose", "gone", "file/below", "a\0b", "n" * 300)
+
+    found = {name: f"{tmp_path}/{name}" for name in names}
+
+    assert [name for name in names if is_there(found[name])] == ["", "file", "link", "loose"]
+    assert [name for name in names if is_file(found[name])] == ["file", "link"]
+    assert [name for name in names if is_folder(found[name])] == [""]
+    assert status_of(found["gone"]) is None
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO])
+def test_what_says_nothing_about_a_file_is_raised(number: int) -> None:
+    """A lack of descriptors or memory, or a failing disk, never counts as nothing."""
+    with pytest.raises(OSError, match=os.strerror(number)):
+        check_looked(OSError(number, os.strerror(number)))
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.ENOTCONN, errno.ELOOP])
+def test_what_holds_for_everybody_is_not_raised(number: int) -> None:
+    """Control: a file that is gone or closed to us is so to what we run."""
+    check_looked(OSError(number, os.strerror(number)))
