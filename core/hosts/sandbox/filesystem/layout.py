@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.hosts.sandbox.filesystem.bind_mounts import mounts_now
 from core.hosts.sandbox.filesystem.mounts import Kind, View, is_within
 from core.hosts.sandbox.filesystem.protect import lies_in_protected
 from core.hosts.sandbox.filesystem.sockets import sockets
@@ -53,19 +54,26 @@ class Places:
     def view(self, cwd: str) -> View:
         """Return what commands see that are run in a folder."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
-        view = _view(self, cwd, hidden)
+        view = _view(self, cwd, hidden, self._is_bound_elsewhere(cwd))
         reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
         return _sorted(dict(view.places) | reachable, view.workspace) if reachable else view
 
     def workspace_for(self, cwd: str) -> str | None:
         """Return what commands may change that are run in a folder."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
-        return _view(self, cwd, hidden).workspace
+        return _view(self, cwd, hidden, self._is_bound_elsewhere(cwd)).workspace
 
-    def without_sockets(self, cwd: str, hidden: tuple[str, ...]) -> View:
-        """Return the view before this moment's sockets are hidden; ``hidden`` are real paths."""
+    def _is_bound_elsewhere(self, cwd: str) -> bool:
+        """Return whether a folder shows what is guarded under another name."""
+        return self.workspace is None and mounts_now().shares(cwd, self.guarded)
+
+    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, shared: bool = False) -> View:
+        """Return the view before this moment's sockets are hidden; ``hidden`` are real paths.
+
+        ``shared``: the folder shows what is guarded, so it is no workspace whatever its name is.
+        """
         workspace = self.workspace
-        if workspace is None and self._may_be_changed(cwd, hidden):
+        if workspace is None and not shared and self._may_be_changed(cwd, hidden):
             workspace = cwd
         places = dict(self.fixed)
         if workspace is not None:
@@ -135,8 +143,8 @@ def _system() -> Iterator[tuple[str, Kind]]:
 
 
 @functools.lru_cache(maxsize=256)
-def _view(places: Places, cwd: str, hidden: tuple[str, ...]) -> View:
-    return places.without_sockets(cwd, hidden)
+def _view(places: Places, cwd: str, hidden: tuple[str, ...], shared: bool) -> View:  # noqa: FBT001
+    return places.without_sockets(cwd, hidden, shared=shared)
 
 
 def _folders(paths: Iterable[str]) -> Iterator[str]:
