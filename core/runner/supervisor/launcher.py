@@ -153,6 +153,7 @@ def main() -> None:
     os.dup2(null, 1)
     _close_inherited({control.fileno(), null})
     process_setup.settle()
+    procfs.keep_spare()
     open_notifier.fault()  # looked up here, so that each fork knows
     wake = process_setup.wake_on_child()
     # A collection in a forked child would touch, and so copy, every page that is shared.

@@ -11,6 +11,9 @@ _PART = 65536
 LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """Why nothing can be read whatever there is: never taken for a process that is gone."""
 
+_spare: list[int] = []
+"""A descriptor that is given up for a look when no other is left."""
+
 
 class Process:
     """One line of ``/proc/PID/stat``: state letter, parent, group, session, start in ticks."""
@@ -117,11 +120,32 @@ def environment_of(pid: int) -> bytes:
 def _read(path: str) -> bytes:
     """Return a file's bytes, none where it is gone or not ours to read."""
     try:
-        return _read_all(path)
+        return _read_with_spare(path)
     except OSError as error:
         if error.errno in LACKING:
             raise
         return b""
+
+
+def keep_spare() -> None:
+    """Hold a descriptor back, so that this process and its forks see their children in any case.
+
+    Without it they could not end what was left to them. Only for processes with one thread.
+    """
+    _spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def _read_with_spare(path: str) -> bytes:
+    try:
+        return _read_all(path)
+    except OSError as error:
+        if error.errno not in {errno.EMFILE, errno.ENFILE} or not _spare:
+            raise
+    os.close(_spare.pop())
+    try:
+        return _read_all(path)
+    finally:
+        keep_spare()
 
 
 def _read_all(path: str) -> bytes:

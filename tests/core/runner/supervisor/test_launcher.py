@@ -1,5 +1,6 @@
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -72,6 +73,25 @@ async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
 
     assert (done.exit_code, done.signal, done.timed_out) == (None, None, False)
     assert "not known" in done.output.text
+    await until(lambda: marked(run_id) == [])
+
+
+async def test_a_launcher_without_descriptors_ends_what_was_left(runner: Runner) -> None:
+    """It keeps one back to see its children by; there is none besides, not even for a socket."""
+    watcher, run_id = Watcher(), new_run()
+    wish = planned(request(argv=("/bin/sh", "-c", "setsid sleep 60 & sleep 60")))
+    task = asyncio.create_task(runner.run(run_id, wish, watcher))
+    await watcher.started.wait()
+    await until(lambda: len(marked(run_id)) == 3)
+    launcher = runner.launcher_pid
+    taken = {int(one.name) for one in Path(f"/proc/{launcher}/fd").iterdir()}
+    free = next(number for number in range(len(taken) + 1) if number not in taken)
+    resource.prlimit(launcher, resource.RLIMIT_NOFILE, (free, free))
+    assert watcher.identity is not None
+
+    os.kill(watcher.identity[0], signal.SIGKILL)
+    await task
+
     await until(lambda: marked(run_id) == [])
 
 

@@ -49,3 +49,14 @@ def test_who_cannot_look_sees_no_absence() -> None:
     argv = (sys.executable, "-c", BLIND)
     told = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     assert told.splitlines() == ["Too many open files"] * 6
+
+
+def test_who_kept_a_descriptor_back_sees_its_children() -> None:
+    """The same process without any, but for the one that it holds back; again and again."""
+    kept = BLIND.replace("(3, 3))", "(4, 4))").replace(
+        "resource.set", "procfs.keep_spare()\nresource.set"
+    )
+    argv = (sys.executable, "-c", kept + "print(procfs.own_children(), procfs.own_children())")
+    told = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert (told[0], told[-1]) == ("[]", "[] []")
+    assert told[1] == "Too many open files"
