@@ -28,8 +28,8 @@ from core.planning.planner import Refusal
 from core.planning.script_operands import code_named
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
-from tests.core.descriptors import none_left
-from tests.faults.git_oracle.world import Judge, judge
+from tests.faults.git_oracle.oracle import Judge, judge
+from tests.support.descriptors import none_left
 
 REPOSITORY = """
 git init -q . && git config user.name a && git config user.email a@b
