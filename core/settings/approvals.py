@@ -10,9 +10,10 @@ from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, 
 from core.settings.pending import PendingSection
 from core.settings.quiet_hours import QuietHoursSection, Zone
 from core.settings.session_filter import session_filter
-from core.settings.suggest import SuggestSection
 
 DEFAULT_APPROVAL_SECONDS = 600
+_WORTH_A_MESSAGE = 20
+_MOST_PROMPTS = 100_000
 LONGEST_LADDER_SECONDS = 30 * 24 * 3600
 MOST_REMINDERS = 100
 MOST_APPROVERS_NEEDED = 20
@@ -129,6 +130,21 @@ class TiersSection(Section):
     )
     critical: TierSection = Field(
         default_factory=TierSection, description="questions by rules of the tier critical"
+    )
+
+
+class SuggestSection(Section):
+    """``approvals.exec.suggest``: when people are told that entries would save prompts."""
+
+    weekly: bool = Field(
+        default=True,
+        description="whether the gateway checks each Monday at 09:00 (approvals.exec.zone) whether "
+        "allowlist entries would have saved prompts of the last seven days, "
+        "and notifies people once",
+    )
+    least: Annotated[int, Field(ge=1, le=_MOST_PROMPTS)] = Field(
+        default=_WORTH_A_MESSAGE,
+        description="prompts a week that entries must save; below that nobody is told",
     )
 
 

@@ -9,7 +9,7 @@ from core.store.runs import runs
 from core.store.runs.refusals import RefusedRequest, record_refused
 from core.store.schema.states import RowState
 from core.store.sessions import events
-from core.store.views import counts, owners
+from core.store.views import owners, status
 from tests.core.store.bench import Bench
 from tests.core.store.making import SESSION, new_id
 
@@ -52,7 +52,7 @@ async def test_what_waits_is_counted_and_writes_are_timed(bench: Bench) -> None:
     await bench.ask()
     await bench.ask()
 
-    assert await timed.read(counts.pending) == 2
+    assert await timed.read(status.pending) == 2
     await timed.write(record_refused, refused())
     assert len(took) == 1
     assert 0 < took[0] < 10

@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.model.result import Denied
 from core.store import approvals, outbox
 from core.store.schema.records import OutboxItem
-from core.store.views.message_state import shown_by
+from core.store.views.status import shown_by
 from tests.core.store.bench import Bench
 from tests.core.store.making import ALICE, DENY, GROUP, draft
 

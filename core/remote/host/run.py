@@ -17,7 +17,6 @@ from core.remote.host.active_runs import Session
 from core.remote.host.exec_log import ExecEvent, ExecLog
 from core.remote.host.lease import LeaseEnd
 from core.remote.host.planning import plan_of
-from core.remote.host.warnings import notices_of
 from core.remote.trust.envelope import Order, Sealed
 from core.remote.wire.frames import PIECE, SETTLING_MS, Accepted, BadFrame, End, Piece, Renewed
 from core.remote.wire.link import Link, LinkLost
@@ -207,3 +206,15 @@ class Hosted:
             await self.place.log.note(event, self.session.run_id, **record)
         except JournalError:
             self._notices.append(Notice.AUDIT_INCOMPLETE)
+
+
+def notices_of(finished: Finished, streams: Streams, table: ExecTable) -> list[Notice]:
+    """Return what passed a threshold, and how it ended if not by itself."""
+    found = {
+        Notice.STDOUT_LARGE: streams.stdout.total_bytes > table.warn_stdout_bytes,
+        Notice.STDERR_LARGE: streams.stderr.total_bytes > table.warn_stderr_bytes,
+        Notice.DURATION_LONG: finished.duration_ms > table.warn_duration_secs * 1000,
+        Notice.TIMED_OUT: finished.timed_out,
+        Notice.END_UNSEEN: finished.exit_code is None and finished.signal is None,
+    }
+    return [notice for notice, true in found.items() if true]
