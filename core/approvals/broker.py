@@ -6,7 +6,6 @@ part of the statement that resolves (DESIGN §1 rules 5 to 8). Nothing here is a
 wake-up only makes somebody look again.
 """
 
-import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.model.pending_limits import Crowded
 from core.store import Store, approvals, outbox
+from core.store.engine.wakeups import wakeups
 
 _LOOK_AGAIN_S = 5.0
 _LOOK_SOON_S = 0.5
@@ -54,10 +54,7 @@ class Broker:
 
         A store that is away is waited for: what was asked is kept there.
         """
-        changed = asyncio.Event()
-        about = {f"approval:{approval_id}", "resync"}
-        unsubscribe = self.store.subscribe(lambda note: changed.set() if note in about else None)
-        try:
+        with wakeups(self.store, f"approval:{approval_id}") as changed:
             while True:
                 pause = _LOOK_SOON_S
                 with suppress(StoreAway):
@@ -65,10 +62,7 @@ class Broker:
                     if approval is None or approval.resolution is not None:
                         return approval
                     pause = _LOOK_AGAIN_S
-                await _either(changed, pause)
-                changed.clear()
-        finally:
-            unsubscribe()
+                await changed.wait(pause)
 
     async def expire(self, limit: int = 500) -> dict[ApprovalId, DenialReason]:
         """Turn pending approvals past their deadline into expired ones; return which, and why."""
@@ -88,11 +82,3 @@ class Broker:
     async def cancel(self, approval_id: ApprovalId, note: str) -> Approval | None:
         """Withdraw a question; ``None`` if it is unknown or already ended."""
         return await self.store.write(approvals.cancel, approval_id, note)
-
-
-async def _either(changed: asyncio.Event, seconds: float) -> None:
-    # A note can be lost with its connection, so every waiter also looks by itself.
-    # Not wait_for: before Python 3.12 it can swallow a cancellation (bpo-37658).
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await changed.wait()

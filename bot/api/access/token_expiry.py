@@ -1,15 +1,13 @@
 """Wait for the end of a caller's token: its time by a clock, its revocation by the store's word."""
 
-import asyncio
 import logging
-from contextlib import suppress
 from typing import Final
 
 from bot.api.access.authentication import Login
 from core.errors import StoreError, Unauthenticated
 from core.store import Store
 from core.store.engine.clock import wall_ms
-from core.store.engine.notifications import RESYNC
+from core.store.engine.wakeups import wakeups
 from core.store.people import tokens
 
 _log = logging.getLogger(__name__)
@@ -19,21 +17,13 @@ _LOOK_AGAIN_S: Final = 1.0
 
 async def token_end(store: Store, login: Login) -> Unauthenticated:
     """Return why a token lets nobody in any more, once it is so; nothing is asked meanwhile."""
-    told = asyncio.Event()
-    unsubscribe = store.subscribe(
-        lambda note: told.set() if note in {tokens.CHANGED, RESYNC} else None
-    )
-    try:
+    with wakeups(store, tokens.CHANGED) as changed:
         while True:
-            told.clear()
-            seconds = await _left(login)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await told.wait()
-    except Unauthenticated as ended:
-        return ended
-    finally:
-        unsubscribe()
+            try:
+                seconds = await _left(login)
+            except Unauthenticated as ended:
+                return ended
+            await changed.wait(seconds)
 
 
 async def _left(login: Login) -> float | None:
