@@ -2,7 +2,6 @@
 
 import asyncio
 
-from core.approvals.broker import Broker
 from core.gate import journal_records
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
@@ -23,7 +22,7 @@ async def write(store: Store, journal: Journal, approval: Approval) -> None:
         await journal.append("resolve", {**end, "run": follower, "with": approval.id})
 
 
-async def expire(broker: Broker, journal: Journal) -> int:
+async def expire(store: Store, journal: Journal) -> int:
     """End all that nobody answered in time; return how many.
 
     Ending comes first and the journal after: ten thousand deadlines of one instant must not wait
@@ -31,7 +30,7 @@ async def expire(broker: Broker, journal: Journal) -> int:
     """
     expired: dict[ApprovalId, DenialReason] = {}
     while True:
-        ended = await broker.expire(_EXPIRY_BATCH)
+        ended = await store.write(approvals.expire_and_tell, _EXPIRY_BATCH)
         expired |= ended
         if len(ended) < _EXPIRY_BATCH:
             break

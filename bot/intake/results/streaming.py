@@ -100,7 +100,7 @@ class Streaming:
             while True:
                 await changed.wait(_LOOK_AGAIN_S)
                 try:
-                    now = await self.gate.wait(run_id, 0)
+                    now = await self.gate.status(run_id)
                 except StoreError:
                     continue  # it is looked at again; the answer itself waits as well
                 if isinstance(now, Pending | Running) and now != told:

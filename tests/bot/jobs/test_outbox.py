@@ -153,7 +153,7 @@ async def test_reminder_and_expiry_reach_the_people(tmp_path: Path) -> None:
         await ask(gate, tmp_path)
         await until(lambda: channel.shown)
         await asyncio.sleep(0.35)
-        await gate.broker.remind()
+        await gate.store.write(approvals.remind_due, 100)
         await until(lambda: len(channel.shown) == 2)
         prompt, reminder = channel.shown.values()
         await asyncio.sleep(0.3)
