@@ -11,7 +11,7 @@ from bot.explain.approval_terms import Asks, Terms, asks_of
 from bot.explain.rule_trace import Looks, looks_of
 from bot.explain.session_context import SessionContext
 from core.approvals.file.idle import Sorted, told
-from core.gate.apply_grants import lifted, rule_of, with_grants
+from core.gate.apply_grants import lifted, rule_of
 from core.gate.effective_policy import Rulebook
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest, PlannedCommand
@@ -86,11 +86,7 @@ class Explaining:
         if verdict.decision is not Decision.ASK or not grants:
             return verdict
 
-        def judged(given: Sequence[Grant]) -> Evaluation:
-            listed = with_grants(book.allowlist(plan.agent), given, book.home)
-            return book.judge(plan, policy, listed)
-
-        found = lifted(verdict, grants, judged)
+        found = lifted(book, plan, policy, verdict, grants)
         if found is None:
             return verdict
         return found[0] if self.names else _unnamed(*found)
