@@ -85,7 +85,7 @@ class TelegramChannel:
         await self._line.close()
         if app.running:
             await app.stop()
-        await self._answers.finish()
+        await self._answers.background.finish()
         await app.shutdown()
         await app.bot.shutdown()
 

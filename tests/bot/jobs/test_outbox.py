@@ -12,6 +12,7 @@ from core.errors import ChannelError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.store import approvals, outbox
+from core.store.outbox.message_lookup import approval_of
 from tests.bot.chat.conversation import BOB, ask, said, sending, settled, until
 from tests.core.gate.line import ANA, PLACE, gate_at
 
@@ -64,6 +65,10 @@ async def test_words_of_people(tmp_path: Path) -> None:
         asked = await ask(gate, tmp_path)
         await until(lambda: channel.shown)
         (shown,) = channel.shown.values()
+        async with asyncio.timeout(10):
+            # The channel shows the message a moment before the gateway has noted whose it is.
+            while await gate.store.read(approval_of, PLACE, shown.id) is None:
+                await asyncio.sleep(0.01)
         listed = await say(PendingList())
         helped = await say(Help())
         malformed = await say(Malformed())
