@@ -55,7 +55,6 @@ class Hosted:
     link: Link
     take: Callable[[Sealed, Session], bool]
     _spawned: asyncio.Task[None] | None = None
-    _claimed: bool = False
     _notices: list[Notice] = field(default_factory=list)
 
     async def result(self) -> End:
@@ -107,7 +106,6 @@ class Hosted:
         if self.session.lease.ended is not None:
             return False
         await self.place.log.note(ExecEvent.STARTED, self.session.run_id)
-        self._claimed = True
         return True
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
