@@ -1,4 +1,4 @@
-"""Run the approval state machine: open, answer, wait, expire.
+"""Run the approval state machine: ask and answer together, wait for an end.
 
 ``pending`` becomes ``allowed``, ``denied``, ``expired`` or ``cancelled``, once and for good. Each
 arrow is one guarded statement in ``core.store.approvals`` on the database's clock, and expiry is

@@ -19,17 +19,16 @@ from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
 from core.errors import BadRequest
-from core.gate import journal_records, record_resolution
+from core.gate import journal_records, record
 from core.gate.apply_grants import Granted
 from core.gate.claims import Claim, NewRun, QueuedRun
 from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Chunks, Execution
 from core.gate.guards.canary import Mark
-from core.gate.refuse import refuse
+from core.gate.record import Remembering, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
-from core.gate.store_always import Remembering
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -242,7 +241,7 @@ class Gate:
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:
-            await record_resolution.write(self.store, self.journal, answered.approval)
+            await record.end(self.store, self.journal, answered.approval)
         elif answered.outcome is AnswerOutcome.COUNTED:
             await self.journal.append("vote", journal_records.voted(answered.approval, answer))
         return answered
@@ -269,7 +268,7 @@ class Gate:
         if self.closed:
             return 0
         with self._closing.inside():
-            return await record_resolution.expire(self.store, self.journal)
+            return await record.expire(self.store, self.journal)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
@@ -304,5 +303,5 @@ class Gate:
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered in this very moment
-        await record_resolution.write(self.store, self.journal, withdrawn)
+        await record.end(self.store, self.journal, withdrawn)
         return True

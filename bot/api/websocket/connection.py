@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access.access_log import ROUTE
-from bot.api.access.authentication import PROTOCOL, Login, Recent
+from bot.api.access.authentication import PROTOCOL, Login, Recent, token_end
 from bot.api.access.rate_limits import Buckets, Places
-from bot.api.access.token_expiry import token_end
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.metrics import Meters
 from bot.api.websocket.subscriptions import Subscriptions
