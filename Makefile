@@ -25,6 +25,8 @@ PYTEST_ARGS ?=
 FUZZ_LINES ?= 200000
 UV ?= uv
 
+# Five processes read the tests; the first keeps what it compiled, whatever the environment says.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip
 LOCKED := --quiet --require-hashes --no-deps
 EDITABLE := --quiet --no-deps --no-build-isolation --editable .
@@ -47,9 +49,9 @@ demo: $(RUNTIME)
 define run-tests
 	@echo '== benchmarks'
 	@status=0; \
-	$(BIN)/python -m pytest -m 'benchmark and $(1)' --quiet --capture=no $(PYTEST_ARGS) || status=$$?; \
+	$(PYTEST) -m 'benchmark and $(1)' --quiet --capture=no $(PYTEST_ARGS) || status=$$?; \
 	echo '== tests, $(JOBS) at a time'; \
-	$(BIN)/python -m pytest -m 'not benchmark and $(1)' --numprocesses=$(JOBS) --dist=worksteal --quiet $(PYTEST_ARGS) || status=$$?; \
+	$(PYTEST) -m 'not benchmark and $(1)' --numprocesses=$(JOBS) --dist=worksteal --quiet $(PYTEST_ARGS) || status=$$?; \
 	exit $$status
 endef
 

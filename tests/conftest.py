@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.core.store.bench import Bench, postgres_bench, sqlite_bench
-from tests.order import long_first
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.order import long_first
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.stores import OpenStore, postgres_bench, sqlite_bench
 
 # A shell starts a job in the background deaf to SIGINT, and nohup one deaf to SIGHUP; every child
 # inherits that: then no test could send one to a command.
@@ -60,7 +60,7 @@ def postgres_url(postgres_server: PostgresServer) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OpenStore]:
     """Yield a fresh store on each engine in turn, with a clock that the test moves."""
     if request.param == "sqlite":
         benches = sqlite_bench(tmp_path)

@@ -22,10 +22,10 @@ from starlette.types import Receive, Scope, Send
 from websockets.sync.client import connect
 
 from bot.client import Client
-from tests.bot.api.house import configure
-from tests.e2e.processes import GatewayProcess, until
 from tests.faults.api_load import LIMITS
-from tests.faults.test_api_flood import made_before
+from tests.support.api_gateway import configure, made_before
+from tests.support.gateway_process import GatewayProcess
+from tests.support.waiting import wait_until
 
 ROUNDS = 300
 GOAL_DECIDE_P99_MS = 15.0
@@ -96,7 +96,9 @@ def test_the_api_beside_its_floor(tmp_path: Path, capsys: pytest.CaptureFixture[
     tokens = asyncio.run(made_before(home))
     gateway = GatewayProcess(home)
     gateway.start()
-    found = until("the API", lambda: re.search(r"API is at \S+:(\d+)", gateway.log.read_text()))
+    found = wait_until(
+        "the API", lambda: re.search(r"API is at \S+:(\d+)", gateway.log.read_text())
+    )
     port, token = int(found[1]), tokens["agent"]
     wish = {"argv": ["/usr/bin/true"], "cwd": "/"}
     try:

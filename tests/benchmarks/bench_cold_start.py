@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import ROOT, GatewayProcess, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 
 ROUNDS = 40
 GOAL = 3.0

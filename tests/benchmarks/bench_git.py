@@ -16,9 +16,9 @@ from core.planning.git import folder_listing
 from core.planning.git.config import read_settings
 from core.planning.git.submodules import _of
 from core.planning.steering import steering
-from tests.benchmarks.pace import slowness, words
-from tests.core.planning.git.test_repository import git, repository
-from tests.core.runner.runs import planned, request
+from tests.support.git_repositories import git, repository
+from tests.support.pace import slowness, words
+from tests.support.runs import planned, request
 
 LINES = ("git status", "git diff HEAD -- a", "git log --oneline -5", "git add a", "git fetch")
 FILES, ROUNDS = 500, 300

@@ -15,8 +15,8 @@ from core.model.command import ExecPlan, Reading
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from core.shell import reader
-from tests.benchmarks.pace import Pace, words
-from tests.core.policy.plans import LISTED, command, plan_of
+from tests.support.pace import Pace, words
+from tests.support.plans import LISTED, command, plan_of
 
 LINES = (
     "ls -la src",

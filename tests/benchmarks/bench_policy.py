@@ -28,9 +28,9 @@ from core.policy.matching.allowlist import Allowlist
 from core.policy.rules.compiled import Provisions, compiled
 from core.settings import CoreSettings
 from core.shell import reader
-from tests.benchmarks.pace import Pace, words
 from tests.core.policy.developer import installed
-from tests.core.policy.plans import corpus
+from tests.support.pace import Pace, words
+from tests.support.plans import corpus
 
 RULES, ENTRIES = 1_000, 10_000
 ROUNDS = 5

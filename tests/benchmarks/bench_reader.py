@@ -9,7 +9,7 @@ import pytest
 from core.model.command import Reading
 from core.shell import posix_reader, tree_reader
 from core.shell.reader import read
-from tests.benchmarks.pace import Pace, words
+from tests.support.pace import Pace, words
 
 LINES = (
     "ls -la",

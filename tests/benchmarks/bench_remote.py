@@ -21,8 +21,9 @@ import pytest
 
 from bot.client import Client
 from core.remote.host.exec_log import ExecEvent, open_exec_log
-from tests.e2e.processes import GatewayProcess, until
 from tests.e2e.test_remote_exec import identity, know, write
+from tests.support.gateway_process import GatewayProcess
+from tests.support.waiting import wait_until
 
 ROUNDS = 20
 GOAL = 3.0
@@ -51,7 +52,7 @@ def sshd(folder: Path) -> Iterator[list[str]]:
     client += ["-o", f"UserKnownHostsFile={folder}/known", "-o", "StrictHostKeyChecking=no"]
     client += ["-o", "LogLevel=ERROR", "127.0.0.1"]
     try:
-        until("sshd", lambda: subprocess.run([*client, "true"], check=False).returncode == 0)
+        wait_until("sshd", lambda: subprocess.run([*client, "true"], check=False).returncode == 0)
         yield client
     finally:
         server.terminate()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.client import Client
-from tests.e2e.processes import GatewayProcess, write_config
+from tests.support.gateway_process import GatewayProcess, write_config
 
 ROUNDS = 300
 GOAL = 5.0

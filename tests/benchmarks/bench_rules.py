@@ -12,9 +12,9 @@ from core.model.command import ExecPlan, PlannedCommand
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions
-from tests.benchmarks.pace import Pace, words
-from tests.core.policy.plans import LISTED, command, plan_of
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.pace import Pace, words
+from tests.support.plans import LISTED, command, plan_of
 
 RULES, ENTRIES, ROUNDS = 1_000, 10_000, 60
 GOAL_P50_US, GOAL_P99_US = 30.0, 200.0

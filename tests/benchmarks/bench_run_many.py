@@ -14,7 +14,7 @@ import pytest
 
 from core.runner.runner import Runner
 from tests.benchmarks.bench_spawn import say
-from tests.core.runner.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Watcher, new_run, planned, request, running
 
 RUNS = 64
 FIRST_MS, STEP_MS = 1500, 10

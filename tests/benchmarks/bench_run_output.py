@@ -15,9 +15,9 @@ import pytest
 from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.runner import Runner
 from tests.benchmarks.bench_spawn import say
-from tests.benchmarks.pace import slowness
-from tests.core.runner.runs import Watcher, new_run, planned, request, running
-from tests.faults.test_run_output_bomb import peak_kb
+from tests.support.memory_use import peak_kb
+from tests.support.pace import slowness
+from tests.support.runs import Watcher, new_run, planned, request, running
 
 BYTES = 1_000_000_000
 ROUNDS = 3

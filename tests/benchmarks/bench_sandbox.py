@@ -17,8 +17,8 @@ import pytest
 
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from core.hosts.sandbox.filesystem.layout import places_of
-from tests.core.hosts.sandbox.enclosed import House, bwrap, over, places_for, sandbox
-from tests.core.runner.runs import Watcher, new_run
+from tests.support.runs import Watcher, new_run
+from tests.support.sandbox import HomeBeside, bwrap, over, places_for, sandbox
 
 ROUNDS = int(os.environ.get("SAYSO_SANDBOX_ROUNDS", "60"))
 GOAL = 10.0
@@ -47,7 +47,7 @@ def spawned(words: tuple[str, ...]) -> float:
     return elapsed
 
 
-async def inside(house: House, folder: Path) -> float:
+async def inside(house: HomeBeside, folder: Path) -> float:
     """Return the seconds that a plan takes in the sandbox, from verifying to its result."""
     plan = house.plan(TRUE, folder)
     start = time.perf_counter()

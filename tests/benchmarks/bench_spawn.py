@@ -14,8 +14,8 @@ import pytest
 
 from core.planning.planner import Planner
 from core.runner.runner import Runner
-from tests.benchmarks.pace import Pace
-from tests.core.runner.runs import POLICY, Watcher, new_run, planned, request, running
+from tests.support.pace import Pace
+from tests.support.runs import POLICY, Watcher, new_run, planned, request, running
 
 ROUNDS = 250
 GOAL = 2.5

@@ -21,7 +21,7 @@ from core.store.engine.clock import now_ms
 from core.store.runs import runs
 from core.store.schema.tables import approvals as approvals_table
 from core.store.schema.tables import outbox as outbox_table
-from tests.core.store.making import ALICE, HALF_HOUR, ONCE, draft, finished, new_id, run_draft
+from tests.support.store_records import ALICE, HALF_HOUR, ONCE, draft, finished, new_id, run_draft
 
 _ROUNDS = 400
 _PENDING = 100_000

@@ -13,9 +13,9 @@ import pytest
 from bot.app import gateway
 from bot.settings import load
 from core.store import approvals, open_store
-from tests.benchmarks.pace import slowness, words
-from tests.core.store.making import draft
-from tests.e2e.processes import ROOT, write_config
+from tests.support.gateway_process import ROOT, write_config
+from tests.support.pace import slowness, words
+from tests.support.store_records import draft
 
 DUE = 10_000
 LATE_GOAL_MS = 250

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.processes import ROOT
+from tests.support.gateway_process import ROOT
 
 Json = dict[str, Any]
 Handler = Callable[[Json], Awaitable[object]]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tests.benchmarks.chat_programs import Json
-from tests.channels.discord import world as discord
-from tests.channels.slack import world as slack
-from tests.channels.telegram import world as telegram
+from tests.channels.discord import guild as discord
+from tests.channels.slack import workspace as slack
+from tests.channels.telegram import bot_and_user as telegram
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_http import Pacing
 from tests.emulators.discord_objects import CHANNEL, GUILD

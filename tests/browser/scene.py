@@ -11,8 +11,9 @@ from core.model.identity import SessionKey
 from core.model.result import Pending
 from tests.browser.chromium import chromium
 from tests.browser.devtools import Tab
-from tests.e2e.platforms import World, until, wish, world
 from tests.emulators.page.server import PromptPage
+from tests.support.three_platforms import ThreePlatforms, three_platforms, wish
+from tests.support.waiting import until
 
 COMMAND = "git push --force-with-lease origin main"
 FOLDER = Path("/srv")
@@ -32,7 +33,7 @@ _CHANGING = (
 class Scene:
     """Three prompts on the page, for one request."""
 
-    world: World
+    three_platforms: ThreePlatforms
     page: PromptPage
     tab: Tab
     asked: Pending
@@ -56,9 +57,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def prompts(home: Path) -> AsyncIterator[tuple[World, Pending]]:
+async def prompts(home: Path) -> AsyncIterator[tuple[ThreePlatforms, Pending]]:
     """Run a gateway and the platforms until each has the prompt of one request."""
-    async with world(home) as at:
+    async with three_platforms(home) as at:
         request = replace(wish(FOLDER), line=COMMAND, session=SessionKey("release"))
         asked = await at.running.gate.submit(request)
         assert isinstance(asked, Pending), asked

@@ -23,7 +23,7 @@ _SLOWEST_DELIVERY_S = 60
 
 async def expected(shown: Scene) -> list[str]:
     """Return the texts that every platform has to show."""
-    found = await shown.world.running.store.read(approvals.get, shown.asked.run_id)
+    found = await shown.three_platforms.running.store.read(approvals.get, shown.asked.run_id)
     assert found is not None
     card = build_prompt(found)
     pairs = [(fact.label, fact.value.text) for fact in facts(card)]
@@ -129,7 +129,7 @@ async def test_what_cannot_be_read_is_found(tmp_path: Path) -> None:
 async def test_an_unknown_block_is_a_fault_in_the_browser(tmp_path: Path) -> None:
     """A block type that Slack adds, and this page does not know, fails the look at the page."""
     async with scene(tmp_path) as shown:
-        shown.world.shown()["slack"]["blocks"].append({"type": "video"})
+        shown.three_platforms.shown()["slack"]["blocks"].append({"type": "video"})
         await shown.show()
         faults = (await shown.looked_at())["faults"]
 

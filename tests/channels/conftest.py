@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from core.text.render import command_text
 from core.text.secrets import mask
 from tests.channels.rendered import Rendered, render
 from tests.contracts.channel_examples import OTHER_ID, approval, plan
-from tests.core.text.test_render import hidden
 from tests.emulators.telegram_rules import tappable, utf16
+from tests.support.hidden_characters import hidden
 
 Entry = dict[str, Any]
 

@@ -11,7 +11,7 @@ from core.model.decision import DenialReason
 from core.model.identity import Actor, TaskId
 from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from tests.contracts.channel_examples import ID, approval, plan, program, resolved
-from tests.core.policy.plans import wrapped
+from tests.support.plans import wrapped
 
 
 def test_the_prompt_names_everything_that_is_bound() -> None:

@@ -10,28 +10,14 @@ from channels.telegram.channel import TelegramChannel
 from channels.telegram.settings import TelegramSettings
 from channels.terminal import TerminalChannel
 from core.errors import ChannelError
-from core.model.approval import Approval, ApprovalReply, ApprovalState
-from core.model.identity import Actor, Target
+from core.model.identity import Target
 from core.text.render import redact
-from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.channels.canary_checks import everywhere, leaks
+from tests.contracts.channel_examples import approval
+from tests.contracts.channel_setup import RecordingInbox
 from tests.core.text.canaries import CANARIES, Canary
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
-
-
-def everywhere(canary: Canary, size: int) -> Approval:
-    """Return an approval that carries a secret in each field that others can fill."""
-    text = canary.text + " " * 20 + "x" * size
-    by = Actor("telegram", "42", canary.text)
-    ended = resolved(ApprovalState.DENIED, ApprovalReply.DENY, by=by, note=canary.text)
-    of = plan(text=text, cwd=f"/srv/{canary.text}", agent=canary.text, env=(canary.text,))
-    return approval(of, why=canary.text, promise=(canary.text,), resolution=ended)
-
-
-def leaks(canary: Canary, text: str) -> list[str]:
-    """Return the secrets of a canary that stand in a text."""
-    return [secret for secret in canary.secrets if secret in text]
 
 
 def test_there_are_enough_shapes() -> None:

@@ -35,7 +35,7 @@ from tests.channels.prompt_checks import (
     whole_id,
 )
 from tests.channels.rendered import Rendered, render
-from tests.core.text.test_render import hidden
+from tests.support.hidden_characters import hidden
 
 ENTRIES: list[Entry] = json.loads(
     (Path(__file__).parent.parent / "corpus" / "prompts.json").read_text()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.channels.test_memory import MemoryWorld
+from tests.channels.memory_setup import MemoryWorld
 from tests.contracts.people import PeopleContract
 
 

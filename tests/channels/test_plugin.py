@@ -16,7 +16,7 @@ from core.errors import ConfigError
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.contracts.channel import ChannelContract
-from tests.contracts.channel_world import until
+from tests.support.waiting import until
 
 PAGE = Path("docs/how-to/write-a-channel.md")
 _LONGEST = 40

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from channels.terminal import TerminalChannel
-from tests.channels.test_terminal import TerminalWorld
+from tests.channels.terminal_setup import TerminalWorld
 from tests.contracts.people import PeopleContract
 
 

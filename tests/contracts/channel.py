@@ -12,14 +12,14 @@ from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import ApprovalId, Target
 from core.text.render import redact
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
-from tests.contracts.channel_world import CHOICES, RecordingInbox, World
+from tests.contracts.channel_setup import CHOICES, ChannelSetup, RecordingInbox
 
 
 class ChannelContract:
     """Inherit and provide the fixture ``world``; ``inbox`` is in ``tests/channels/conftest.py``."""
 
     async def test_press_arrives_as_a_typed_command(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """A pressed answer names the approval by its whole id, the person and the place."""
         await world.channel.start(inbox)
@@ -45,7 +45,7 @@ class ChannelContract:
     threads = True
     """Whether the channel can open a thread for a session."""
 
-    async def test_each_button_is_pressed(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_each_button_is_pressed(self, world: ChannelSetup, inbox: RecordingInbox) -> None:
         """Each button of a prompt arrives as what it says, with the message that was pressed."""
         await world.channel.start(inbox)
         for number, reply in enumerate(ApprovalReply, 1):
@@ -62,7 +62,7 @@ class ChannelContract:
 
     @pytest.mark.parametrize("number", range(len(CHOICES)))
     async def test_always_allow_shows_what_is_stored_and_for_how_long(
-        self, world: World, inbox: RecordingInbox, number: int
+        self, world: ChannelSetup, inbox: RecordingInbox, number: int
     ) -> None:
         """Behind "Always allow…" stands what would be stored; each choice is one answer."""
         if not self.two_steps:
@@ -84,7 +84,7 @@ class ChannelContract:
 
     @pytest.mark.parametrize("reply", list(ApprovalReply))
     async def test_each_reply_can_be_typed(
-        self, world: World, inbox: RecordingInbox, reply: ApprovalReply
+        self, world: ChannelSetup, inbox: RecordingInbox, reply: ApprovalReply
     ) -> None:
         """Each decision can be typed with the short code."""
         await world.channel.start(inbox)
@@ -98,7 +98,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_a_prompt_says_that_buttons_do_not_allow_it(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """Where only typed answers count, people read it beforehand; elsewhere nobody does."""
         await world.channel.start(inbox)
@@ -110,7 +110,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_final_state_is_shown_and_takes_the_answers_away(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """An updated prompt tells who decided and when, and offers nothing more."""
         await world.channel.start(inbox)
@@ -133,7 +133,7 @@ class ChannelContract:
         ],
     )
     async def test_each_ending_has_its_words(
-        self, world: World, inbox: RecordingInbox, state: ApprovalState, words: str
+        self, world: ChannelSetup, inbox: RecordingInbox, state: ApprovalState, words: str
     ) -> None:
         """Denied, expired and withdrawn prompts say so."""
         await world.channel.start(inbox)
@@ -144,7 +144,9 @@ class ChannelContract:
         await world.shows(message, words)
         await world.channel.stop()
 
-    async def test_malformed_answer_is_told(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_malformed_answer_is_told(
+        self, world: ChannelSetup, inbox: RecordingInbox
+    ) -> None:
         """A command that is not understood is answered with its usage."""
         await world.channel.start(inbox)
         await world.type("/approve 7K3F9Q perhaps")
@@ -154,7 +156,9 @@ class ChannelContract:
         assert isinstance(inbox.got[0].command, Malformed)
         await world.channel.stop()
 
-    async def test_pending_list_can_be_asked_for(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_pending_list_can_be_asked_for(
+        self, world: ChannelSetup, inbox: RecordingInbox
+    ) -> None:
         """``/pending`` reaches the inbox."""
         await world.channel.start(inbox)
         await world.type("/pending")
@@ -164,7 +168,9 @@ class ChannelContract:
         assert inbound.command == PendingList()
         await world.channel.stop()
 
-    async def test_each_event_has_its_own_key(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_each_event_has_its_own_key(
+        self, world: ChannelSetup, inbox: RecordingInbox
+    ) -> None:
         """Two answers never share a key, so that neither passes for a redelivery."""
         await world.channel.start(inbox)
         await world.type("/approve 7K3F9Q deny not now")
@@ -176,7 +182,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_answers_given_while_stopped_count_after_a_restart(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """A press that nobody listened to arrives after the next start."""
         await world.channel.start(inbox)
@@ -191,7 +197,7 @@ class ChannelContract:
         assert inbound.command == Approve(ID, ApprovalReply.DENY)
         await world.channel.stop()
 
-    async def test_a_notice_is_shown(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_a_notice_is_shown(self, world: ChannelSetup, inbox: RecordingInbox) -> None:
         """A notice appears in the place that it is sent to."""
         await world.channel.start(inbox)
         message = await world.channel.notify(world.target, NoticeCard(redact("Half time passed")))
@@ -200,7 +206,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_update_of_a_vanished_message_is_no_error(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """Where there is nothing left to edit, the update just ends."""
         await world.channel.start(inbox)
@@ -211,7 +217,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_two_updates_alike_are_no_error(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """An edit repeated after a crash changes nothing and raises nothing."""
         await world.channel.start(inbox)
@@ -225,7 +231,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_two_prompts_alike_are_told_apart(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """The same command asked twice shows two codes, and an answer names one of them."""
         await world.channel.start(inbox)
@@ -242,7 +248,7 @@ class ChannelContract:
         await world.channel.stop()
 
     async def test_a_group_shows_each_prompt_with_its_own_buttons(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """Several prompts in one message end one by one, and the others stay open."""
         channel = world.channel
@@ -267,14 +273,16 @@ class ChannelContract:
         assert not world.can_press(message)
         await channel.stop()
 
-    async def test_a_group_that_is_too_long_does_not_fit(self, world: World) -> None:
+    async def test_a_group_that_is_too_long_does_not_fit(self, world: ChannelSetup) -> None:
         """What one message cannot show in full is never grouped."""
         channel = world.channel
         if isinstance(channel, Groups):
             long = build_prompt(approval(plan(text="echo " + "x" * 50_000)))
             assert not channel.fits((long, build_prompt(approval(id=OTHER_ID))))
 
-    async def test_a_session_has_its_own_thread(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_a_session_has_its_own_thread(
+        self, world: ChannelSetup, inbox: RecordingInbox
+    ) -> None:
         """A prompt in an opened thread is shown, and brought to its end there."""
         channel = world.channel
         assert isinstance(channel, Threads) is self.threads
@@ -289,11 +297,13 @@ class ChannelContract:
         assert place != self.thread_parent(world)
         await channel.stop()
 
-    def thread_parent(self, world: World) -> Target:
+    def thread_parent(self, world: ChannelSetup) -> Target:
         """Return the place that threads are opened in."""
         return world.target
 
-    async def test_check_follows_start_and_stop(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_check_follows_start_and_stop(
+        self, world: ChannelSetup, inbox: RecordingInbox
+    ) -> None:
         """Health is good only between start and stop."""
         before = await world.channel.check()
         await world.channel.start(inbox)
@@ -304,7 +314,9 @@ class ChannelContract:
         assert (before.ok, during.ok, after.ok) == (False, True, False)
         assert during.detail
 
-    async def test_stop_leaves_no_task_behind(self, world: World, inbox: RecordingInbox) -> None:
+    async def test_stop_leaves_no_task_behind(
+        self, world: ChannelSetup, inbox: RecordingInbox
+    ) -> None:
         """After stop nothing of the channel runs, and a second stop is harmless."""
         before = asyncio.all_tasks()
         await world.channel.start(inbox)

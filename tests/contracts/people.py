@@ -6,10 +6,10 @@ A real gate runs between the channel under test and a second platform, which is 
 import pytest
 
 from channels.memory import MemoryChannel
-from tests.contracts.channel_world import PeopleWorld
+from tests.contracts.channel_setup import PeopleSetup
 from tests.contracts.people_answers import AnswersContract
+from tests.contracts.people_eligibility import StandingContract
 from tests.contracts.people_rounds import RoundsContract
-from tests.contracts.people_standing import StandingContract
 from tests.contracts.people_time import TimeContract
 
 
@@ -17,6 +17,6 @@ class PeopleContract(AnswersContract, TimeContract, StandingContract, RoundsCont
     """Inherit and provide the fixture ``world``: a channel, and Ana in it."""
 
     @pytest.fixture
-    def other(self, world: PeopleWorld) -> MemoryChannel:
+    def other(self, world: PeopleSetup) -> MemoryChannel:
         """Return the second platform."""
         return MemoryChannel("beside" if world.channel.name == "memory" else "memory")

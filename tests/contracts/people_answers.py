@@ -10,9 +10,9 @@ from core.model.decision import DenialReason
 from core.model.identity import DEFAULT_AGENT, SessionKey
 from core.model.result import Denied, Finished
 from core.store.approvals import grants
-from tests.contracts.channel_world import PeopleWorld
-from tests.contracts.people_house import House, people_line
-from tests.contracts.people_line import PeopleLine
+from tests.contracts.channel_setup import PeopleSetup
+from tests.contracts.people_gateway import PeopleGateway, people_line
+from tests.contracts.people_prompts import PeopleLine
 
 _ONCE, _ALWAYS, _DENY = ApprovalReply
 
@@ -77,10 +77,10 @@ class AnswersContract:
     """How the bot is mentioned in a typed line."""
 
     async def test_allow_once_runs_it_and_each_copy_says_who_and_when(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """What is allowed runs once; both copies name the person and the time, without buttons."""
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             asked = await line.ask()
             message = await line.shown(asked)
             assert world.can_press(message)
@@ -97,10 +97,10 @@ class AnswersContract:
         assert f"{line.here}:{world.account}" == end.resolution.by.ref
 
     async def test_deny_runs_nothing(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """What is denied does not run, and the agent is told so."""
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             asked = await line.ask()
             await world.press(await line.shown(asked), _DENY)
             await world.told(f"Denied: {asked.code}.")
@@ -112,10 +112,10 @@ class AnswersContract:
         assert not (tmp_path / "made").exists()
 
     async def test_each_choice_stores_what_it_promised(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """Behind "Always allow…" each choice lets run, and later asks, exactly as it said."""
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             for program, scope in _SCOPES.items():
                 asked = await line.ask(program)
                 await self._choose(line, await line.shown(asked), asked, scope)
@@ -148,12 +148,12 @@ class AnswersContract:
         await line.world.told(f"{scope.told}: {asked.code}.")
 
     async def test_each_text_form_counts(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """With the slash, without, after a mention, in either order, by a prefix, with a reason."""
         mentioned = tuple(Form(one.format("approve {code} allow-once")) for one in self.mentions)
         forms = _FORMS + mentioned
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             every = await asyncio.gather(*(line.ask(f"touch made-{n}") for n in range(len(forms))))
             for asked in every:
                 await line.shown(asked)
@@ -166,10 +166,10 @@ class AnswersContract:
         assert made == {path.name for path in tmp_path.glob("made-*")}
 
     async def test_a_bare_reply_to_the_prompt_counts(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """A reply that is just yes, no or a reason answers the prompt that it replies to."""
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             for form in _REPLIES:
                 asked = await line.ask()
                 await world.reply(await line.shown(asked), form.text)

@@ -16,10 +16,10 @@ from core.model.approval import Approval, ApprovalReply
 from core.model.identity import CODE_LENGTH
 from core.model.result import Finished
 from core.text.render import redact
-from tests.contracts.channel_world import PeopleWorld
-from tests.contracts.meeting import faults
-from tests.contracts.people_house import House, people_line
-from tests.contracts.people_line import PeopleLine, until
+from tests.contracts.channel_setup import PeopleSetup
+from tests.contracts.people_gateway import PeopleGateway, people_line
+from tests.contracts.people_prompts import PeopleLine, until
+from tests.contracts.simultaneous_answers import faults
 
 _ONCE, _, _DENY = ApprovalReply
 _SHOWN = {_ONCE: "Allowed once", _DENY: "Denied"}
@@ -49,11 +49,11 @@ class RoundsContract:
     @pytest.mark.slow
     @pytest.mark.timeout(180)
     async def test_two_answers_at_once_have_one_winner(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """In each round the store has one decision, and both people, copies and the run agree."""
         pick, wins, spreads = random.Random(self.rounds), Counter[str](), list[float]()
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             for start in range(0, self.rounds, _BATCH):
                 numbers = range(start, min(start + _BATCH, self.rounds))
                 batch = await _ask(line, numbers)
@@ -72,10 +72,10 @@ class RoundsContract:
         assert median(spreads) < 1.0
 
     async def test_a_lie_to_the_loser_is_caught(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """Negative control: where both are told that they won, every round is found wrong."""
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             line.meeting.inbox = BothWin(line.meeting.inbox)
             batch = await _ask(line, range(3))
             found = [await _round(line, asked, random.Random(7)) for asked in batch]

@@ -10,9 +10,9 @@ from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
 from core.model.result import Denied, Finished
 from core.store.schema.states import OutboxKind
-from tests.contracts.channel_world import PeopleWorld
-from tests.contracts.people_house import House, people_line
-from tests.contracts.people_line import until
+from tests.contracts.channel_setup import PeopleSetup
+from tests.contracts.people_gateway import PeopleGateway, people_line
+from tests.contracts.people_prompts import until
 
 _ONCE, _, _DENY = ApprovalReply
 
@@ -21,10 +21,10 @@ class TimeContract:
     """Prompts over time."""
 
     async def test_silence_ends_as_a_denial(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """After the time to answer each copy says that it expired, and so does a late answer."""
-        async with people_line(tmp_path, world, other, House(timeout_ms=1_000)) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway(timeout_ms=1_000)) as line:
             asked = await line.ask()
             await line.shown(asked)
             result = await line.run(asked)
@@ -37,10 +37,10 @@ class TimeContract:
         assert not (tmp_path / "made").exists()
 
     async def test_a_reminder_reaches_each_place(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """While nobody answers, both places are reminded, and the answer still counts."""
-        async with people_line(tmp_path, world, other, House(remind_ms=1_000)) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway(remind_ms=1_000)) as line:
             asked = await line.ask()
             message = await line.shown(asked)
 
@@ -61,12 +61,14 @@ class TimeContract:
 
     @pytest.mark.parametrize("here_first", [True, False], ids=["from here", "to here"])
     async def test_the_next_step_of_the_ladder_is_asked_and_both_copies_end(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path, *, here_first: bool
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path, *, here_first: bool
     ) -> None:
         """Where the first place is silent the second is asked, and its answer ends both copies."""
         names = (world.channel.name, other.name)
         first = names[not here_first]
-        async with people_line(tmp_path, world, other, House(first=first, step_ms=800)) as line:
+        async with people_line(
+            tmp_path, world, other, PeopleGateway(first=first, step_ms=800)
+        ) as line:
             asked = await line.ask()
             await line.shown(asked, first)
             assert {first} == set(await line.copies(asked))
@@ -84,10 +86,10 @@ class TimeContract:
         assert names[here_first] == end.resolution.by.channel
 
     async def test_a_late_press_is_told_who_decided_and_when(
-        self, world: PeopleWorld, other: MemoryChannel, tmp_path: Path
+        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """Decided elsewhere while this copy still shows buttons: the press changes nothing."""
-        async with people_line(tmp_path, world, other, House()) as line:
+        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
             asked = await line.ask()
             message = await line.shown(asked)
             await line.hold_outbox()

@@ -12,8 +12,7 @@ from core.model.result import Denied, Finished, Output
 from core.store import approvals, outbox
 from core.store.runs import runs
 from core.store.sessions import events
-from tests.core.store.bench import Bench
-from tests.core.store.making import (
+from tests.support.store_records import (
     ALICE,
     ALWAYS,
     BOB,
@@ -25,9 +24,10 @@ from tests.core.store.making import (
     new_id,
     run_draft,
 )
+from tests.support.stores import OpenStore
 
 
-async def test_what_is_created_is_what_is_read_back(bench: Bench) -> None:
+async def test_what_is_created_is_what_is_read_back(bench: OpenStore) -> None:
     """Plan, evaluation, requester and origin survive the round trip exactly."""
     question = draft(timeout_ms=5 * MINUTE)
     made = await bench.store.write(approvals.create, question)
@@ -41,7 +41,7 @@ async def test_what_is_created_is_what_is_read_back(bench: Bench) -> None:
     assert read.resolution is None
 
 
-async def test_a_known_request_key_returns_its_approval(bench: Bench) -> None:
+async def test_a_known_request_key_returns_its_approval(bench: OpenStore) -> None:
     """The same request twice is one approval with one prompt."""
     first = await bench.store.write(approvals.create, draft(key="k1"))
     second = await bench.store.write(approvals.create, draft(key="k1"))
@@ -50,7 +50,7 @@ async def test_a_known_request_key_returns_its_approval(bench: Bench) -> None:
     assert await bench.store.read(runs.by_request_key, "k1") == first.approval.id
 
 
-async def test_a_taken_code_is_refused_and_leaves_nothing(bench: Bench) -> None:
+async def test_a_taken_code_is_refused_and_leaves_nothing(bench: OpenStore) -> None:
     """Two ids with the same first six characters never live side by side."""
     first = await bench.ask()
     twin = ApprovalId(first[:6] + new_id()[6:])
@@ -62,7 +62,7 @@ async def test_a_taken_code_is_refused_and_leaves_nothing(bench: Bench) -> None:
 
 @pytest.mark.parametrize("reply", [ONCE, ALWAYS, DENY])
 async def test_the_first_answer_wins_and_the_second_is_told_who_did(
-    bench: Bench, reply: str
+    bench: OpenStore, reply: str
 ) -> None:
     """One winner; the loser sees the true state, person and reply."""
     asked = await bench.ask()
@@ -79,7 +79,7 @@ async def test_the_first_answer_wins_and_the_second_is_told_who_did(
     assert ended.state is (ApprovalState.DENIED if reply == DENY else ApprovalState.ALLOWED)
 
 
-async def test_the_same_inbound_message_gets_the_same_answer(bench: Bench) -> None:
+async def test_the_same_inbound_message_gets_the_same_answer(bench: OpenStore) -> None:
     """A redelivered update is told again whether it won."""
     asked = await bench.ask()
     write = bench.store.write
@@ -93,13 +93,13 @@ async def test_the_same_inbound_message_gets_the_same_answer(bench: Bench) -> No
     assert (loser.won, loser.repeated) == (False, True)
 
 
-async def test_an_unknown_id_has_no_answer(bench: Bench) -> None:
+async def test_an_unknown_id_has_no_answer(bench: OpenStore) -> None:
     """Nothing is invented for an id that was never made."""
     assert await bench.store.write(approvals.answer, new_id(), ONCE, ALICE, "tg:9") is None
     assert await bench.store.write(approvals.cancel, new_id(), "gone") is None
 
 
-async def test_allow_queues_exactly_one_run(bench: Bench) -> None:
+async def test_allow_queues_exactly_one_run(bench: OpenStore) -> None:
     """The run carries the plan that was approved."""
     asked = await bench.ask(draft(text="git push origin"))
     await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
@@ -108,7 +108,7 @@ async def test_allow_queues_exactly_one_run(bench: Bench) -> None:
     assert queued[0][1].text == "git push origin"
 
 
-async def test_deny_tells_the_session_and_the_asker(bench: Bench) -> None:
+async def test_deny_tells_the_session_and_the_asker(bench: OpenStore) -> None:
     """The event and the outcome carry the person's words."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, asked, DENY, ALICE, None, "not today")
@@ -119,7 +119,7 @@ async def test_deny_tells_the_session_and_the_asker(bench: Bench) -> None:
     )
 
 
-async def test_find_reads_what_people_type(bench: Bench) -> None:
+async def test_find_reads_what_people_type(bench: OpenStore) -> None:
     """Id, code in any case with look-alikes, prefix among the pending; never three characters."""
     asked = await bench.ask(draft(ApprovalId("10a0bc" + new_id()[6:])))
     other = await bench.ask(draft(ApprovalId("10a0bd" + new_id()[6:])))
@@ -143,7 +143,7 @@ async def test_find_reads_what_people_type(bench: Bench) -> None:
         assert {approval.id for approval in found} == expected, words
 
 
-async def test_pending_pages_by_the_soonest_deadline(bench: Bench) -> None:
+async def test_pending_pages_by_the_soonest_deadline(bench: OpenStore) -> None:
     """Pages never overlap and never skip."""
     asked = [await bench.ask(draft(timeout_ms=MINUTE * (9 - n // 2))) for n in range(6)]
     seen: list[ApprovalId] = []
@@ -154,7 +154,7 @@ async def test_pending_pages_by_the_soonest_deadline(bench: Bench) -> None:
     assert deadlines == sorted(deadlines)
 
 
-async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: Bench) -> None:
+async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: OpenStore) -> None:
     """A listener hears creation and decision; a failed operation wakes nobody."""
     asked = await bench.ask()
     assert {f"approval:{asked}", "outbox", "deadline"} <= set(bench.notes)
@@ -168,7 +168,7 @@ async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: B
     assert bench.notes == []
 
 
-async def test_history_lists_the_newest_first(bench: Bench) -> None:
+async def test_history_lists_the_newest_first(bench: OpenStore) -> None:
     """Asked and unasked alike, filtered by agent and time."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
@@ -186,7 +186,7 @@ async def test_history_lists_the_newest_first(bench: Bench) -> None:
     assert await bench.store.read(approvals.history, 10, None, "nobody") == ()
 
 
-async def test_history_knows_how_runs_ended(bench: Bench) -> None:
+async def test_history_knows_how_runs_ended(bench: OpenStore) -> None:
     """Code, signal, time limit, cancellation and time; the output is left out."""
     said = Output("x", "x", 1)
     ends = [
@@ -209,7 +209,7 @@ def _reply(words: str) -> ApprovalReply:
     return ApprovalReply(words)
 
 
-async def _get(bench: Bench, approval_id: ApprovalId) -> Approval:
+async def _get(bench: OpenStore, approval_id: ApprovalId) -> Approval:
     found = await bench.store.read(approvals.get, approval_id)
     assert found is not None
     return found

@@ -11,8 +11,8 @@ from core.model.stdio import Stdio
 from core.store import approvals
 from core.store.schema.records import ApprovalDraft
 from core.store.views import status
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, DENY, HALF_HOUR, MINUTE, draft
+from tests.support.store_records import ALICE, DENY, HALF_HOUR, MINUTE, draft
+from tests.support.stores import OpenStore
 
 LIMITS = PendingLimits(per_agent=2, total=3, input_bytes_per_agent=100, input_bytes=150)
 
@@ -25,7 +25,7 @@ def question(
     return replace(made, plan=replace(made.plan, agent=AgentId(agent), stdio=Stdio(stdin)))
 
 
-async def _asked(bench: Bench, one: ApprovalDraft, limits: PendingLimits = LIMITS) -> object:
+async def _asked(bench: OpenStore, one: ApprovalDraft, limits: PendingLimits = LIMITS) -> object:
     """Return the id of the question that stands for a draft, or why there is none."""
     try:
         return (await bench.store.write(approvals.create, one, limits)).approval.id
@@ -33,7 +33,7 @@ async def _asked(bench: Bench, one: ApprovalDraft, limits: PendingLimits = LIMIT
         return many.crowded
 
 
-async def test_each_agent_has_so_many_places_and_all_have_some(bench: Bench) -> None:
+async def test_each_agent_has_so_many_places_and_all_have_some(bench: OpenStore) -> None:
     """An agent that is at its limit keeps none from another; in all there is a limit as well."""
     first, second, third = question(), question(), question("other")
     assert [await _asked(bench, one) for one in (first, second)] == [first.id, second.id]
@@ -43,7 +43,7 @@ async def test_each_agent_has_so_many_places_and_all_have_some(bench: Bench) -> 
     assert await bench.store.read(status.pending) == 3
 
 
-async def test_standard_input_has_its_own_bounds(bench: Bench) -> None:
+async def test_standard_input_has_its_own_bounds(bench: OpenStore) -> None:
     """To the byte; who brings none is not asked for room."""
     roomy = replace(LIMITS, per_agent=9, total=9)
     whole, other = question(stdin=b"x" * 100), question("other", b"x" * 50)
@@ -57,7 +57,7 @@ async def test_standard_input_has_its_own_bounds(bench: Bench) -> None:
     assert await _asked(bench, plain, roomy) == plain.id
 
 
-async def test_without_limits_nothing_is_counted(bench: Bench) -> None:
+async def test_without_limits_nothing_is_counted(bench: OpenStore) -> None:
     """The negative control: the same questions are taken where nobody bounds them."""
     for _ in range(4):
         await bench.store.write(approvals.create, question(stdin=b"x" * 100))
@@ -65,7 +65,7 @@ async def test_without_limits_nothing_is_counted(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("end", ["answered", "withdrawn", "expired"])
-async def test_an_end_gives_its_place_and_its_bytes_back(bench: Bench, end: str) -> None:
+async def test_an_end_gives_its_place_and_its_bytes_back(bench: OpenStore, end: str) -> None:
     """However a question ends, the next one is asked."""
     one = replace(LIMITS, per_agent=1)
     first, then = question(stdin=b"x" * 100), question(stdin=b"y" * 100)
@@ -82,7 +82,7 @@ async def test_an_end_gives_its_place_and_its_bytes_back(bench: Bench, end: str)
     assert await _asked(bench, then, one) == then.id
 
 
-async def test_a_restart_forgets_nothing_that_waits(bench: Bench) -> None:
+async def test_a_restart_forgets_nothing_that_waits(bench: OpenStore) -> None:
     """Places are counted from what is stored."""
     await _asked(bench, question(stdin=b"x" * 100))
     await bench.again()
@@ -92,7 +92,7 @@ async def test_a_restart_forgets_nothing_that_waits(bench: Bench) -> None:
     assert found == Crowded(PendingBound.INPUT_PER_AGENT, 100, 100, 1)
 
 
-async def test_a_refusal_leaves_nothing_and_its_key_free(bench: Bench) -> None:
+async def test_a_refusal_leaves_nothing_and_its_key_free(bench: OpenStore) -> None:
     """A known request keeps its answer when all is full; a refused one may come again."""
     one = replace(LIMITS, per_agent=1)
     known, refused = question(key="known"), question(key="again")
@@ -105,7 +105,7 @@ async def test_a_refusal_leaves_nothing_and_its_key_free(bench: Bench) -> None:
     assert await _asked(bench, later, one) == later.id
 
 
-async def test_identical_questions_take_places_too(bench: Bench) -> None:
+async def test_identical_questions_take_places_too(bench: OpenStore) -> None:
     """What waits behind another is held as well, though nobody is shown it twice."""
     same = question()
     await _asked(bench, same)
@@ -114,7 +114,7 @@ async def test_identical_questions_take_places_too(bench: Bench) -> None:
     assert found == Crowded(PendingBound.PER_AGENT, 2, 2, 1)
 
 
-async def test_of_many_at_the_same_moment_only_so_many_get_in(bench: Bench) -> None:
+async def test_of_many_at_the_same_moment_only_so_many_get_in(bench: OpenStore) -> None:
     """Twenty at once for two places, some with a key: two win, all others are told the bound."""
     drafts = [question(key=f"k{number}" if number % 3 else None) for number in range(20)]
     told = await asyncio.gather(*(_asked(bench, one) for one in drafts))

@@ -12,8 +12,7 @@ from core.store import approvals, outbox
 from core.store.outbox import OutboxItem, OutboxKind, message_lookup
 from core.store.runs import runs
 from core.store.sessions import events
-from tests.core.store.bench import Bench
-from tests.core.store.making import (
+from tests.support.store_records import (
     ALICE,
     DENY,
     GROUP,
@@ -24,28 +23,29 @@ from tests.core.store.making import (
     draft,
     new_id,
 )
+from tests.support.stores import OpenStore
 
 _BOTH = ("telegram", "terminal")
 CHIEF = Target("telegram", "77")
 
 
-async def _claim(bench: Bench, *busy: Target) -> list[OutboxItem]:
+async def _claim(bench: OpenStore, *busy: Target) -> list[OutboxItem]:
     return list(await bench.store.write(outbox.claim, 10, 5_000, _BOTH, busy))
 
 
-async def _get(bench: Bench, asked: ApprovalId) -> Approval:
+async def _get(bench: OpenStore, asked: ApprovalId) -> Approval:
     found = await bench.store.read(approvals.get, asked)
     assert found is not None
     return found
 
 
-async def _reason(bench: Bench, asked: ApprovalId) -> DenialReason:
+async def _reason(bench: OpenStore, asked: ApprovalId) -> DenialReason:
     outcome = await bench.store.read(runs.outcome, asked)
     assert isinstance(outcome, Denied)
     return outcome.reason
 
 
-async def test_the_time_to_answer_starts_at_the_first_confirmed_copy(bench: Bench) -> None:
+async def test_the_time_to_answer_starts_at_the_first_confirmed_copy(bench: OpenStore) -> None:
     """Fifty seconds in the queue cost nobody's minute; a second copy moves nothing."""
     asked = await bench.ask(draft(targets=(GROUP, PAGE)))
     created = await _get(bench, asked)
@@ -64,14 +64,14 @@ async def test_the_time_to_answer_starts_at_the_first_confirmed_copy(bench: Benc
     assert "deadline" in bench.notes
 
 
-async def test_a_question_without_prompts_is_delivered_at_once(bench: Bench) -> None:
+async def test_a_question_without_prompts_is_delivered_at_once(bench: OpenStore) -> None:
     """Where people only look at the list, the time starts at the commit."""
     made = await _get(bench, await bench.ask(draft(targets=())))
     assert made.delivered_ms == made.created_ms
     assert made.deadline_ms == made.created_ms + MINUTE
 
 
-async def test_nobody_was_reached_is_not_nobody_answered(bench: Bench) -> None:
+async def test_nobody_was_reached_is_not_nobody_answered(bench: OpenStore) -> None:
     """The agent, the event and the resolution tell the two apart, by sweep and by late answer."""
     unseen, seen, late = [await bench.ask(draft(session=f"s{n}")) for n in range(3)]
     items = {item.approval_id: item for item in await _claim(bench)}
@@ -94,7 +94,7 @@ async def test_nobody_was_reached_is_not_nobody_answered(bench: Bench) -> None:
         assert event.text == f"Exec denied (node=gateway, id={asked}, {reason})"
 
 
-async def test_a_copy_that_arrives_after_the_limit_changes_nothing(bench: Bench) -> None:
+async def test_a_copy_that_arrives_after_the_limit_changes_nothing(bench: OpenStore) -> None:
     """It is shown, ends edited, and does not bring the question back."""
     asked = await bench.ask()
     (item,) = await _claim(bench)
@@ -106,7 +106,7 @@ async def test_a_copy_that_arrives_after_the_limit_changes_nothing(bench: Bench)
     assert await _reason(bench, asked) is DenialReason.UNDELIVERED
 
 
-async def test_two_replicas_confirm_the_clock_once(bench: Bench) -> None:
+async def test_two_replicas_confirm_the_clock_once(bench: OpenStore) -> None:
     """Two copies confirmed at the same moment start one clock."""
     for _ in range(8):
         asked = await bench.ask(draft(targets=(GROUP, PAGE)))
@@ -120,14 +120,14 @@ async def test_two_replicas_confirm_the_clock_once(bench: Bench) -> None:
         assert shown.deadline_ms == shown.delivered_ms + MINUTE
 
 
-async def test_a_press_on_an_unrecorded_copy_starts_the_clock(bench: Bench) -> None:
+async def test_a_press_on_an_unrecorded_copy_starts_the_clock(bench: OpenStore) -> None:
     """Whoever presses has seen it."""
     asked = await bench.ask()
     assert await bench.store.write(message_lookup.adopt, asked, GROUP, "lost")
     assert (await _get(bench, asked)).delivered_ms is not None
 
 
-async def test_reminders_count_from_the_delivery(bench: Bench) -> None:
+async def test_reminders_count_from_the_delivery(bench: OpenStore) -> None:
     """Nobody is reminded of what nobody saw; both reminders of the plan come, then no more."""
     question = draft(timeout_ms=10 * MINUTE, reminders=(2 * MINUTE, 7 * MINUTE))
     asked = await bench.ask(question)
@@ -145,7 +145,7 @@ async def test_reminders_count_from_the_delivery(bench: Bench) -> None:
     assert await bench.store.read(approvals.next_wake) == shown.deadline_ms
 
 
-async def test_the_ladder_is_climbed_in_time_also_over_a_restart(bench: Bench) -> None:
+async def test_the_ladder_is_climbed_in_time_also_over_a_restart(bench: OpenStore) -> None:
     """The second step waits its minutes from the first delivery on, wherever the gateway is."""
     question = draft(timeout_ms=10 * MINUTE, ladder=((GROUP, 0), (CHIEF, 4 * MINUTE)))
     await bench.ask(question)
@@ -158,7 +158,7 @@ async def test_the_ladder_is_climbed_in_time_also_over_a_restart(bench: Bench) -
     assert [item.target for item in await bench.send_all()] == [CHIEF]
 
 
-async def test_an_answer_ends_the_ladder(bench: Bench) -> None:
+async def test_an_answer_ends_the_ladder(bench: OpenStore) -> None:
     """Who would be asked next is never asked what is decided."""
     question = draft(timeout_ms=10 * MINUTE, ladder=((GROUP, 0), (CHIEF, 4 * MINUTE)))
     asked = await bench.ask(question)
@@ -170,7 +170,9 @@ async def test_an_answer_ends_the_ladder(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("given_up", [True, False])
-async def test_the_next_step_takes_over_where_nothing_arrives(bench: Bench, given_up: bool) -> None:
+async def test_the_next_step_takes_over_where_nothing_arrives(
+    bench: OpenStore, given_up: bool
+) -> None:
     """A refused place is passed over at once, one that keeps failing after 30 s; once a step."""
     ladder = ((GROUP, 0), (CHIEF, 4 * MINUTE), (PAGE, 8 * MINUTE))
     await bench.ask(draft(timeout_ms=12 * MINUTE, ladder=ladder))
@@ -189,7 +191,7 @@ async def test_the_next_step_takes_over_where_nothing_arrives(bench: Bench, give
     assert await bench.store.write(outbox.sent, taken.id, "shown")
 
 
-async def test_a_failing_place_is_no_matter_once_a_copy_is_shown(bench: Bench) -> None:
+async def test_a_failing_place_is_no_matter_once_a_copy_is_shown(bench: OpenStore) -> None:
     """The question is out; the ladder keeps its times."""
     ladder = ((GROUP, 0), (CHIEF, 0), (PAGE, 8 * MINUTE))
     await bench.ask(draft(timeout_ms=12 * MINUTE, ladder=ladder))
@@ -199,7 +201,7 @@ async def test_a_failing_place_is_no_matter_once_a_copy_is_shown(bench: Bench) -
     assert await _claim(bench) == []
 
 
-async def test_nothing_left_to_send_ends_the_question_at_once(bench: Bench) -> None:
+async def test_nothing_left_to_send_ends_the_question_at_once(bench: OpenStore) -> None:
     """Both places refused: undelivered now, not after the minute; only one refused: not yet."""
     asked = await bench.ask(draft(targets=(GROUP, PAGE)))
     one, two = await _claim(bench)
@@ -212,7 +214,7 @@ async def test_nothing_left_to_send_ends_the_question_at_once(bench: Bench) -> N
     assert await _reason(bench, asked) is DenialReason.UNDELIVERED
 
 
-async def test_who_needs_no_prompt_may_still_answer(bench: Bench) -> None:
+async def test_who_needs_no_prompt_may_still_answer(bench: OpenStore) -> None:
     """Every prompt was refused, but the list of this machine shows the question."""
     asked = await bench.ask(draft(local=True))
     (item,) = await _claim(bench)
@@ -223,14 +225,14 @@ async def test_who_needs_no_prompt_may_still_answer(bench: Bench) -> None:
     assert answer.won
 
 
-async def test_a_busy_place_holds_up_nothing_else(bench: Bench) -> None:
+async def test_a_busy_place_holds_up_nothing_else(bench: OpenStore) -> None:
     """What is for a busy place stays; everything else is handed out."""
     await bench.ask(draft(targets=(GROUP, PAGE, CHIEF)))
     assert {item.target for item in await _claim(bench, GROUP, PAGE)} == {CHIEF}
     assert {item.target for item in await _claim(bench)} == {GROUP, PAGE}
 
 
-async def test_one_message_may_show_several_questions(bench: Bench) -> None:
+async def test_one_message_may_show_several_questions(bench: OpenStore) -> None:
     """Its members are told in order, a bare reply to it means none of them, all are edited."""
     asked = [await bench.ask(draft(session=f"s{n}")) for n in range(3)]
     items = await _claim(bench)
@@ -248,7 +250,7 @@ async def test_one_message_may_show_several_questions(bench: Bench) -> None:
     assert [(edit.message, edit.approval_id) for edit in edits] == [("burst", one) for one in asked]
 
 
-async def test_each_member_of_an_unrecorded_group_is_adopted(bench: Bench) -> None:
+async def test_each_member_of_an_unrecorded_group_is_adopted(bench: OpenStore) -> None:
     """The gateway died before it noted the message; each press brings its own question back."""
     one, two = [await bench.ask(draft(session=f"s{n}")) for n in range(2)]
     for asked in (one, two):
@@ -257,7 +259,7 @@ async def test_each_member_of_an_unrecorded_group_is_adopted(bench: Bench) -> No
     assert await bench.store.read(outbox.members, GROUP, "lost") == (one, two)
 
 
-async def test_groups_with_the_same_members_never_wait_for_each_other(bench: Bench) -> None:
+async def test_groups_with_the_same_members_never_wait_for_each_other(bench: OpenStore) -> None:
     """Two groups of the same questions at two places, in opposite order, at the same moment."""
     for _ in range(6):
         for _ in range(3):
@@ -271,7 +273,7 @@ async def test_groups_with_the_same_members_never_wait_for_each_other(bench: Ben
         assert known == [3, 3]
 
 
-async def test_a_claimed_prompt_can_move_into_a_thread(bench: Bench) -> None:
+async def test_a_claimed_prompt_can_move_into_a_thread(bench: OpenStore) -> None:
     """Its edit follows it there; what is not claimed, or no prompt, stays."""
     thread = Target("telegram", "-1001", thread="99")
     asked = await bench.ask()

@@ -7,8 +7,7 @@ from core.model.result import Denied
 from core.store import approvals, outbox
 from core.store.runs import runs
 from core.store.sessions import events
-from tests.core.store.bench import Bench
-from tests.core.store.making import (
+from tests.support.store_records import (
     ALICE,
     ALWAYS,
     DENY,
@@ -19,9 +18,10 @@ from tests.core.store.making import (
     SESSION,
     draft,
 )
+from tests.support.stores import OpenStore
 
 
-async def test_a_late_allow_expires_the_approval(bench: Bench) -> None:
+async def test_a_late_allow_expires_the_approval(bench: OpenStore) -> None:
     """No sweep ran, and still an allow after the deadline is a denial."""
     asked = await bench.ask()
     await bench.send_all()
@@ -39,7 +39,7 @@ async def test_a_late_allow_expires_the_approval(bench: Bench) -> None:
     ]
 
 
-async def test_expire_due_ends_all_that_is_due_in_batches(bench: Bench) -> None:
+async def test_expire_due_ends_all_that_is_due_in_batches(bench: OpenStore) -> None:
     """Three due, one not; a batch of two, then the rest, then none."""
     due = {await bench.ask(draft(session=f"s{n}")) for n in range(3)}
     alive = await bench.ask(draft(timeout_ms=10 * MINUTE))
@@ -54,7 +54,7 @@ async def test_expire_due_ends_all_that_is_due_in_batches(bench: Bench) -> None:
         assert len(await bench.store.read(events.drain, SessionKey(f"s{session}"))) == 1
 
 
-async def test_nothing_expires_early(bench: Bench) -> None:
+async def test_nothing_expires_early(bench: OpenStore) -> None:
     """A second before the deadline the sweep finds nothing, and an allow wins."""
     asked = await bench.ask()
     await bench.advance(MINUTE - 2000)
@@ -64,7 +64,7 @@ async def test_nothing_expires_early(bench: Bench) -> None:
     assert answer.won
 
 
-async def test_cancel_ends_a_pending_approval_only(bench: Bench) -> None:
+async def test_cancel_ends_a_pending_approval_only(bench: OpenStore) -> None:
     """Cancelling after an answer changes nothing and tells the answer."""
     asked, answered = await bench.ask(), await bench.ask()
     await bench.store.write(approvals.answer, answered, DENY, ALICE, None)
@@ -80,7 +80,7 @@ async def test_cancel_ends_a_pending_approval_only(bench: Bench) -> None:
     assert outcome == Denied(asked, DenialReason.CANCELLED, "the agent left")
 
 
-async def test_next_wake_is_the_earliest_deadline_or_reminder(bench: Bench) -> None:
+async def test_next_wake_is_the_earliest_deadline_or_reminder(bench: OpenStore) -> None:
     """It moves from the reminder to the deadline to nothing."""
     assert await bench.store.read(approvals.next_wake) is None
     question = draft(timeout_ms=10 * MINUTE, reminders=(5 * MINUTE,), targets=())
@@ -93,7 +93,7 @@ async def test_next_wake_is_the_earliest_deadline_or_reminder(bench: Bench) -> N
     assert await bench.store.read(approvals.next_wake) is None
 
 
-async def test_half_time_reminds_once_for_each_shown_copy(bench: Bench) -> None:
+async def test_half_time_reminds_once_for_each_shown_copy(bench: OpenStore) -> None:
     """Two copies were shown: two reminders, under the right messages, and never again."""
     question = draft(timeout_ms=10 * MINUTE, reminders=(5 * MINUTE,), targets=(GROUP, PAGE))
     await bench.ask(question)
@@ -109,7 +109,7 @@ async def test_half_time_reminds_once_for_each_shown_copy(bench: Bench) -> None:
     assert await bench.send_all() == []
 
 
-async def test_allow_always_is_owed_until_it_is_remembered(bench: Bench) -> None:
+async def test_allow_always_is_owed_until_it_is_remembered(bench: OpenStore) -> None:
     """A crash between the answer and the approvals file loses no pattern."""
     asked, once = await bench.ask(), await bench.ask()
     await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None)
@@ -120,7 +120,7 @@ async def test_allow_always_is_owed_until_it_is_remembered(bench: Bench) -> None
     assert await store.read(approvals.unremembered, 10) == ()
 
 
-async def test_a_fallback_is_final_at_creation(bench: Bench) -> None:
+async def test_a_fallback_is_final_at_creation(bench: OpenStore) -> None:
     """Nobody could be asked: allowed queues the run, denied tells the session no_route."""
     allowed, denied = draft(), draft(key="k3")
     write = bench.store.write

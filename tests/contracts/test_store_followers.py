@@ -13,8 +13,7 @@ from core.store.outbox import OutboxItem
 from core.store.runs import runs
 from core.store.schema.records import Answer, AnswerRefusal, ApprovalDraft
 from core.store.sessions import events
-from tests.core.store.bench import Bench
-from tests.core.store.making import (
+from tests.support.store_records import (
     ALICE,
     ALWAYS,
     ASKER,
@@ -28,6 +27,7 @@ from tests.core.store.making import (
     draft,
     evaluation,
 )
+from tests.support.stores import OpenStore
 
 SAME = "ab" * 32
 
@@ -41,7 +41,7 @@ def _alike(timeout_ms: int = MINUTE) -> ApprovalDraft:
     return draft(digest=SAME, timeout_ms=timeout_ms)
 
 
-async def _three(bench: Bench) -> list[ApprovalId]:
+async def _three(bench: OpenStore) -> list[ApprovalId]:
     """Ask the same three times, each a moment later; the leader comes first."""
     asked = []
     for _ in range(3):
@@ -50,23 +50,23 @@ async def _three(bench: Bench) -> list[ApprovalId]:
     return asked
 
 
-async def _get(bench: Bench, asked: ApprovalId) -> Approval:
+async def _get(bench: OpenStore, asked: ApprovalId) -> Approval:
     found = await bench.store.read(approvals.get, asked)
     assert found is not None
     return found
 
 
-async def _end_of(bench: Bench, asked: ApprovalId) -> Resolution:
+async def _end_of(bench: OpenStore, asked: ApprovalId) -> Resolution:
     ended = (await _get(bench, asked)).resolution
     assert ended is not None
     return ended
 
 
-async def _claim(bench: Bench) -> list[OutboxItem]:
+async def _claim(bench: OpenStore) -> list[OutboxItem]:
     return list(await bench.store.write(outbox.claim, 10, 5_000, ("telegram", "terminal")))
 
 
-async def test_identical_questions_are_asked_once(bench: Bench) -> None:
+async def test_identical_questions_are_asked_once(bench: OpenStore) -> None:
     """One prompt goes out; it knows how many wait, and all have its clock."""
     leader, second, third = await _three(bench)
     assert [item.approval_id for item in await bench.send_all()] == [leader]
@@ -91,7 +91,7 @@ async def test_identical_questions_are_asked_once(bench: Bench) -> None:
     ],
     ids=["plan", "requester", "account", "verdict", "quorum", "step-up"],
 )
-async def test_what_differs_is_asked_by_itself(bench: Bench, other: ApprovalDraft) -> None:
+async def test_what_differs_is_asked_by_itself(bench: OpenStore, other: ApprovalDraft) -> None:
     """An answer must not count for another command, asker, promise or number of people."""
     leader = await bench.ask(_alike())
     assert await bench.ask(other) == other.id
@@ -99,7 +99,7 @@ async def test_what_differs_is_asked_by_itself(bench: Bench, other: ApprovalDraf
     assert (await _get(bench, other.id)).behind is None
 
 
-async def test_a_denial_holds_for_all_who_asked(bench: Bench) -> None:
+async def test_a_denial_holds_for_all_who_asked(bench: OpenStore) -> None:
     """Same person, same words, each agent told; nothing more is sent."""
     asked = await _three(bench)
     await bench.send_all()
@@ -114,7 +114,7 @@ async def test_a_denial_holds_for_all_who_asked(bench: Bench) -> None:
     assert {item.kind for item in await bench.send_all()} == {outbox.OutboxKind.EDIT}
 
 
-async def test_an_allow_once_is_never_shared(bench: Bench) -> None:
+async def test_an_allow_once_is_never_shared(bench: OpenStore) -> None:
     """One run for one press; the next of them is asked anew, with a clock of its own."""
     leader, second, third = await _three(bench)
     await bench.send_all()
@@ -134,7 +134,7 @@ async def test_an_allow_once_is_never_shared(bench: Bench) -> None:
     assert (await _get(bench, third)).deadline_ms == shown.deadline_ms
 
 
-async def test_allow_always_lets_all_of_them_run(bench: Bench) -> None:
+async def test_allow_always_lets_all_of_them_run(bench: OpenStore) -> None:
     """It would let them run a moment later anyway; the approvals file learns of it once."""
     asked = await _three(bench)
     await bench.send_all()
@@ -148,7 +148,7 @@ async def test_allow_always_lets_all_of_them_run(bench: Bench) -> None:
     ("terms", "runs_now"), [(GrantTerms(for_ms=MINUTE), 3), (GrantTerms(uses=2), 1)]
 )
 async def test_a_grant_with_uses_is_not_stretched(
-    bench: Bench, terms: GrantTerms, runs_now: int
+    bench: OpenStore, terms: GrantTerms, runs_now: int
 ) -> None:
     """A grant for a time holds for all of them; one with a number of uses is used by asking."""
     leader, *_ = await _three(bench)
@@ -158,7 +158,7 @@ async def test_a_grant_with_uses_is_not_stretched(
     assert len(await bench.store.read(runs.queued, 9)) == runs_now
 
 
-async def test_a_cancelled_leader_leaves_the_question_to_the_next(bench: Bench) -> None:
+async def test_a_cancelled_leader_leaves_the_question_to_the_next(bench: OpenStore) -> None:
     """One agent went away; the other still asks."""
     leader, second, third = await _three(bench)
     await bench.send_all()
@@ -170,7 +170,7 @@ async def test_a_cancelled_leader_leaves_the_question_to_the_next(bench: Bench) 
 
 
 @pytest.mark.parametrize("delivered", [True, False])
-async def test_all_expire_together(bench: Bench, delivered: bool) -> None:
+async def test_all_expire_together(bench: OpenStore, delivered: bool) -> None:
     """Nobody answered the one prompt, or nobody got it: that holds for all."""
     asked = await _three(bench)
     if delivered:
@@ -184,7 +184,7 @@ async def test_all_expire_together(bench: Bench, delivered: bool) -> None:
     assert await bench.store.read(approvals.next_wake) is None
 
 
-async def test_a_follower_can_be_answered_by_its_code(bench: Bench) -> None:
+async def test_a_follower_can_be_answered_by_its_code(bench: OpenStore) -> None:
     """Only that one ends; its leader is still asked, and decides for the others."""
     leader, second, third = await _three(bench)
     answer = await bench.store.write(approvals.answer, second, ONCE, BOB, None)
@@ -194,7 +194,7 @@ async def test_a_follower_can_be_answered_by_its_code(bench: Bench) -> None:
     assert await bench.store.read(approvals.ended_with, leader) == (third,)
 
 
-async def test_a_promoted_question_climbs_its_own_ladder(bench: Bench) -> None:
+async def test_a_promoted_question_climbs_its_own_ladder(bench: OpenStore) -> None:
     """All steps are there for it, counted from when it is asked."""
     steps = ((GROUP, 0), (PAGE, MINUTE))
     leader, second = [
@@ -210,7 +210,7 @@ async def test_a_promoted_question_climbs_its_own_ladder(bench: Bench) -> None:
     assert places == [GROUP, PAGE]
 
 
-async def test_nothing_is_left_behind_a_question_that_ends(bench: Bench) -> None:
+async def test_nothing_is_left_behind_a_question_that_ends(bench: OpenStore) -> None:
     """Asked again in the moment of the answer: it is denied with it, or asked by itself."""
     for round_number in range(12):
         question = replace(_alike(), plan=replace(_alike().plan, digest=f"{round_number:064d}"))
@@ -224,7 +224,7 @@ async def test_nothing_is_left_behind_a_question_that_ends(bench: Bench) -> None
         assert late.resolution is not None or late.behind is None
 
 
-async def test_answers_to_leader_and_follower_at_the_same_moment(bench: Bench) -> None:
+async def test_answers_to_leader_and_follower_at_the_same_moment(bench: OpenStore) -> None:
     """Whoever is first, each question ends once, and each event is told once."""
     for round_number in range(8):
         session = f"s{round_number}"
@@ -245,14 +245,14 @@ def _from(process: tuple[int, int] | None, quorum: int = 1) -> ApprovalDraft:
 
 
 async def _answer(
-    bench: Bench, asked: ApprovalId, process: tuple[int, int] | None, actor: Actor = HERE
+    bench: OpenStore, asked: ApprovalId, process: tuple[int, int] | None, actor: Actor = HERE
 ) -> Answer:
     got = await bench.store.write(approvals.answer, asked, ALWAYS, actor, None, process=process)
     assert got is not None
     return got
 
 
-async def test_retries_from_kernel_sessions_of_their_own_are_asked_once(bench: Bench) -> None:
+async def test_retries_from_kernel_sessions_of_their_own_are_asked_once(bench: OpenStore) -> None:
     """Agents start each call in a new one; each question keeps who asked it."""
     asked = [await bench.ask(_from(process)) for process in (ASKER.process, OTHER, None)]
     assert [item.approval_id for item in await bench.send_all()] == [asked[0]]
@@ -261,7 +261,7 @@ async def test_retries_from_kernel_sessions_of_their_own_are_asked_once(bench: B
     assert [one.requester.process for one in seen] == [ASKER.process, OTHER, None]
 
 
-async def test_whoever_asked_one_of_them_answers_none(bench: Bench) -> None:
+async def test_whoever_asked_one_of_them_answers_none(bench: OpenStore) -> None:
     """Not the first by whoever waits behind it, nor the other way round; others decide for all."""
     asked = [await bench.ask(_from(process)) for process in (ASKER.process, OTHER, THIRD)]
     for one in asked:
@@ -273,7 +273,7 @@ async def test_whoever_asked_one_of_them_answers_none(bench: Bench) -> None:
     assert [end.state for end in ends] == [ApprovalState.ALLOWED] * 3
 
 
-async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: Bench) -> None:
+async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: OpenStore) -> None:
     """Where one of those who asked cannot be told, no local answer counts; one in a chat does."""
     leader = await bench.ask(_from(ASKER.process))
     await bench.ask(_from(None))
@@ -281,14 +281,14 @@ async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: Bench) 
     assert (await _answer(bench, leader, None, ALICE)).won
 
 
-async def test_what_was_asked_in_a_chat_is_answered_here(bench: Bench) -> None:
+async def test_what_was_asked_in_a_chat_is_answered_here(bench: OpenStore) -> None:
     """Who asked there has no kernel session; the account alone tells."""
     chat = Requester(Intake.CHAT, "telegram:43")
     asked = await bench.ask(replace(_alike(), requester=chat))
     assert (await _answer(bench, asked, OUTSIDE)).won
 
 
-async def test_whoever_has_voted_asks_by_itself(bench: Bench) -> None:
+async def test_whoever_has_voted_asks_by_itself(bench: OpenStore) -> None:
     """Else a vote would count for a request that the voter makes afterwards."""
     leader = await bench.ask(_from(ASKER.process, quorum=2))
     again = await bench.ask(_from(OTHER, quorum=2))
@@ -302,7 +302,7 @@ async def test_whoever_has_voted_asks_by_itself(bench: Bench) -> None:
     assert (await _answer(bench, later, THIRD)).refused is AnswerRefusal.REQUESTER
 
 
-async def test_asking_and_answering_in_the_same_moment(bench: Bench) -> None:
+async def test_asking_and_answering_in_the_same_moment(bench: OpenStore) -> None:
     """Whichever comes first, nobody's own question ends by its own answer."""
     for round_number in range(12):
         plan = replace(_alike().plan, digest=f"{round_number:064d}")

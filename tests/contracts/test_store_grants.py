@@ -11,26 +11,26 @@ from core.store import approvals, prune
 from core.store.approvals import grants
 from core.store.approvals.grants import Grant, GrantSpent
 from core.store.people import people
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, ALWAYS, DENY, ONCE, SESSION, draft
+from tests.support.store_records import ALICE, ALWAYS, DENY, ONCE, SESSION, draft
+from tests.support.stores import OpenStore
 
 MAIN = AgentId("main")
 OTHER = SessionKey("other")
 
 
-async def give(bench: Bench, terms: GrantTerms) -> ApprovalId:
+async def give(bench: OpenStore, terms: GrantTerms) -> ApprovalId:
     """Ask, and let Alice allow it within limits."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
     return asked
 
 
-async def active(bench: Bench, session: SessionKey = SESSION) -> list[Grant]:
+async def active(bench: OpenStore, session: SessionKey = SESSION) -> list[Grant]:
     """Return what holds now."""
     return list(await bench.store.read(grants.active, MAIN, session))
 
 
-async def test_a_limited_always_is_a_grant_and_owes_the_file_nothing(bench: Bench) -> None:
+async def test_a_limited_always_is_a_grant_and_owes_the_file_nothing(bench: OpenStore) -> None:
     """The decision keeps the limits; the grant carries what the prompt promised."""
     asked = await give(bench, HALF_HOUR)
     approval = await bench.store.read(approvals.get, asked)
@@ -50,7 +50,7 @@ async def test_a_limited_always_is_a_grant_and_owes_the_file_nothing(bench: Benc
     ("reply", "terms"),
     [(ALWAYS, None), (ALWAYS, GrantTerms()), (ONCE, HALF_HOUR), (DENY, HALF_HOUR)],
 )
-async def test_nothing_else_is_a_grant(bench: Bench, reply: object, terms: object) -> None:
+async def test_nothing_else_is_a_grant(bench: OpenStore, reply: object, terms: object) -> None:
     """An unlimited always goes to the approvals file; limits mean nothing to once and deny."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, asked, reply, ALICE, None, "", terms)  # type: ignore[arg-type]
@@ -60,7 +60,7 @@ async def test_nothing_else_is_a_grant(bench: Bench, reply: object, terms: objec
     assert (reply is ALWAYS) == bool(owed)
 
 
-async def test_time_ends_a_grant(bench: Bench) -> None:
+async def test_time_ends_a_grant(bench: OpenStore) -> None:
     """It holds until its last ms on the database's clock."""
     asked = await give(bench, HALF_HOUR)
     await bench.advance(1_800_000)
@@ -71,7 +71,7 @@ async def test_time_ends_a_grant(bench: Bench) -> None:
         await bench.store.write(grants.use, (asked,))
 
 
-async def test_a_session_grant_stays_in_its_session(bench: Bench) -> None:
+async def test_a_session_grant_stays_in_its_session(bench: OpenStore) -> None:
     """Another session of the same agent still asks."""
     await give(bench, THIS_SESSION)
 
@@ -79,7 +79,7 @@ async def test_a_session_grant_stays_in_its_session(bench: Bench) -> None:
     assert [] == await active(bench, OTHER)
 
 
-async def test_uses_never_go_below_zero(bench: Bench) -> None:
+async def test_uses_never_go_below_zero(bench: OpenStore) -> None:
     """Of ten who want three uses at the same moment, three get one."""
     asked = await give(bench, GrantTerms(uses=3))
 
@@ -89,7 +89,7 @@ async def test_uses_never_go_below_zero(bench: Bench) -> None:
     assert [] == await active(bench)
 
 
-async def test_several_grants_are_used_together_or_not_at_all(bench: Bench) -> None:
+async def test_several_grants_are_used_together_or_not_at_all(bench: OpenStore) -> None:
     """One that is used up keeps the other's use."""
     spent, fresh = await give(bench, GrantTerms(uses=1)), await give(bench, GrantTerms(uses=2))
     await bench.store.write(grants.use, (spent,))
@@ -100,14 +100,14 @@ async def test_several_grants_are_used_together_or_not_at_all(bench: Bench) -> N
     assert [(fresh, 2)] == [(grant.id, grant.uses_left) for grant in await active(bench)]
 
 
-async def test_uncounted_grants_come_first(bench: Bench) -> None:
+async def test_uncounted_grants_come_first(bench: OpenStore) -> None:
     """So that counted uses are kept for what nothing else covers."""
     counted, timed = await give(bench, GrantTerms(uses=1)), await give(bench, HALF_HOUR)
 
     assert [timed, counted] == [grant.id for grant in await active(bench)]
 
 
-async def test_revoking_ends_a_grant_at_once(bench: Bench) -> None:
+async def test_revoking_ends_a_grant_at_once(bench: OpenStore) -> None:
     """By code or id; a second time, or an unknown or shorter one, finds nothing."""
     asked = await give(bench, HALF_HOUR)
 
@@ -121,7 +121,7 @@ async def test_revoking_ends_a_grant_at_once(bench: Bench) -> None:
         await bench.store.write(grants.use, (asked,))
 
 
-async def test_a_revoked_givers_grants_let_nothing_run(bench: Bench) -> None:
+async def test_a_revoked_givers_grants_let_nothing_run(bench: OpenStore) -> None:
     """They hold again when the person is restored."""
     await give(bench, HALF_HOUR)
     await bench.store.write(people.revoke, "telegram:42")
@@ -130,7 +130,7 @@ async def test_a_revoked_givers_grants_let_nothing_run(bench: Bench) -> None:
     assert 1 == len(await active(bench))
 
 
-async def test_pruning_forgets_ended_grants_and_votes_only(bench: Bench) -> None:
+async def test_pruning_forgets_ended_grants_and_votes_only(bench: OpenStore) -> None:
     """What still holds stays, however old its question."""
     ended, stays = await give(bench, HALF_HOUR), await give(bench, THIS_SESSION)
     question = replace(draft(), quorum=2)
@@ -146,7 +146,7 @@ async def test_pruning_forgets_ended_grants_and_votes_only(bench: Bench) -> None
     assert () == await bench.store.write(grants.revoke, ended)
 
 
-async def test_pruning_forgets_what_was_idle_for_long(bench: Bench) -> None:
+async def test_pruning_forgets_what_was_idle_for_long(bench: OpenStore) -> None:
     """Its end is its last use and the idle time after it; without an idle time it stays."""
     day = 86_400_000
     unused, used = await give(bench, THIS_SESSION), await give(bench, GrantTerms(uses=9))
@@ -162,7 +162,7 @@ async def test_pruning_forgets_what_was_idle_for_long(bench: Bench) -> None:
     assert [used] == [one.id for one in await bench.store.read(grants.listed)]
 
 
-async def test_a_grant_that_is_not_used_counts_no_longer(bench: Bench) -> None:
+async def test_a_grant_that_is_not_used_counts_no_longer(bench: OpenStore) -> None:
     """Idle time runs from the last use, else from the gift, on the database's clock."""
     day = 86_400_000
     asked = await give(bench, GrantTerms(session_only=True))

@@ -10,8 +10,7 @@ from core.store.engine import replicas
 from core.store.outbox import OutboxItem, OutboxKind
 from core.store.runs import runs
 from core.store.sessions import events
-from tests.core.store.bench import Bench
-from tests.core.store.making import (
+from tests.support.store_records import (
     ALICE,
     DENY,
     GROUP,
@@ -23,15 +22,16 @@ from tests.core.store.making import (
     finished,
     run_draft,
 )
+from tests.support.stores import OpenStore
 
 _BOTH = ("telegram", "terminal")
 
 
-async def _claim(bench: Bench, channels: tuple[str, ...] = _BOTH) -> list[OutboxItem]:
+async def _claim(bench: OpenStore, channels: tuple[str, ...] = _BOTH) -> list[OutboxItem]:
     return list(await bench.store.write(outbox.claim, 10, 5_000, channels))
 
 
-async def test_a_prompt_is_claimed_once_by_its_own_channel(bench: Bench) -> None:
+async def test_a_prompt_is_claimed_once_by_its_own_channel(bench: OpenStore) -> None:
     """Six senders claim at the same time; each item goes to one of them."""
     await bench.ask(draft(targets=(GROUP, PAGE)))
     assert await _claim(bench, ("slack",)) == []
@@ -42,7 +42,7 @@ async def test_a_prompt_is_claimed_once_by_its_own_channel(bench: Bench) -> None
     assert all(item.kind is OutboxKind.PROMPT and item.attempts == 1 for item in items)
 
 
-async def test_every_shown_copy_gets_its_edit(bench: Bench) -> None:
+async def test_every_shown_copy_gets_its_edit(bench: OpenStore) -> None:
     """Two copies shown: two edits with their messages; done edits close the surfaces."""
     asked = await bench.ask(draft(targets=(GROUP, PAGE)))
     shown = await bench.send_all()
@@ -57,7 +57,7 @@ async def test_every_shown_copy_gets_its_edit(bench: Bench) -> None:
     assert await _claim(bench) == []
 
 
-async def test_a_prompt_sent_after_the_decision_is_edited(bench: Bench) -> None:
+async def test_a_prompt_sent_after_the_decision_is_edited(bench: OpenStore) -> None:
     """The decision fell while the platform was accepting the prompt."""
     asked = await bench.ask()
     (item,) = await _claim(bench)
@@ -68,7 +68,7 @@ async def test_a_prompt_sent_after_the_decision_is_edited(bench: Bench) -> None:
     assert (edit.kind, edit.message) == (OutboxKind.EDIT, "late")
 
 
-async def test_an_unsent_prompt_of_an_ended_approval_is_dropped(bench: Bench) -> None:
+async def test_an_unsent_prompt_of_an_ended_approval_is_dropped(bench: OpenStore) -> None:
     """Whether never claimed or given back: nobody is asked what is already decided."""
     first, second = await bench.ask(), await bench.ask()
     claimed = {item.approval_id: item for item in await _claim(bench)}
@@ -80,7 +80,7 @@ async def test_an_unsent_prompt_of_an_ended_approval_is_dropped(bench: Bench) ->
     assert await bench.store.read(outbox.next_due) is None
 
 
-async def test_retry_waits_and_counts(bench: Bench) -> None:
+async def test_retry_waits_and_counts(bench: OpenStore) -> None:
     """The delay is kept; the next claim says how often and whether it may have arrived."""
     await bench.ask(draft(timeout_ms=10 * MINUTE))
     (item,) = await _claim(bench)
@@ -91,7 +91,7 @@ async def test_retry_waits_and_counts(bench: Bench) -> None:
     assert (again.id, again.attempts, again.uncertain) == (item.id, 2, True)
 
 
-async def test_a_lapsed_claim_is_sent_again_but_a_notice_is_not(bench: Bench) -> None:
+async def test_a_lapsed_claim_is_sent_again_but_a_notice_is_not(bench: OpenStore) -> None:
     """A lost question would be worse than two copies; a repeated notice is only noise."""
     await bench.ask(draft(timeout_ms=10 * MINUTE))
     write = bench.store.write
@@ -103,7 +103,7 @@ async def test_a_lapsed_claim_is_sent_again_but_a_notice_is_not(bench: Bench) ->
     assert (again.kind, again.uncertain) == (OutboxKind.PROMPT, True)
 
 
-async def test_two_sends_of_one_prompt_both_get_edited(bench: Bench) -> None:
+async def test_two_sends_of_one_prompt_both_get_edited(bench: OpenStore) -> None:
     """The first sender was slow, not dead: both copies end in the true state."""
     asked = await bench.ask(draft(timeout_ms=10 * MINUTE))
     (item,) = await _claim(bench)
@@ -116,7 +116,7 @@ async def test_two_sends_of_one_prompt_both_get_edited(bench: Bench) -> None:
     assert {edit.message for edit in await _claim(bench)} == {"one", "two"}
 
 
-async def test_reconcile_frees_the_claims_of_a_dead_sender(bench: Bench) -> None:
+async def test_reconcile_frees_the_claims_of_a_dead_sender(bench: OpenStore) -> None:
     """After a restart a claimed prompt is due again, marked uncertain."""
     await bench.ask(draft(timeout_ms=10 * MINUTE))
     (item,) = await _claim(bench)
@@ -128,7 +128,7 @@ async def test_reconcile_frees_the_claims_of_a_dead_sender(bench: Bench) -> None
     assert (again.id, again.uncertain) == (item.id, True)
 
 
-async def test_reconcile_leaves_living_claims_alone(bench: Bench) -> None:
+async def test_reconcile_leaves_living_claims_alone(bench: OpenStore) -> None:
     """Called at any time, it never takes work from this process's own senders."""
     await bench.ask()
     assert len(await _claim(bench)) == 1
@@ -136,7 +136,7 @@ async def test_reconcile_leaves_living_claims_alone(bench: Bench) -> None:
     assert await _claim(bench) == []
 
 
-async def test_a_dropped_edit_closes_its_surface(bench: Bench) -> None:
+async def test_a_dropped_edit_closes_its_surface(bench: OpenStore) -> None:
     """The message was deleted at the platform: nothing is left to mend."""
     asked = await bench.ask()
     await bench.send_all()
@@ -147,7 +147,7 @@ async def test_a_dropped_edit_closes_its_surface(bench: Bench) -> None:
     assert await bench.store.read(outbox.next_due) is None
 
 
-async def test_decision_and_send_at_the_same_moment_leave_no_stale_copy(bench: Bench) -> None:
+async def test_decision_and_send_at_the_same_moment_leave_no_stale_copy(bench: OpenStore) -> None:
     """Whichever commits first, each shown copy has its edit."""
     for _ in range(12):
         asked = await bench.ask()
@@ -161,7 +161,7 @@ async def test_decision_and_send_at_the_same_moment_leave_no_stale_copy(bench: B
         await bench.store.write(outbox.sent, edit.id, "")
 
 
-async def test_targets_and_payloads_survive(bench: Bench) -> None:
+async def test_targets_and_payloads_survive(bench: OpenStore) -> None:
     """All four parts of a target and any JSON text come back."""
     target = Target("terminal", "tty", "acc", "thread")
     await bench.store.write(outbox.enqueue_notice, None, target, '{"t": "\\u0000é"}', "n")
@@ -169,7 +169,7 @@ async def test_targets_and_payloads_survive(bench: Bench) -> None:
     assert (item.target, item.payload, item.approval_id) == (target, '{"t": "\\u0000é"}', None)
 
 
-async def test_replicas_live_as_long_as_they_beat(bench: Bench) -> None:
+async def test_replicas_live_as_long_as_they_beat(bench: OpenStore) -> None:
     """A beat extends, silence ends, leaving ends at once."""
     await bench.store.write(replicas.heartbeat, "a", 2_000)
     await bench.store.write(replicas.heartbeat, "b", 60_000)
@@ -181,7 +181,7 @@ async def test_replicas_live_as_long_as_they_beat(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("acked", [0, 99])
-async def test_retention_forgets_only_what_is_over(bench: Bench, acked: int) -> None:
+async def test_retention_forgets_only_what_is_over(bench: OpenStore, acked: int) -> None:
     """Pending, queued, owed, shown-but-unedited and unacknowledged things stay."""
     write, read = bench.store.write, bench.store.read
     pending, queued, shown, over = [

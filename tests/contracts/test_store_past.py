@@ -4,13 +4,13 @@ from core.model.identity import AgentId, SessionKey
 from core.store import approvals
 from core.store.runs import runs
 from core.store.views.past_commands import recent
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, DENY, ONCE, draft, run_draft
+from tests.support.store_records import ALICE, DENY, ONCE, draft, run_draft
+from tests.support.stores import OpenStore
 
 MAIN = AgentId("main")
 
 
-async def test_the_last_commands_come_newest_first(bench: Bench) -> None:
+async def test_the_last_commands_come_newest_first(bench: OpenStore) -> None:
     """Asked ones with plan and denial, the others with their text; one may be left out."""
     await bench.ask(draft(text="git one"))
     await bench.advance(1_000)

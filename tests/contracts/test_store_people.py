@@ -9,27 +9,17 @@ from core.model.identity import Actor, Intake, PersonId, Requester
 from core.store.people import pairing, people
 from core.store.people.pairing import CODE_LIFE_MS, MOST_TRIES, PairOutcome
 from core.store.people.people import Account, KnownAs, Person
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, ASKER, BOB
-
-ANA_SLACK = Actor("slack", "U1", "Ana")
-
-
-async def pair(bench: Bench, name: str, actor: Actor) -> None:
-    """Link an account to a person, who is added first if need be."""
-    await bench.store.write(people.add, name)
-    drawn = await bench.store.write(pairing.begin, name)
-    assert drawn is not None
-    done = await bench.store.write(pairing.pair, drawn.code, actor)
-    assert (PairOutcome.LINKED, name) == (done.outcome, done.person)
+from tests.contracts.people_records import ANA_SLACK, pair
+from tests.support.store_records import ALICE, ASKER, BOB
+from tests.support.stores import OpenStore
 
 
-async def known(bench: Bench, actor: Actor) -> KnownAs:
+async def known(bench: OpenStore, actor: Actor) -> KnownAs:
     """Return whose account it is."""
     return await bench.store.read(people.known_as, actor)
 
 
-async def test_two_accounts_become_one_person(bench: Bench) -> None:
+async def test_two_accounts_become_one_person(bench: OpenStore) -> None:
     """Linked accounts share their person; an account without a link is its own person."""
     await pair(bench, "ana", ALICE)
     await pair(bench, "ana", ANA_SLACK)
@@ -46,7 +36,7 @@ async def test_two_accounts_become_one_person(bench: Bench) -> None:
     )
 
 
-async def test_a_code_works_once_as_people_type_it(bench: Bench) -> None:
+async def test_a_code_works_once_as_people_type_it(bench: OpenStore) -> None:
     """Case, dashes and look-alikes do not matter; a second use and a newer code end it."""
     await bench.store.write(people.add, "ana")
     first = await bench.store.write(pairing.begin, "ana")
@@ -64,7 +54,7 @@ async def test_a_code_works_once_as_people_type_it(bench: Bench) -> None:
     ]
 
 
-async def test_a_code_ends_after_ten_minutes(bench: Bench) -> None:
+async def test_a_code_ends_after_ten_minutes(bench: OpenStore) -> None:
     """The last ms is too late."""
     await bench.store.write(people.add, "ana")
     drawn = await bench.store.write(pairing.begin, "ana")
@@ -76,7 +66,7 @@ async def test_a_code_ends_after_ten_minutes(bench: Bench) -> None:
     assert PairOutcome.WRONG is late.outcome
 
 
-async def test_an_account_belongs_to_one_person(bench: Bench) -> None:
+async def test_an_account_belongs_to_one_person(bench: OpenStore) -> None:
     """Somebody's account cannot be taken by another person's code, and that code stays good."""
     await pair(bench, "ana", ALICE)
     await bench.store.write(people.add, "bob")
@@ -90,7 +80,7 @@ async def test_an_account_belongs_to_one_person(bench: Bench) -> None:
     assert (PairOutcome.LINKED, "bob") == (linked.outcome, linked.person)
 
 
-async def test_tries_are_bounded_for_an_account(bench: Bench) -> None:
+async def test_tries_are_bounded_for_an_account(bench: OpenStore) -> None:
     """After five wrong codes even the right one is refused, for ten minutes, on that account."""
     await bench.store.write(people.add, "ana")
     drawn = await bench.store.write(pairing.begin, "ana")
@@ -110,7 +100,7 @@ async def test_tries_are_bounded_for_an_account(bench: Bench) -> None:
     assert PairOutcome.LINKED is other.outcome is later.outcome
 
 
-async def test_one_code_sent_by_two_links_one(bench: Bench) -> None:
+async def test_one_code_sent_by_two_links_one(bench: OpenStore) -> None:
     """Of two accounts that send a code at once, one is linked."""
     for number in range(20):
         name = f"p{number}"
@@ -124,7 +114,7 @@ async def test_one_code_sent_by_two_links_one(bench: Bench) -> None:
         assert {PairOutcome.LINKED, PairOutcome.WRONG} == {one.outcome for one in done}
 
 
-async def test_unlinking_makes_an_account_its_own_person(bench: Bench) -> None:
+async def test_unlinking_makes_an_account_its_own_person(bench: OpenStore) -> None:
     """The person is named once; an account that is nobody's has nothing to unlink."""
     await pair(bench, "ana", ALICE)
 
@@ -133,7 +123,7 @@ async def test_unlinking_makes_an_account_its_own_person(bench: Bench) -> None:
     assert "telegram:42" == (await known(bench, ALICE)).person
 
 
-async def test_revoking_a_person_revokes_every_account(bench: Bench) -> None:
+async def test_revoking_a_person_revokes_every_account(bench: OpenStore) -> None:
     """Until restored; an open code of the person ends with it."""
     await pair(bench, "ana", ALICE)
     await pair(bench, "ana", ANA_SLACK)
@@ -152,7 +142,7 @@ async def test_revoking_a_person_revokes_every_account(bench: Bench) -> None:
     assert not await bench.store.write(people.revoke, "nobody")
 
 
-async def test_revoking_one_account_leaves_the_person(bench: Bench) -> None:
+async def test_revoking_one_account_leaves_the_person(bench: OpenStore) -> None:
     """A lost phone's account is revoked alone, linked or not."""
     await pair(bench, "ana", ALICE)
     await pair(bench, "ana", ANA_SLACK)
@@ -168,13 +158,13 @@ async def test_revoking_one_account_leaves_the_person(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("name", ["telegram:42", "", "a b", "-ana", "a" * 65, "an\u0430"])
-async def test_a_name_is_never_taken_for_an_account(bench: Bench, name: str) -> None:
+async def test_a_name_is_never_taken_for_an_account(bench: OpenStore, name: str) -> None:
     """A person's name has no colon, blank or look-alike letter."""
     with pytest.raises(BadRequest):
         await bench.store.write(people.add, name)
 
 
-async def test_who_asked_is_known_by_its_kernel_session(bench: Bench) -> None:
+async def test_who_asked_is_known_by_its_kernel_session(bench: OpenStore) -> None:
     """Only the very session that had a question counts as having asked."""
     await bench.ask()
 

@@ -5,14 +5,14 @@ import asyncio
 from core.model.identity import SessionKey, Target
 from core.store import approvals, prune
 from core.store.sessions import origins, threads
-from tests.core.store.bench import Bench
-from tests.core.store.making import GROUP, MINUTE, SESSION, draft
+from tests.support.store_records import GROUP, MINUTE, SESSION, draft
+from tests.support.stores import OpenStore
 
 OTHER = SessionKey("main:2")
 _DAY = 24 * 60 * MINUTE
 
 
-async def test_a_session_remembers_the_chat_it_came_from_last(bench: Bench) -> None:
+async def test_a_session_remembers_the_chat_it_came_from_last(bench: OpenStore) -> None:
     """Chat, account and thread; each session for itself; over a restart."""
     elsewhere = Target("slack", "C1", "work", "171.5")
     assert await bench.store.read(origins.origin_of, SESSION) is None
@@ -23,7 +23,7 @@ async def test_a_session_remembers_the_chat_it_came_from_last(bench: Bench) -> N
     assert await store.read(origins.origin_of, OTHER) is None
 
 
-async def test_the_first_thread_of_a_session_and_place_counts(bench: Bench) -> None:
+async def test_the_first_thread_of_a_session_and_place_counts(bench: OpenStore) -> None:
     """Two senders open one each at the same moment; both then use the same."""
     base = Target("telegram", "-1001")
     opened = [Target("telegram", "-1001", thread=str(number)) for number in (5, 6)]
@@ -38,7 +38,7 @@ async def test_the_first_thread_of_a_session_and_place_counts(bench: Bench) -> N
     assert await read(threads.thread_of, SESSION, Target("telegram", "-2")) is None
 
 
-async def test_retention_forgets_a_session_that_is_not_heard_of(bench: Bench) -> None:
+async def test_retention_forgets_a_session_that_is_not_heard_of(bench: OpenStore) -> None:
     """One that is heard of now and then keeps its chat and its threads."""
     write, read = bench.store.write, bench.store.read
     for session in (SESSION, OTHER):

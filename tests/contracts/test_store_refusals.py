@@ -10,8 +10,8 @@ from core.store.runs.refusals import RefusedRequest, record_refused
 from core.store.schema.states import RowState
 from core.store.sessions import events
 from core.store.views import owners, status
-from tests.core.store.bench import Bench
-from tests.core.store.making import SESSION, new_id
+from tests.support.store_records import SESSION, new_id
+from tests.support.stores import OpenStore
 
 
 def refused() -> RefusedRequest:
@@ -27,7 +27,7 @@ def refused() -> RefusedRequest:
     )
 
 
-async def test_a_refusal_is_told_and_kept_under_its_id(bench: Bench) -> None:
+async def test_a_refusal_is_told_and_kept_under_its_id(bench: OpenStore) -> None:
     """Its session hears of it, its id is known with the reason, the history has it."""
     one = refused()
     await bench.store.write(record_refused, one)
@@ -45,7 +45,7 @@ async def test_a_refusal_is_told_and_kept_under_its_id(bench: Bench) -> None:
     assert {f"run:{one.id}", f"session:{SESSION}"} <= set(bench.notes)
 
 
-async def test_what_waits_is_counted_and_writes_are_timed(bench: Bench) -> None:
+async def test_what_waits_is_counted_and_writes_are_timed(bench: OpenStore) -> None:
     """The gauges of /metrics: questions that wait, and the seconds of each write."""
     took: list[float] = []
     timed = TimedStore(bench.store, took.append)

@@ -16,11 +16,11 @@ from core.store.runs import runs
 from core.store.schema.records import OrphanedRun
 from core.store.schema.states import RowState
 from core.store.sessions import events
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, ONCE, SESSION, draft, finished, new_id, run_draft
+from tests.support.store_records import ALICE, ONCE, SESSION, draft, finished, new_id, run_draft
+from tests.support.stores import OpenStore
 
 
-async def test_an_allowed_run_tells_its_start_and_end(bench: Bench) -> None:
+async def test_an_allowed_run_tells_its_start_and_end(bench: OpenStore) -> None:
     """Begin, running once, finish once; the texts are the seeds'."""
     run = run_draft()
     write = bench.store.write
@@ -42,7 +42,7 @@ async def test_an_allowed_run_tells_its_start_and_end(bench: Bench) -> None:
     assert {f"run:{run.id}", f"session:{SESSION}"} <= set(bench.notes)
 
 
-async def test_an_id_or_a_request_key_begins_once(bench: Bench) -> None:
+async def test_an_id_or_a_request_key_begins_once(bench: OpenStore) -> None:
     """The second begin is refused, whoever asks."""
     run = run_draft(key="k")
     assert await bench.store.write(runs.begin, run)
@@ -52,7 +52,7 @@ async def test_an_id_or_a_request_key_begins_once(bench: Bench) -> None:
     assert len(await bench.store.read(events.drain, SESSION)) == 1
 
 
-async def test_a_key_is_bound_to_what_was_asked_under_it(bench: Bench) -> None:
+async def test_a_key_is_bound_to_what_was_asked_under_it(bench: OpenStore) -> None:
     """Of a run, a denial and a question: the same wish finds it, another one is a conflict."""
     run, denied = (
         run_draft(key="ran", request_digest="one"),
@@ -74,7 +74,7 @@ async def test_a_key_is_bound_to_what_was_asked_under_it(bench: Bench) -> None:
     ).fresh
 
 
-async def test_an_approved_run_starts_once(bench: Bench) -> None:
+async def test_an_approved_run_starts_once(bench: OpenStore) -> None:
     """Of two owners that claim at the same time, one may start."""
     asked = await bench.ask()
     assert not await bench.store.write(runs.start, asked, "boot-1")
@@ -88,7 +88,7 @@ async def test_an_approved_run_starts_once(bench: Bench) -> None:
     assert [event.kind for event in started] == [EventKind.STARTED]
 
 
-async def test_only_its_owner_finishes_a_run(bench: Bench) -> None:
+async def test_only_its_owner_finishes_a_run(bench: OpenStore) -> None:
     """A result from another boot is refused."""
     run = run_draft(owner="boot-1")
     await bench.store.write(runs.begin, run)
@@ -96,7 +96,7 @@ async def test_only_its_owner_finishes_a_run(bench: Bench) -> None:
     assert await bench.store.write(runs.finish, run.id, finished(run.id), "boot-1")
 
 
-async def test_a_run_that_never_spawned_is_refused_once(bench: Bench) -> None:
+async def test_a_run_that_never_spawned_is_refused_once(bench: OpenStore) -> None:
     """Queued or claimed, but not once a process is known."""
     asked = await bench.ask()
     write = bench.store.write
@@ -113,7 +113,7 @@ async def test_a_run_that_never_spawned_is_refused_once(bench: Bench) -> None:
     assert not await write(runs.refuse, run.id, DenialReason.SPAWN_FAILED, "")
 
 
-async def test_a_policy_denial_is_recorded_and_told(bench: Bench) -> None:
+async def test_a_policy_denial_is_recorded_and_told(bench: OpenStore) -> None:
     """The row, the event and the history say why."""
     run = run_draft(key="k")
     why = "rm is forbidden"
@@ -130,7 +130,7 @@ async def test_a_policy_denial_is_recorded_and_told(bench: Bench) -> None:
     ]
 
 
-async def test_recovery_names_the_runs_of_the_dead_once(bench: Bench) -> None:
+async def test_recovery_names_the_runs_of_the_dead_once(bench: OpenStore) -> None:
     """Unknown, one event, the process's identity; the living and the ended are left alone."""
     write = bench.store.write
     await write(replicas.heartbeat, "dead", 1_000)
@@ -150,7 +150,7 @@ async def test_recovery_names_the_runs_of_the_dead_once(bench: Bench) -> None:
     assert sum(lost.id in text for text in told) == 2
 
 
-async def test_a_queued_run_survives_recovery(bench: Bench) -> None:
+async def test_a_queued_run_survives_recovery(bench: OpenStore) -> None:
     """An approval answered before the crash may still run, once."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
@@ -159,7 +159,7 @@ async def test_a_queued_run_survives_recovery(bench: Bench) -> None:
     assert [run_id for run_id, _ in await store.read(runs.queued, 5)] == [asked]
 
 
-async def test_output_that_no_database_can_hold_is_kept_readable(bench: Bench) -> None:
+async def test_output_that_no_database_can_hold_is_kept_readable(bench: OpenStore) -> None:
     """NUL and lone surrogates become U+FFFD; the event's tail is the last 20,000 characters."""
     run = run_draft()
     await bench.store.write(runs.begin, run)
@@ -176,7 +176,7 @@ async def test_output_that_no_database_can_hold_is_kept_readable(bench: Bench) -
     assert tail == "x" * 20_000
 
 
-async def test_events_come_again_until_acknowledged(bench: Bench) -> None:
+async def test_events_come_again_until_acknowledged(bench: OpenStore) -> None:
     """The mark only rises, never beyond the last event, and another session is another count."""
     for _ in range(4):
         await bench.store.write(runs.begin, run_draft())
@@ -195,7 +195,7 @@ async def test_events_come_again_until_acknowledged(bench: Bench) -> None:
     assert await read(events.drain, SessionKey("nobody")) == ()
 
 
-async def test_eight_writers_leave_no_gap_in_one_session(bench: Bench) -> None:
+async def test_eight_writers_leave_no_gap_in_one_session(bench: OpenStore) -> None:
     """A reader that follows its own mark meanwhile sees every number once, in order."""
     seen: list[int] = []
 
@@ -217,7 +217,7 @@ async def test_eight_writers_leave_no_gap_in_one_session(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True])
-async def test_finishing_never_resurrects(bench: Bench, gone: bool) -> None:
+async def test_finishing_never_resurrects(bench: OpenStore, gone: bool) -> None:
     """A denied approval has no run to start, finish or refuse."""
     asked = await bench.ask(draft())
     if gone:
@@ -228,7 +228,7 @@ async def test_finishing_never_resurrects(bench: Bench, gone: bool) -> None:
     assert not await write(runs.refuse, new_id(), DenialReason.PLAN_DRIFT, "")
 
 
-async def test_a_result_takes_the_place_of_an_unknown_end(bench: Bench) -> None:
+async def test_a_result_takes_the_place_of_an_unknown_end(bench: OpenStore) -> None:
     """Its own gateway saw the end; anybody else's word, and a second one, changes nothing."""
     run = run_draft(owner="first")
     await bench.store.write(runs.begin, run)
@@ -243,7 +243,7 @@ async def test_a_result_takes_the_place_of_an_unknown_end(bench: Bench) -> None:
     assert await bench.store.read(runs.outcome, run.id) == result
 
 
-async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: Bench) -> None:
+async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: OpenStore) -> None:
     """A run that this boot claimed ends as never spawned; another's, or a queued one, stays."""
     reason, why = DenialReason.SPAWN_FAILED, "The database failed."
     mine, other = run_draft(owner="me"), run_draft(owner="other")
@@ -260,7 +260,7 @@ async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: Bench) -
     assert await bench.store.write(runs.start, queued, "me")
 
 
-async def test_a_run_that_somebody_else_claimed_is_not_refused(bench: Bench) -> None:
+async def test_a_run_that_somebody_else_claimed_is_not_refused(bench: OpenStore) -> None:
     """Who finds that a queued run cannot start ends it; not once another gateway started it."""
     reason, why = DenialReason.PLAN_DRIFT, "git was replaced"
     queued, started = await allowed(bench), await allowed(bench)
@@ -270,7 +270,7 @@ async def test_a_run_that_somebody_else_claimed_is_not_refused(bench: Bench) -> 
     assert not await bench.store.write(runs.refuse, started, reason, why, "me")
 
 
-async def test_the_key_of_a_claim_that_was_given_up_is_free(bench: Bench) -> None:
+async def test_the_key_of_a_claim_that_was_given_up_is_free(bench: OpenStore) -> None:
     """A retry under the same key runs; a run that was refused otherwise keeps its key."""
     reason, why = DenialReason.SPAWN_FAILED, "The database failed."
     doubted, refused = run_draft(key="one"), run_draft(key="two")
@@ -283,7 +283,7 @@ async def test_the_key_of_a_claim_that_was_given_up_is_free(bench: Bench) -> Non
     assert not await bench.store.write(runs.begin, run_draft(key="two"))
 
 
-async def test_interrupted_are_started_and_unknown_runs_of_others(bench: Bench) -> None:
+async def test_interrupted_are_started_and_unknown_runs_of_others(bench: OpenStore) -> None:
     """Neither one's own nor what has a result is among them."""
     mine, ended, theirs, lost = (run_draft(owner=one) for one in ("me", "a", "a", "b"))
     for run in (mine, ended, theirs, lost):
@@ -298,7 +298,7 @@ async def test_interrupted_are_started_and_unknown_runs_of_others(bench: Bench) 
     assert {run.id for run in recent} == {theirs.id}
 
 
-async def allowed(bench: Bench) -> ApprovalId:
+async def allowed(bench: OpenStore) -> ApprovalId:
     """Have a person allow a question; its run waits for a gateway."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)

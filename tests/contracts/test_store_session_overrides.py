@@ -5,14 +5,14 @@ from core.model.identity import Actor, SessionKey
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.store.engine import replicas
 from core.store.sessions import origins, overrides
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, BOB, GROUP
+from tests.support.store_records import ALICE, BOB, GROUP
+from tests.support.stores import OpenStore
 
 CHAT = SessionKey("telegram:-1001")
 FULL = ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, ExecAsk.OFF)
 
 
-async def test_what_is_set_is_read_back_with_who_and_when(bench: Bench) -> None:
+async def test_what_is_set_is_read_back_with_who_and_when(bench: OpenStore) -> None:
     """The last one counts; what a platform said about groups is not kept."""
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
     grouped = Actor(BOB.channel, BOB.account, BOB.name, frozenset({"role:9"}))
@@ -26,7 +26,7 @@ async def test_what_is_set_is_read_back_with_who_and_when(bench: Bench) -> None:
     assert await bench.store.read(overrides.get, SessionKey("other")) is None
 
 
-async def test_clearing_leaves_the_sessions_chat(bench: Bench) -> None:
+async def test_clearing_leaves_the_sessions_chat(bench: OpenStore) -> None:
     """Origin and settings share a row, and neither ends the other."""
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
     await bench.store.write(origins.remember_origin, CHAT, GROUP)
@@ -40,7 +40,7 @@ async def test_clearing_leaves_the_sessions_chat(bench: Bench) -> None:
     assert GROUP == await bench.store.read(origins.origin_of, CHAT)
 
 
-async def test_every_change_wakes_the_readers(bench: Bench) -> None:
+async def test_every_change_wakes_the_readers(bench: OpenStore) -> None:
     """A reader that keeps a copy hears of each change, and whether it may keep one."""
     bench.notes.clear()
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
@@ -52,7 +52,9 @@ async def test_every_change_wakes_the_readers(bench: Bench) -> None:
     assert (bench.engine == "sqlite") == every.alone
 
 
-async def test_a_gateway_that_starts_alone_forgets_what_the_last_one_was_told(bench: Bench) -> None:
+async def test_a_gateway_that_starts_alone_forgets_what_the_last_one_was_told(
+    bench: OpenStore,
+) -> None:
     """What is set lasts as long as the gateways do; a second replica takes nothing away."""
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
     await bench.store.write(origins.remember_origin, CHAT, GROUP)

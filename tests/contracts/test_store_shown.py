@@ -6,13 +6,13 @@ from core.model.result import Denied
 from core.store import approvals, outbox
 from core.store.schema.records import OutboxItem
 from core.store.views.status import shown_by
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, DENY, GROUP, draft
+from tests.support.store_records import ALICE, DENY, GROUP, draft
+from tests.support.stores import OpenStore
 
 _CLAIM = (10, 30_000, ("telegram",))
 
 
-async def _denied_one_of_two(bench: Bench) -> tuple[OutboxItem, tuple[str, str]]:
+async def _denied_one_of_two(bench: OpenStore) -> tuple[OutboxItem, tuple[str, str]]:
     """Show two questions in one message, deny the first; return its edit, and both ids."""
     first, second = draft(targets=(GROUP,)), draft(targets=(GROUP,))
     for one in (first, second):
@@ -24,7 +24,7 @@ async def _denied_one_of_two(bench: Bench) -> tuple[OutboxItem, tuple[str, str]]
     return edit, (first.id, second.id)
 
 
-async def test_an_edit_is_told_all_that_its_message_shows(bench: Bench) -> None:
+async def test_an_edit_is_told_all_that_its_message_shows(bench: OpenStore) -> None:
     """In the order of the prompts: the one that ended, how it ended, and the one still open."""
     edit, ids = await _denied_one_of_two(bench)
     ended, waiting = await bench.store.read(shown_by, edit)
@@ -35,7 +35,7 @@ async def test_an_edit_is_told_all_that_its_message_shows(bench: Bench) -> None:
     assert waiting.outcome is None
 
 
-async def test_a_message_without_a_recorded_prompt_shows_its_own_approval(bench: Bench) -> None:
+async def test_a_message_without_a_recorded_prompt_shows_its_own_approval(bench: OpenStore) -> None:
     """The edit still says how its approval ended; one whose approval is gone shows nothing."""
     edit, ids = await _denied_one_of_two(bench)
     unknown = replace(edit, message="m2")

@@ -11,15 +11,15 @@ from core.model.identity import AgentId, ApprovalId, SessionKey, TaskId
 from core.store import approvals, prune
 from core.store.approvals import grants
 from core.store.approvals.grants import TASK_IDLE_MS, Grant, GrantSpent
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, ALWAYS, BOB, SESSION, draft
+from tests.support.store_records import ALICE, ALWAYS, BOB, SESSION, draft
+from tests.support.stores import OpenStore
 
 MAIN, CODER = AgentId("main"), AgentId("coder")
 FIX, OTHER = TaskId("fix"), TaskId("other")
 
 
 async def give(
-    bench: Bench, terms: GrantTerms, task: TaskId | None = FIX, agent: AgentId = MAIN
+    bench: OpenStore, terms: GrantTerms, task: TaskId | None = FIX, agent: AgentId = MAIN
 ) -> ApprovalId:
     """Ask as an agent that works on a task, and let Alice allow it within limits."""
     question = draft()
@@ -29,7 +29,7 @@ async def give(
 
 
 async def active(
-    bench: Bench,
+    bench: OpenStore,
     task: TaskId | None = FIX,
     agent: AgentId = MAIN,
     session: SessionKey = SESSION,
@@ -39,12 +39,12 @@ async def active(
     return [grant.id for grant in found]
 
 
-async def listed(bench: Bench) -> dict[ApprovalId, Grant]:
+async def listed(bench: OpenStore) -> dict[ApprovalId, Grant]:
     """Return what holds for anybody."""
     return {grant.id: grant for grant in await bench.store.read(grants.listed)}
 
 
-async def test_a_grant_of_a_task_holds_for_its_agent_and_task(bench: Bench) -> None:
+async def test_a_grant_of_a_task_holds_for_its_agent_and_task(bench: OpenStore) -> None:
     """In every session; for another task, for none, and for another agent it is not there."""
     asked = await give(bench, THIS_TASK)
 
@@ -57,7 +57,7 @@ async def test_a_grant_of_a_task_holds_for_its_agent_and_task(bench: Bench) -> N
     assert (FIX, None) == ((await listed(bench))[asked].task, (await listed(bench))[asked].session)
 
 
-async def test_another_limit_binds_to_no_task(bench: Bench) -> None:
+async def test_another_limit_binds_to_no_task(bench: OpenStore) -> None:
     """The name of a task narrows nothing unless the answer says so."""
     asked = await give(bench, HALF_HOUR)
 
@@ -66,7 +66,7 @@ async def test_another_limit_binds_to_no_task(bench: Bench) -> None:
     assert (await listed(bench))[asked].task is None
 
 
-async def test_limits_of_session_and_task_add_up(bench: Bench) -> None:
+async def test_limits_of_session_and_task_add_up(bench: OpenStore) -> None:
     """Where people limited it in both ways, both must be met."""
     asked = await give(bench, GrantTerms(uses=1, session_only=True, task_only=True))
 
@@ -77,7 +77,7 @@ async def test_limits_of_session_and_task_add_up(bench: Bench) -> None:
     assert [] == await active(bench)
 
 
-async def test_the_votes_of_several_people_add_up(bench: Bench) -> None:
+async def test_the_votes_of_several_people_add_up(bench: OpenStore) -> None:
     """One says half an hour, one says this task: it is half an hour of this task."""
     question = draft()
     asked = await bench.ask(replace(question, plan=replace(question.plan, task=FIX), quorum=2))
@@ -89,7 +89,7 @@ async def test_the_votes_of_several_people_add_up(bench: Bench) -> None:
     assert [] == await active(bench, OTHER)
 
 
-async def test_without_a_task_no_grant_of_one_is_given(bench: Bench) -> None:
+async def test_without_a_task_no_grant_of_one_is_given(bench: OpenStore) -> None:
     """Nothing is decided: a grant without its task would hold for every one."""
     asked = await bench.ask()
     with pytest.raises(StoreError, match="names no task"):
@@ -101,7 +101,7 @@ async def test_without_a_task_no_grant_of_one_is_given(bench: Bench) -> None:
     assert {} == await listed(bench)
 
 
-async def test_the_end_of_a_task_ends_its_grants_only(bench: Bench) -> None:
+async def test_the_end_of_a_task_ends_its_grants_only(bench: OpenStore) -> None:
     """Of one agent where it is named, else of all; a second time there is nothing to end."""
     mine, hers = await give(bench, THIS_TASK), await give(bench, THIS_TASK, agent=CODER)
     timed = await give(bench, GrantTerms(for_ms=60_000, task_only=True))
@@ -117,7 +117,7 @@ async def test_the_end_of_a_task_ends_its_grants_only(bench: Bench) -> None:
         await bench.store.write(grants.use, (mine,))
 
 
-async def test_a_task_that_ends_while_it_is_used(bench: Bench) -> None:
+async def test_a_task_that_ends_while_it_is_used(bench: OpenStore) -> None:
     """Each use comes before the end and is counted, or after it and is none; never both."""
     asked = await give(bench, GrantTerms(uses=100, task_only=True))
 
@@ -135,7 +135,7 @@ async def test_a_task_that_ends_while_it_is_used(bench: Bench) -> None:
     assert not await bench.use_grant(asked)
 
 
-async def test_a_task_that_nobody_ends_ends_by_itself(bench: Bench) -> None:
+async def test_a_task_that_nobody_ends_ends_by_itself(bench: OpenStore) -> None:
     """After 24 hours without use; each use begins them anew, and no other grant has them."""
     unused = await give(bench, THIS_TASK)
     used = await give(bench, GrantTerms(uses=9, task_only=True))
@@ -153,7 +153,7 @@ async def test_a_task_that_nobody_ends_ends_by_itself(bench: Bench) -> None:
     assert {session} == set(await active(bench))
 
 
-async def test_a_time_of_its_own_is_the_bound(bench: Bench) -> None:
+async def test_a_time_of_its_own_is_the_bound(bench: OpenStore) -> None:
     """Who gave a task two days meant two days, used or not."""
     asked = await give(bench, GrantTerms(for_ms=2 * TASK_IDLE_MS, task_only=True))
     await bench.advance(TASK_IDLE_MS + 60_000)
@@ -163,7 +163,7 @@ async def test_a_time_of_its_own_is_the_bound(bench: Bench) -> None:
     assert [] == await active(bench)
 
 
-async def test_pruning_forgets_tasks_that_ended(bench: Bench) -> None:
+async def test_pruning_forgets_tasks_that_ended(bench: OpenStore) -> None:
     """Those that still hold stay, and so does what is of no task."""
     unused, session = await give(bench, THIS_TASK), await give(bench, THIS_SESSION)
     created = (await listed(bench))[unused].created_ms

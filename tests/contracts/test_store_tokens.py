@@ -19,15 +19,15 @@ from core.store.schema.people_tables import ALL_TABLES
 from core.store.schema.records import AnswerRefusal
 from core.store.sessions import events
 from core.store.views import owners
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, ONCE, draft, run_draft
+from tests.support.store_records import ALICE, ONCE, draft, run_draft
+from tests.support.stores import OpenStore
 
 DAY = 86_400_000
 ASK, LOOK, DECIDE, RULE = Scope.REQUEST, Scope.READ, Scope.APPROVE, Scope.ADMIN
 
 
 async def made(
-    bench: Bench,
+    bench: OpenStore,
     name: str = "ci",
     *scopes: Scope,
     agent: str | None = None,
@@ -39,13 +39,13 @@ async def made(
     return await bench.store.write(tokens.create, wish)
 
 
-async def approver(bench: Bench, name: str = "laptop", person: str = "ana") -> NewToken:
+async def approver(bench: OpenStore, name: str = "laptop", person: str = "ana") -> NewToken:
     """Make a person's token, and the person if need be."""
     await bench.store.write(people.add, person)
     return await made(bench, name, DECIDE, person=person)
 
 
-async def lets_in(bench: Bench, new: NewToken) -> bool:
+async def lets_in(bench: OpenStore, new: NewToken) -> bool:
     """Return whether a token's text lets anybody in."""
     return await bench.store.read(tokens.holder, token_text.digest(new.text)) is not None
 
@@ -64,7 +64,7 @@ def everything(conn: Connection) -> str:
     )
 
 
-async def test_only_the_hash_is_kept(bench: Bench) -> None:
+async def test_only_the_hash_is_kept(bench: OpenStore) -> None:
     """No table holds a token's text nor its random part; the hash is there, and finds it."""
     new = await approver(bench)
     kept = await bench.store.read(everything)
@@ -77,7 +77,7 @@ async def test_only_the_hash_is_kept(bench: Bench) -> None:
     assert new.text not in repr(new)
 
 
-async def test_a_hash_of_something_else_lets_nobody_in(bench: Bench) -> None:
+async def test_a_hash_of_something_else_lets_nobody_in(bench: OpenStore) -> None:
     """An unknown token, a hash of a hash, the hash itself, and nothing at all."""
     new = await made(bench)
     digest = token_text.digest(new.text)
@@ -86,7 +86,7 @@ async def test_a_hash_of_something_else_lets_nobody_in(bench: Bench) -> None:
     assert [None] * 4 == [await bench.store.read(tokens.holder, one) for one in tried]
 
 
-async def test_it_ends_when_it_is_revoked_or_its_time_is_over(bench: Bench) -> None:
+async def test_it_ends_when_it_is_revoked_or_its_time_is_over(bench: OpenStore) -> None:
     """The last ms is too late; revoking works by name and by id, and is told to who listens."""
     short, named, other = [
         await made(bench, "short", life_ms=1_000),
@@ -113,7 +113,7 @@ async def test_it_ends_when_it_is_revoked_or_its_time_is_over(bench: Bench) -> N
     assert await bench.store.write(tokens.revoke, "nobody") is None
 
 
-async def test_no_two_live_tokens_share_a_name(bench: Bench) -> None:
+async def test_no_two_live_tokens_share_a_name(bench: OpenStore) -> None:
     """A revoked or expired one gives its name free; two at once are one and a refusal."""
     await made(bench, "ci", life_ms=1_000)
     with pytest.raises(BadRequest, match="named 'ci'"):
@@ -144,7 +144,7 @@ async def test_no_two_live_tokens_share_a_name(bench: Bench) -> None:
     ],
 )
 async def test_nobody_asks_and_decides(
-    bench: Bench, scopes: tuple[Scope, ...], agent: str | None, person: str | None
+    bench: OpenStore, scopes: tuple[Scope, ...], agent: str | None, person: str | None
 ) -> None:
     """What is an agent's has no right of people, and none is made without whose it is."""
     await bench.store.write(people.add, "ana")
@@ -155,7 +155,7 @@ async def test_nobody_asks_and_decides(
     assert () == await bench.store.read(tokens.listed)
 
 
-async def test_a_persons_token_is_that_persons_account(bench: Bench) -> None:
+async def test_a_persons_token_is_that_persons_account(bench: OpenStore) -> None:
     """Two tokens and a chat account of one person are one vote of a quorum of two."""
     first, second = await approver(bench), await approver(bench, "phone")
     bob = await approver(bench, "bob-laptop", "bob")
@@ -175,7 +175,7 @@ async def test_a_persons_token_is_that_persons_account(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("how", ["token", "person", "account"])
-async def test_revoking_holds_inside_the_answer(bench: Bench, how: str) -> None:
+async def test_revoking_holds_inside_the_answer(bench: OpenStore, how: str) -> None:
     """A revoked token, person or account answers nothing; its earlier vote counts no more."""
     first, bob = await approver(bench), await approver(bench, "bob-laptop", "bob")
     asked = await bench.ask(replace(draft(), quorum=2))
@@ -196,7 +196,7 @@ async def test_revoking_holds_inside_the_answer(bench: Bench, how: str) -> None:
     assert await lets_in(bench, bob)
 
 
-async def test_a_token_is_its_persons_even_when_unlinked(bench: Bench) -> None:
+async def test_a_token_is_its_persons_even_when_unlinked(bench: OpenStore) -> None:
     """Unlinking takes the vote's person away, and revoking the person still ends the token."""
     new = await approver(bench)
     await bench.store.write(people.unlink, "api", new.token.id)
@@ -208,7 +208,7 @@ async def test_a_token_is_its_persons_even_when_unlinked(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("intake", [Intake.HTTP, Intake.WEBSOCKET])
-async def test_the_token_that_asked_never_answers(bench: Bench, intake: Intake) -> None:
+async def test_the_token_that_asked_never_answers(bench: OpenStore, intake: Intake) -> None:
     """Even if it were a person's: the same token, and another account of its person."""
     first, second = await approver(bench), await approver(bench, "phone")
     bob = await approver(bench, "bob-laptop", "bob")
@@ -226,7 +226,7 @@ async def test_the_token_that_asked_never_answers(bench: Bench, intake: Intake) 
     assert allowed.won
 
 
-async def test_what_a_person_asked_in_chat_her_token_does_not_allow(bench: Bench) -> None:
+async def test_what_a_person_asked_in_chat_her_token_does_not_allow(bench: OpenStore) -> None:
     """A linked chat account and a token are one person; another person's token may."""
     ana, bob = await approver(bench), await approver(bench, "bob-laptop", "bob")
     drawn = await bench.store.write(pairing.begin, "ana")
@@ -242,7 +242,7 @@ async def test_what_a_person_asked_in_chat_her_token_does_not_allow(bench: Bench
     assert other.won
 
 
-async def test_its_use_is_noted_once_a_minute(bench: Bench) -> None:
+async def test_its_use_is_noted_once_a_minute(bench: OpenStore) -> None:
     """Two uses within a minute write one time; a later one writes anew."""
     new = await made(bench)
 
@@ -264,7 +264,7 @@ async def test_its_use_is_noted_once_a_minute(bench: Bench) -> None:
     assert later > first
 
 
-async def test_what_ended_long_ago_is_forgotten(bench: Bench) -> None:
+async def test_what_ended_long_ago_is_forgotten(bench: OpenStore) -> None:
     """The token goes with its account and its revocation; one that lives stays for ever."""
     gone, kept = await approver(bench), await approver(bench, "phone")
     expired = await made(bench, "short", life_ms=1_000)
@@ -281,7 +281,7 @@ async def test_what_ended_long_ago_is_forgotten(bench: Bench) -> None:
     assert not await lets_in(bench, expired)
 
 
-async def test_a_row_that_says_too_much_is_told_as_it_is(bench: Bench) -> None:
+async def test_a_row_that_says_too_much_is_told_as_it_is(bench: OpenStore) -> None:
     """The store does not mend a row that was written behind its back: who reads it must."""
     new = await made(bench, "ci", ASK, agent="coder")
     table = ALL_TABLES.tables["tokens"]
@@ -295,7 +295,7 @@ async def test_a_row_that_says_too_much_is_told_as_it_is(bench: Bench) -> None:
     assert "coder" == token.agent
 
 
-async def test_whose_a_run_is(bench: Bench) -> None:
+async def test_whose_a_run_is(bench: OpenStore) -> None:
     """An approval's and an unasked run's agent are found; of an unknown id nothing is."""
     asked = await bench.ask()
     unasked = run_draft()
@@ -306,7 +306,7 @@ async def test_whose_a_run_is(bench: Bench) -> None:
     assert await bench.store.read(owners.agent_of, "zzzz") is None  # type: ignore[arg-type]
 
 
-async def test_sessions_of_one_agent(bench: Bench) -> None:
+async def test_sessions_of_one_agent(bench: OpenStore) -> None:
     """Names are compared exactly: case, wildcards and a longer agent's name are others."""
     keys = ("agent:a:1", "agent:a:2", "AGENT:A:3", "agent:ab:4", "agent:_:5", "main", "agent:%:6")
     new = [events.NewEvent(key, EventKind.STARTED, "x", "r") for key in keys]

@@ -10,14 +10,14 @@ from core.store import approvals, outbox
 from core.store.people import people
 from core.store.runs import runs
 from core.store.schema.records import Answer, AnswerRefusal
-from tests.contracts.test_store_people import ANA_SLACK, pair
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, GROUP, MINUTE, ONCE, PAGE, draft
+from tests.contracts.people_records import ANA_SLACK, pair
+from tests.support.store_records import ALICE, ALWAYS, BOB, DENY, GROUP, MINUTE, ONCE, PAGE, draft
+from tests.support.stores import OpenStore
 
 CYD = Actor("discord", "9", "Cyd")
 
 
-async def ask(bench: Bench, quorum: int = 2, requester: Requester | None = None) -> ApprovalId:
+async def ask(bench: OpenStore, quorum: int = 2, requester: Requester | None = None) -> ApprovalId:
     """Ask a question that several people must allow."""
     question = replace(draft(targets=(GROUP, PAGE)), quorum=quorum)
     if requester is not None:
@@ -26,7 +26,7 @@ async def ask(bench: Bench, quorum: int = 2, requester: Requester | None = None)
 
 
 async def say(
-    bench: Bench,
+    bench: OpenStore,
     asked: ApprovalId,
     actor: Actor,
     reply: ApprovalReply = ONCE,
@@ -39,7 +39,7 @@ async def say(
     return got
 
 
-async def test_two_people_must_allow(bench: Bench) -> None:
+async def test_two_people_must_allow(bench: OpenStore) -> None:
     """The first allow counts, the second decides, and the run is queued only then."""
     asked = await ask(bench)
 
@@ -57,7 +57,7 @@ async def test_two_people_must_allow(bench: Bench) -> None:
     assert [asked] == [run_id for run_id, _ in await bench.store.read(runs.queued, 10)]
 
 
-async def test_two_accounts_of_one_person_are_one_vote(bench: Bench) -> None:
+async def test_two_accounts_of_one_person_are_one_vote(bench: OpenStore) -> None:
     """Also where they are linked after both have voted."""
     asked, later = await ask(bench), await ask(bench, quorum=3)
     await say(bench, later, ALICE)
@@ -75,7 +75,7 @@ async def test_two_accounts_of_one_person_are_one_vote(bench: Bench) -> None:
     assert after.approval.resolution is None
 
 
-async def test_one_deny_ends_it(bench: Bench) -> None:
+async def test_one_deny_ends_it(bench: OpenStore) -> None:
     """Whoever allowed before, a single deny decides."""
     asked = await ask(bench, quorum=3)
     await say(bench, asked, ALICE)
@@ -109,7 +109,7 @@ async def test_one_deny_ends_it(bench: Bench) -> None:
     ],
 )
 async def test_the_narrowest_allow_holds(
-    bench: Bench,
+    bench: OpenStore,
     said: tuple[tuple[ApprovalReply, GrantTerms | None], ...],
     reply: ApprovalReply,
     terms: GrantTerms | None,
@@ -124,7 +124,7 @@ async def test_the_narrowest_allow_holds(
     assert (reply, terms) == (got.approval.resolution.reply, got.approval.resolution.terms)
 
 
-async def test_the_last_vote_of_a_person_counts(bench: Bench) -> None:
+async def test_the_last_vote_of_a_person_counts(bench: OpenStore) -> None:
     """Somebody who changes from always to once has one vote: once."""
     asked = await ask(bench)
     await say(bench, asked, ALICE, ALWAYS)
@@ -136,7 +136,7 @@ async def test_the_last_vote_of_a_person_counts(bench: Bench) -> None:
     assert ONCE is decided.approval.resolution.reply
 
 
-async def test_a_redelivered_vote_is_told_the_same_and_replaces_nothing(bench: Bench) -> None:
+async def test_a_redelivered_vote_is_told_the_same_and_replaces_nothing(bench: OpenStore) -> None:
     """The first message comes again after the person said otherwise, and after the end."""
     asked = await ask(bench)
     first = await say(bench, asked, ALICE, ALWAYS, "k1")
@@ -155,7 +155,7 @@ async def test_a_redelivered_vote_is_told_the_same_and_replaces_nothing(bench: B
     assert [(True, False), (True, True)] == [(got.won, got.repeated) for got in (won, still)]
 
 
-async def test_a_late_vote_ends_it_as_expired(bench: Bench) -> None:
+async def test_a_late_vote_ends_it_as_expired(bench: OpenStore) -> None:
     """The second person comes at the deadline: nobody wins."""
     asked = await ask(bench)
     await say(bench, asked, ALICE)
@@ -169,7 +169,7 @@ async def test_a_late_vote_ends_it_as_expired(bench: Bench) -> None:
     assert ApprovalState.EXPIRED is late.approval.resolution.state
 
 
-async def test_a_revoked_persons_vote_counts_no_more(bench: Bench) -> None:
+async def test_a_revoked_persons_vote_counts_no_more(bench: OpenStore) -> None:
     """Revoked between the first and the second vote: two others must allow."""
     asked = await ask(bench)
     await say(bench, asked, ALICE)
@@ -187,7 +187,7 @@ async def test_a_revoked_persons_vote_counts_no_more(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("quorum", [1, 2])
-async def test_a_revoked_person_decides_nothing(bench: Bench, quorum: int) -> None:
+async def test_a_revoked_person_decides_nothing(bench: OpenStore, quorum: int) -> None:
     """Neither allow nor deny, whether by person or by account."""
     asked = await ask(bench, quorum)
     await pair(bench, "ana", ALICE)
@@ -203,7 +203,7 @@ async def test_a_revoked_person_decides_nothing(bench: Bench, quorum: int) -> No
 
 
 @pytest.mark.parametrize("quorum", [1, 2])
-async def test_the_requester_decides_on_no_linked_account(bench: Bench, quorum: int) -> None:
+async def test_the_requester_decides_on_no_linked_account(bench: OpenStore, quorum: int) -> None:
     """Who asked in Telegram does not answer in Slack, and its earlier vote falls when linked."""
     asked = await ask(bench, quorum, Requester(Intake.CHAT, "telegram:42"))
     if quorum > 1:
@@ -219,7 +219,7 @@ async def test_the_requester_decides_on_no_linked_account(bench: Bench, quorum: 
     assert (quorum == 1, quorum > 1) == (other.won, other.counted)
 
 
-async def test_somebody_else_than_was_authorised_is_refused(bench: Bench) -> None:
+async def test_somebody_else_than_was_authorised_is_refused(bench: OpenStore) -> None:
     """An account that changed hands between the check and the transaction is looked at again."""
     asked = await ask(bench, 1)
     wrong = PersonId("ana")
@@ -231,7 +231,7 @@ async def test_somebody_else_than_was_authorised_is_refused(bench: Bench) -> Non
     assert got.approval.resolution is None
 
 
-async def test_a_counted_vote_is_told_where_the_prompt_is_shown(bench: Bench) -> None:
+async def test_a_counted_vote_is_told_where_the_prompt_is_shown(bench: OpenStore) -> None:
     """One notice a person and place, however often that person votes."""
     asked = await ask(bench, 3)
     await bench.send_all()

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from core.runner.runner import Runner
-from tests.core.runner.runs import running
+from tests.support.runs import running
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import BotApi, GatewayProcess, bot_api, write_config
+from tests.support.gateway_process import BotApi, GatewayProcess, bot_api, write_config
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
 
@@ -65,7 +66,7 @@ def finished(
 
 def question(gateway: GatewayProcess) -> dict[str, Any]:
     """Wait for the one question that is pending."""
-    found: dict[str, Any] = until(
+    found: dict[str, Any] = wait_until(
         "a question", lambda: next(iter(gateway.json("pending")), None), pause=0.1
     )
     return found

@@ -13,10 +13,11 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.bot.api.house import configure
-from tests.bot.terminals import in_terminal
-from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.faults.api_load import leaks
+from tests.support.api_gateway import configure
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.terminal import in_terminal
+from tests.support.waiting import wait_until
 
 SAYSO = (str(ROOT / ".venv" / "bin" / "python"), "-m", "bot")
 
@@ -48,7 +49,7 @@ def reached(tmp_path: Path) -> Iterator[Reached]:
     configure(tmp_path / "home")
     running = GatewayProcess(tmp_path / "home")
     running.start()
-    found = until("the API", lambda: re.search(r"API is at (\S+)", running.log.read_text()))
+    found = wait_until("the API", lambda: re.search(r"API is at (\S+)", running.log.read_text()))
     try:
         yield Reached(running, found[1])
     finally:

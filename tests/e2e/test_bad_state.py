@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import GatewayProcess, until, write_config
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def test_full_disk(tmp_path: Path) -> None:
             full = gateway.cli("run", "-c", "echo alive")
             allow = gateway.cli("approve", waiting, "allow-once", own_session=True)
             filler.unlink()
-            free = until("space", lambda: _alive(gateway.cli("run", "-c", "echo alive")))
+            free = wait_until("space", lambda: _alive(gateway.cli("run", "-c", "echo alive")))
             still = gateway.json("pending")
         finally:
             gateway.stop()

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.channels.slack import world as slack
-from tests.e2e.platforms import until, world
-from tests.e2e.processes import ROOT
+from tests.channels.slack import workspace as slack
+from tests.support.gateway_process import ROOT
+from tests.support.three_platforms import three_platforms
+from tests.support.waiting import until
 
 
 async def doctor(home: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
@@ -28,7 +29,7 @@ async def doctor(home: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
 
 async def test_a_good_set_up_is_proved(tmp_path: Path) -> None:
     """Tokens, scopes or intents and every listed person are asked for, and all is well."""
-    async with world(tmp_path):
+    async with three_platforms(tmp_path):
         code, found = await doctor(tmp_path)
 
     subjects = {finding["subject"] for finding in found}
@@ -40,7 +41,7 @@ async def test_a_good_set_up_is_proved(tmp_path: Path) -> None:
 
 async def test_a_bad_token_and_an_unknown_person_are_named(tmp_path: Path) -> None:
     """What does not work fails the command, with what to do."""
-    async with world(tmp_path):
+    async with three_platforms(tmp_path):
         file = tmp_path / "config.json5"
         config = json.loads(file.read_text())
         config["channels"]["telegram"]["token"] = "1:wrong"
@@ -56,7 +57,7 @@ async def test_a_bad_token_and_an_unknown_person_are_named(tmp_path: Path) -> No
 
 async def test_a_test_prompt_goes_the_whole_way(tmp_path: Path) -> None:
     """The prompt reaches every target, a real press answers it, and `true` runs."""
-    async with world(tmp_path) as at:
+    async with three_platforms(tmp_path) as at:
         running = asyncio.create_task(doctor(tmp_path, "--prompt", "--seconds", "30"))
         await until(lambda: len(at.open()) == 3, 40)
         await at.press("slack", "Allow once")
@@ -72,7 +73,7 @@ async def test_a_target_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
     """A place that refuses is told with the platform's reason; the others still count."""
     gone = {"channel": "slack", "to": "C0GONE0000"}
     reached = {"channel": "slack", "to": slack.CHANNEL}
-    async with world(tmp_path, targets=[gone, reached]) as at:
+    async with three_platforms(tmp_path, targets=[gone, reached]) as at:
         running = asyncio.create_task(doctor(tmp_path, "--prompt", "--seconds", "30"))
         await until(lambda: at.open() == {"slack"}, 40)
         await at.press("slack", "Deny")
@@ -87,7 +88,7 @@ async def test_a_target_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
 
 async def test_nobody_answering_is_a_warning(tmp_path: Path) -> None:
     """Without a press the command ends by itself and withdraws its prompt."""
-    async with world(tmp_path) as at:
+    async with three_platforms(tmp_path) as at:
         code, found = await doctor(tmp_path, "--prompt", "--seconds", "1")
         await until(lambda: not at.open())
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.planning.test_shims import canary, hard_linked, manager
 from tests.core.policy.developer import EXAMPLE
-from tests.e2e.processes import GatewayProcess, write_config
 from tests.e2e.running import finished
 from tests.faults.program_traps import Canary, Listener, listening, traps
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.version_managers import canary, hard_linked, manager
 
 LINES = (
     *("npm ls", "npm prefix", "npm root", "npm config get registry", "npm --version", "npm run"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.client import Client
-from tests.e2e.processes import GatewayProcess, write_config
+from tests.support.gateway_process import GatewayProcess, write_config
 
 
 @pytest.fixture

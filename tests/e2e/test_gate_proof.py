@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bot.client import Client
-from tests.bot.terminals import in_terminal
-from tests.e2e.processes import BotApi, GatewayProcess, bot_api, until, write_config
+from tests.support.gateway_process import BotApi, GatewayProcess, bot_api, write_config
+from tests.support.terminal import in_terminal
+from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
 FILES = {"read": ["/usr/bin"]}
@@ -69,8 +70,8 @@ def test_every_way_in_is_proved_by_the_clock(tmp_path: Path, chat: BotApi) -> No
     before = len(chat.messages())
     gateway.start()
     try:
-        found = until("the first proof", lambda: proved(gateway))
-        until("three rounds", lambda: len(records(gateway, "proof")) >= 3)
+        found = wait_until("the first proof", lambda: proved(gateway))
+        wait_until("three rounds", lambda: len(records(gateway, "proof")) >= 3)
         doctor = gateway.cli("doctor")
         listed = [gateway.json("pending"), gateway.json("history"), gateway.events("gate-proof")]
     finally:
@@ -91,16 +92,16 @@ def test_a_lockdown_from_the_first_refusal_to_the_last(tmp_path: Path, chat: Bot
     gateway.start()
     try:
         assert 0 == gateway.cli("run", "--", "true").returncode
-        until("the first proof", lambda: proved(gateway))
+        wait_until("the first proof", lambda: proved(gateway))
         on = gateway.cli("lockdown", "on", "--why", "runs wild", own_session=True)
         refused = gateway.cli("run", "--", "true")
-        until("the alert", lambda: _alerts(chat))
+        wait_until("the alert", lambda: _alerts(chat))
         off = gateway.cli("lockdown", "off", own_session=True)
         gateway.kill()
         gateway.start()
         still = gateway.cli("run", "--", "true")
         shown = gateway.cli("lockdown", "status")
-        until("the first proof", lambda: proved(gateway))
+        wait_until("the first proof", lambda: proved(gateway))
         locked = health(gateway)
         doctor = gateway.cli("doctor")
         code, said = in_terminal(*SAYSO, "lockdown", "off", environ=gateway.environ())

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.terminals import terminal
-from tests.e2e.processes import GatewayProcess, until
 from tests.e2e.running import SAYSO, question, read_until, running_gateway, start
+from tests.support.gateway_process import GatewayProcess
+from tests.support.terminal import terminal
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_a_closed_terminal_ends_the_run(gateway: GatewayProcess) -> None:
         close_window(master)
         assert process.wait(20) == -signal.SIGHUP
 
-    until("the end of the command", lambda: not alive(f"sleep {mark}"))
+    wait_until("the end of the command", lambda: not alive(f"sleep {mark}"))
 
 
 @pytest.mark.parametrize("agent", ["free", "main"])
@@ -84,8 +85,8 @@ def test_a_window_with_a_shell_in_it(gateway: GatewayProcess, agent: str) -> Non
         os.write(master, f"{run}\n".encode())
         read_until(master, b"uid=" if agent == "free" else b" left")
         close_window(master)
-        until("the end of the command", lambda: not alive(f"sleep {mark}"))
-        until("no question", lambda: gateway.json("pending") == [], pause=0.1)
+        wait_until("the end of the command", lambda: not alive(f"sleep {mark}"))
+        wait_until("no question", lambda: gateway.json("pending") == [], pause=0.1)
 
 
 def test_who_ignores_the_signal_is_left_alone(gateway: GatewayProcess, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_who_ignores_the_signal_is_left_alone(gateway: GatewayProcess, tmp_path:
     with in_window(gateway, "sh", "-c", f"trap '' HUP; exec {run}") as (_, master):
         read_until(master, b"first")
         close_window(master)
-        until("the end of the command", (tmp_path / "done").exists)
+        wait_until("the end of the command", (tmp_path / "done").exists)
 
 
 def test_a_signal_counts_where_nothing_can_be_said(gateway: GatewayProcess) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import GatewayProcess, until
 from tests.e2e.running import finished, question, running_gateway, start
+from tests.support.gateway_process import GatewayProcess
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def runs(gateway: GatewayProcess) -> dict[str, dict[str, Any]]:
 
 def started(gateway: GatewayProcess, command: str) -> str:
     """Wait until a command runs, and return its code."""
-    row = until(
+    row = wait_until(
         "a run",
         lambda: (found := runs(gateway).get(command)) and found["state"] == "started" and found,
         pause=0.1,

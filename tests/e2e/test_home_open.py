@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from bot.client import Client
-from tests.bot.terminals import in_terminal
-from tests.e2e.processes import GatewayProcess, until, write_config
 from tests.e2e.running import SAYSO, running_gateway
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.terminal import in_terminal
+from tests.support.waiting import wait_until
 
 
 def ran(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
@@ -81,11 +82,11 @@ def test_people_and_the_journal_hear_of_it(tmp_path: Path) -> None:
     """Without a request, too: the journal has both ends, and health says what is wrong."""
     with running_gateway(tmp_path / "home") as gateway:
         gateway.home.chmod(0o777)
-        until("the record", lambda: records(gateway), 40)
+        wait_until("the record", lambda: records(gateway), 40)
         with Client(str(gateway.home / "gateway.sock")) as client:
             part = client.call("health.get", {})["parts"]["lockdown"]
         gateway.home.chmod(0o700)
-        until("the other record", lambda: len(records(gateway)) == 2, 40)
+        wait_until("the other record", lambda: len(records(gateway)) == 2, 40)
 
     assert [one["state"] for one in records(gateway)] == ["on", "off"]
     assert records(gateway)[0]["by"] == "home check"

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.processes import ROOT, GatewayProcess
 from tests.e2e.running import running_gateway
+from tests.support.gateway_process import ROOT, GatewayProcess
 
 
 def lockdown_on(gateway: GatewayProcess, *, writes: bool) -> subprocess.CompletedProcess[str]:

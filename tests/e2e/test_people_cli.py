@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.client import Client
-from tests.bot.terminals import in_terminal
-from tests.e2e.processes import GatewayProcess, write_config
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.terminal import in_terminal
 
 SAYSO = (sys.executable, "-m", "bot")
 

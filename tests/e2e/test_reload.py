@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.bot.terminals import terminal
-from tests.e2e.processes import ANA, BOB, BotApi, GatewayProcess, until
 from tests.e2e.running import running_gateway, start
+from tests.support.gateway_process import ANA, BOB, BotApi, GatewayProcess
+from tests.support.terminal import terminal
+from tests.support.waiting import wait_until
 
 _DEAF = """
 import asyncio.unix_events as unix, signal, sys
@@ -53,7 +54,7 @@ def hang_up(gateway: GatewayProcess, words: str = "the configuration was reloade
     assert gateway.process is not None
     before = len(gateway.log.read_text())
     gateway.process.send_signal(signal.SIGHUP)
-    until("the reload", lambda: words in gateway.log.read_text()[before:], seconds=30)
+    wait_until("the reload", lambda: words in gateway.log.read_text()[before:], seconds=30)
     return gateway.log.read_text()[before:]
 
 
@@ -129,7 +130,7 @@ def test_lists_of_people_are_taken_over(gateway: GatewayProcess, api: BotApi) ->
 
     assert f"id {ANA} is not" in api.told(api.press(prompt, "Deny", ANA))
     api.press(prompt, "Deny", BOB)
-    until("the edit", lambda: [one for one in api.messages() if "Denied" in one["text"]])
+    wait_until("the edit", lambda: [one for one in api.messages() if "Denied" in one["text"]])
 
 
 def test_signals_that_come_together_leave_one_in_effect(plain: GatewayProcess) -> None:
@@ -155,9 +156,9 @@ def test_a_closed_terminal_stops_a_gateway_in_its_foreground(
     words = ("-m", "bot", "serve") if guarded else ("-c", _DEAF)
     with terminal(sys.executable, *words, environ=gateway.environ()) as (front, master):
         gateway.process = front
-        until("the gateway", gateway._answers, seconds=30)
+        wait_until("the gateway", gateway._answers, seconds=30)
         asking = gateway.ask("--agent", "free", "-c", "sleep 61")
-        until("the command", lambda: "Exec started" in " ".join(gateway.events()), seconds=30)
+        wait_until("the command", lambda: "Exec started" in " ".join(gateway.events()), seconds=30)
         replaced = os.open(os.devnull, os.O_RDONLY)
         os.dup2(replaced, master)  # closes our end of the terminal
         os.close(replaced)
@@ -180,7 +181,7 @@ def test_nohup_lets_a_gateway_reload(tmp_path: Path) -> None:
     words = (sys.executable, "-c", _IGNORING)
     with terminal(*words, environ=gateway.environ()) as (front, master):
         gateway.process = front
-        until("the gateway", gateway._answers, seconds=30)
+        wait_until("the gateway", gateway._answers, seconds=30)
         front.send_signal(signal.SIGHUP)
         seen = b""
         while b"was reloaded" not in seen:

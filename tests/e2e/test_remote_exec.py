@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import ROOT, GatewayProcess, until
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.waiting import wait_until
 
 STUBBORN = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
 
@@ -82,7 +83,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     acl.write_text("\n".join(lines))
     host.start()
     client.start()
-    door = until("the host's door", lambda: host.json("diagnostics", "exec")["listening"])[1]
+    door = wait_until("the host's door", lambda: host.json("diagnostics", "exec")["listening"])[1]
     know(host, "laptop", asks)
     know(client, "web1", hosts, "--address", door, "--fingerprint", hosts["fingerprint"])
     yield Pair(client, host, acl, hosts["agent_id"])
@@ -215,7 +216,7 @@ def test_sessions_lists_both_sides_and_cancel_ends_a_request(pair: Pair) -> None
         text=True,
     )
     try:
-        (here,) = until("the session", lambda: pair.host.json("exec", "sessions")["sessions"])
+        (here,) = wait_until("the session", lambda: pair.host.json("exec", "sessions")["sessions"])
         (ours,) = pair.client.json("exec", "sessions")["pending"]
         assert here["request_id"] == ours["request_id"]
         assert (here["program"], ours["agent_id"]) == ("sleep", pair.agent_id)
@@ -238,11 +239,11 @@ def test_ctrl_c_ends_the_remote_command(pair: Pair) -> None:
         cwd=ROOT,
         env=pair.client.environ(),
     )
-    until("the session", lambda: pair.host.json("exec", "sessions")["sessions"])
+    wait_until("the session", lambda: pair.host.json("exec", "sessions")["sessions"])
     waiting.terminate()
     waiting.wait(10)
 
-    until("its end", lambda: not pair.host.json("exec", "sessions")["sessions"])
+    wait_until("its end", lambda: not pair.host.json("exec", "sessions")["sessions"])
 
 
 def test_diagnostics_count_and_never_show_the_list(pair: Pair) -> None:
@@ -352,7 +353,7 @@ def test_a_host_that_stops_leaves_nothing_behind(pair: Pair) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    until("the session", lambda: pair.host.json("exec", "sessions")["sessions"])
+    wait_until("the session", lambda: pair.host.json("exec", "sessions")["sessions"])
     began = time.monotonic()
     assert pair.host.stop() == 0
     told, _ = waiting.communicate(timeout=20)

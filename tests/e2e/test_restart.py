@@ -7,7 +7,8 @@ from pathlib import Path
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor
 from core.store import approvals, open_store
-from tests.e2e.processes import ANA, BotApi, GatewayProcess, until
+from tests.support.gateway_process import ANA, BotApi, GatewayProcess
+from tests.support.waiting import wait_until
 
 
 def ask(gateway: GatewayProcess, cwd: Path) -> str:
@@ -34,9 +35,9 @@ def test_press_while_the_gateway_is_down(
 
     gateway.start()
 
-    until("the run", lambda: ran(tmp_path))
-    until("the edit", lambda: [m for m in api.messages() if "Allowed once" in m["text"]])
-    ended = until("the end", lambda: [t for t in gateway.events() if "finished" in t])
+    wait_until("the run", lambda: ran(tmp_path))
+    wait_until("the edit", lambda: [m for m in api.messages() if "Allowed once" in m["text"]])
+    ended = wait_until("the end", lambda: [t for t in gateway.events() if "finished" in t])
     assert 1 == ran(tmp_path)
     assert f"id={run_id}, code=0" in ended[0]
 
@@ -51,10 +52,10 @@ def test_crash_between_answer_and_run(gateway: GatewayProcess, api: BotApi, tmp_
 
     gateway.start()
 
-    until("the run", lambda: ran(tmp_path))
+    wait_until("the run", lambda: ran(tmp_path))
     gateway.kill()
     gateway.start()
-    until("the edit", lambda: [m for m in api.messages() if "Allowed once" in m["text"]])
+    wait_until("the edit", lambda: [m for m in api.messages() if "Allowed once" in m["text"]])
     assert 1 == ran(tmp_path)
 
 
@@ -79,7 +80,7 @@ def test_question_outlives_the_gateway(
 
     assert [run_id] == [row["id"] for row in gateway.json("pending")]
     api.press(prompt, "Deny")
-    until("the edit", lambda: [m for m in api.messages() if "Denied" in m["text"]])
+    wait_until("the edit", lambda: [m for m in api.messages() if "Denied" in m["text"]])
     assert 1 == len([m for m in api.messages() if "ledger" in m["text"]])
     assert 0 == ran(tmp_path)
 
@@ -90,7 +91,7 @@ def test_command_that_runs_when_the_gateway_dies_is_unknown(
     """An interrupted run is ended, told `unknown` once, and never run again."""
     asking = gateway.ask("--cwd", str(tmp_path), "-c", "echo ran >> ledger; sleep 30")
     api.press(api.prompt("ledger"), "Allow once")
-    until("the start", lambda: ran(tmp_path))
+    wait_until("the start", lambda: ran(tmp_path))
     gateway.kill()
 
     gateway.start()

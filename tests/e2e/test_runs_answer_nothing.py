@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.client import Client
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_a_run_answers_no_question(gateway: GatewayProcess, tmp_path: Path, capt
     assert not (tmp_path / "made").exists()
     person = gateway.cli("approve", code, "allow-once", own_session=True)
     assert person.returncode == 0
-    until("the file", (tmp_path / "made").exists)
+    wait_until("the file", (tmp_path / "made").exists)
 
 
 def test_a_run_with_a_terminal_is_no_person_at_one(gateway: GatewayProcess) -> None:

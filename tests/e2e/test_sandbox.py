@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import GatewayProcess
+from tests.support.gateway_process import GatewayProcess
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.waiting import wait_until
 
 _DEAF = """
 import signal, sys
@@ -60,13 +61,13 @@ def blocked(process: subprocess.Popen[bytes]) -> bool:
 def test_a_reload_while_it_starts_does_not_end_it(gateway: GatewayProcess) -> None:
     """SIGHUP again and again, until the gateway answers: it lives, and takes it as a reload."""
     process = begin(gateway, _SERVE)
-    until("a gateway that holds SIGHUP back", lambda: blocked(process), 30, pause=0.002)
+    wait_until("a gateway that holds SIGHUP back", lambda: blocked(process), 30, pause=0.002)
     while not (gateway.home / "gateway.sock").exists():
         assert process.poll() is None
         process.send_signal(signal.SIGHUP)
         time.sleep(0.05)
-    until("an answer", gateway._answers, 60)
-    until("the reload", lambda: "was reloaded" in gateway.log.read_text())
+    wait_until("an answer", gateway._answers, 60)
+    wait_until("the reload", lambda: "was reloaded" in gateway.log.read_text())
     assert gateway.stop() == 0
 
 
@@ -98,7 +99,7 @@ def test_a_signal_at_the_very_end_was_the_end(gateway: GatewayProcess) -> None:
 def ending(gateway: GatewayProcess, program: str, more: signal.Signals) -> int:
     """Stop a gateway and go on sending a signal; return its exit code."""
     process = begin(gateway, program)
-    until("an answer", gateway._answers, 60)
+    wait_until("an answer", gateway._answers, 60)
     process.terminate()
     while process.poll() is None:
         process.send_signal(more)

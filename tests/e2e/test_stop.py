@@ -19,11 +19,12 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.benchmarks.pace import slowness
-from tests.bot.terminals import in_terminal
-from tests.e2e.chats import PLACES, Chat, chats, configure, copies, remember
-from tests.e2e.copies import Copy
-from tests.e2e.processes import ROOT, GatewayProcess, until
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.pace import slowness
+from tests.support.platform_processes import PLACES, Chat, chats, configure, copies, remember
+from tests.support.prompt_copies import Copy
+from tests.support.terminal import in_terminal
+from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
 HERE = {name: places[0].conversation for name, places in PLACES.items()}
@@ -58,7 +59,7 @@ class OpenGateway(GatewayProcess):
                 stdout=log,
                 stderr=log,
             )
-        until("the gateway's socket", self._answers, seconds=30)
+        wait_until("the gateway's socket", self._answers, seconds=30)
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ class Clients:
         running = self.gateway.ask("-c", "touch by-run")
         http = self.pool.submit(self._post)
         socket = self.pool.submit(self._converse)
-        until("three questions", lambda: len(self.gateway.json("pending")) == 3, 30, 0.2)
+        wait_until("three questions", lambda: len(self.gateway.json("pending")) == 3, 30, 0.2)
         return Asked(running, http, socket)
 
     def _url(self) -> str:
@@ -224,7 +225,7 @@ def test_an_open_gate_tells_nobody(tmp_path: Path, three: dict[str, Chat]) -> No
 
 def shown(three: dict[str, Chat], name: str) -> Copy:
     """Wait for the one prompt of a platform that has buttons."""
-    found: Copy = until(
+    found: Copy = wait_until(
         f"a prompt on {name}", lambda: next((one for one in three[name].copies() if one.open), None)
     )
     return found
@@ -241,11 +242,11 @@ def press_while_it_stops(gateway: GatewayProcess, three: dict[str, Chat]) -> dic
     """Allow each question while a command holds up the stop; return what the presses are."""
     prompts = {name: shown(three, name) for name in HERE}
     running = gateway.ask("--agent", "free", "-c", "sleep 30")
-    until("the command", lambda: "Exec started" in " ".join(gateway.events()), 30)
+    wait_until("the command", lambda: "Exec started" in " ".join(gateway.events()), 30)
     assert gateway.process is not None
     gateway.process.send_signal(signal.SIGTERM)
     socket = gateway.home / "gateway.sock"
-    until("the closed gate", lambda: not socket.exists(), 30)
+    wait_until("the closed gate", lambda: not socket.exists(), 30)
     pressed = {name: three[name].press(prompts[name], "Allow once") for name in HERE}
     assert gateway.process.wait(60) == 0
     running.communicate(timeout=60)
@@ -272,11 +273,13 @@ def test_a_press_during_the_stop_is_refused_in_words_or_comes_again(
         }
         assert ledger(tmp_path) == []
         gateway.start()
-        until("the run of the press that came again", lambda: ledger(tmp_path) == ["telegram"], 30)
+        wait_until(
+            "the run of the press that came again", lambda: ledger(tmp_path) == ["telegram"], 30
+        )
         for name in ("slack", "discord"):
             three[name].press(shown(three, name), "Allow once")
-        until("the runs of new presses", lambda: len(ledger(tmp_path)) == len(HERE), 30)
-        until("the edits", lambda: not [one for one in copies(three) if one.open], 30)
+        wait_until("the runs of new presses", lambda: len(ledger(tmp_path)) == len(HERE), 30)
+        wait_until("the edits", lambda: not [one for one in copies(three) if one.open], 30)
 
     for name, notes in told.items():
         assert "Sayso is stopping, so this changed nothing" in " ".join(notes), (name, told)
@@ -291,7 +294,7 @@ def test_a_command_that_people_allowed_holds_up_the_stop_for_five_seconds(
     with gateway_of(tmp_path / "home", three, GatewayProcess) as gateway:
         asking = gateway.ask("--session", HERE["slack"], "-c", "sleep 61")
         three["slack"].press(shown(three, "slack"), "Allow once")
-        until(
+        wait_until(
             "the command",
             lambda: "Exec started" in " ".join(gateway.events(HERE["slack"])),
             30,

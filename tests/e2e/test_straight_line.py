@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import ANA, BOB, BotApi, GatewayProcess, until, write_config
+from tests.support.gateway_process import ANA, BOB, BotApi, GatewayProcess, write_config
+from tests.support.waiting import wait_until
 
 
 def finished(gateway: GatewayProcess) -> list[str]:
     """Return the session's events once a run has finished or was denied."""
-    return until(
+    return wait_until(
         "an end",
         lambda: [t for t in gateway.events() if "finished" in t or "denied" in t],
     )
@@ -59,7 +60,7 @@ def test_button_allows_once(gateway: GatewayProcess, api: BotApi, tmp_path: Path
 
     assert 0 == asking.returncode
     assert (tmp_path / "made-by-agent").exists()
-    edited = until(
+    edited = wait_until(
         "the edit",
         lambda: [
             m
@@ -107,7 +108,7 @@ def test_stranger_changes_nothing(gateway: GatewayProcess, api: BotApi) -> None:
 
     api.press(prompt, "Allow once", user=BOB)
     api.say(f"/approve {code} allow-once", user=BOB)
-    until("the refusal", lambda: [m for m in api.messages() if "approvers" in m["text"]])
+    wait_until("the refusal", lambda: [m for m in api.messages() if "approvers" in m["text"]])
 
     assert code == gateway.json("pending")[0]["code"]
     api.press(prompt, "Deny")
@@ -127,7 +128,7 @@ def test_silence_is_denial(api: BotApi, tmp_path: Path) -> None:
         _, told = asking.communicate(timeout=20)
         assert 3 == asking.returncode
         assert "approval_timeout" in told
-        until("the edit", lambda: [m for m in api.messages() if "xpired" in m["text"]])
+        wait_until("the edit", lambda: [m for m in api.messages() if "xpired" in m["text"]])
         assert "expired" in api.told(api.press_old(prompt, "Allow once"))
     finally:
         gateway.stop()
@@ -145,7 +146,7 @@ def test_terminal_answers_too(gateway: GatewayProcess, tmp_path: Path) -> None:
     assert 3 == same.returncode
     assert "requester" in same.stdout
     assert 0 == other.returncode
-    until("the file", (tmp_path / "made").exists)
+    wait_until("the file", (tmp_path / "made").exists)
     late = gateway.cli("approve", code, "deny", own_session=True)
     assert f"allowed by {pwd.getpwuid(os.getuid()).pw_name} (terminal)" in late.stdout
 
@@ -159,7 +160,7 @@ def test_retries_in_sessions_of_their_own_wake_people_once(
     prompt = api.prompt("touch made")
     waiting, shown = gateway.json("pending"), api.messages()
     api.press(prompt, "Allow once")
-    until("the run", (tmp_path / "made").exists)
+    wait_until("the run", (tmp_path / "made").exists)
 
     assert ([4, 4, 4], 3) == (asked, len(waiting))
     assert [prompt["message_id"]] == [one["message_id"] for one in shown]

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import GatewayProcess, until
 from tests.e2e.running import answered, question, read_until, running_gateway, start
+from tests.support.gateway_process import GatewayProcess
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -70,4 +71,4 @@ def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:
     assert process.returncode == -signal.SIGINT
     assert time.monotonic() - begin < 1
     assert f"detached from run {asked['id']}; see `sayso history`".encode() in error
-    until("the end of the client", lambda: process.poll() is not None)
+    wait_until("the end of the client", lambda: process.poll() is not None)

@@ -20,8 +20,6 @@ from bot.cli.run.output_streams import KEPT
 from bot.client import Client
 from core.model.stdio import STREAM_BYTES
 from core.runner.supervisor.output.capture import LARGEST_HEAD_BYTES
-from tests.bot.terminals import terminal
-from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.e2e.running import (
     SAYSO,
     answered,
@@ -31,6 +29,9 @@ from tests.e2e.running import (
     running_gateway,
     start,
 )
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.terminal import terminal
+from tests.support.waiting import wait_until
 
 SLOW = "echo first; sleep 30; echo second"
 
@@ -109,7 +110,7 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(gateway: GatewayProcess) -
         assert process.wait(20) == -signal.SIGPIPE
         assert process.stderr is not None
         assert process.stderr.read() == b""
-    until("the end of the command", lambda: not alive(gateway, mark))
+    wait_until("the end of the command", lambda: not alive(gateway, mark))
 
 
 def test_a_reader_that_read_all_that_is_kept_ends_the_run(gateway: GatewayProcess) -> None:
@@ -126,7 +127,7 @@ def test_a_reader_that_read_all_that_is_kept_ends_the_run(gateway: GatewayProces
         process.stdout.close()
         assert head.wait(20) == 0
         assert process.wait(20) == -signal.SIGPIPE
-    until("the end of the command", lambda: not alive(gateway, mark))
+    wait_until("the end of the command", lambda: not alive(gateway, mark))
     assert size == LARGEST_HEAD_BYTES
     assert KEPT["stdout"] == KEPT["stderr"] == STREAM_BYTES
 
@@ -146,7 +147,7 @@ def test_a_slow_reader_gets_everything_and_holds_nobody(gateway: GatewayProcess)
         process.communicate(timeout=20)
     with start(gateway, "-c", "seq 30000", stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
-        until("the end in the history", lambda: "seq 30000" in done_commands(gateway))
+        wait_until("the end in the history", lambda: "seq 30000" in done_commands(gateway))
         assert process.poll() is None  # 168,894 bytes do not fit into a pipe
         expected = b"".join(b"%d\n" % number for number in range(1, 30_001))
         assert process.stdout.read() == expected
@@ -222,7 +223,7 @@ def test_who_never_reads_holds_no_run(gateway: GatewayProcess) -> None:
     """The command ends in its own time; the gateway goes on answering others."""
     with Client(str(gateway.home / "gateway.sock")) as silent:
         silent.begin("exec.run", asked("seq 120000; sleep 0.2; seq 5"))
-        until(
+        wait_until(
             "the end in the history",
             lambda: "seq 120000; sleep 0.2; seq 5" in done_commands(gateway),
         )
@@ -249,7 +250,7 @@ def test_no_wait_prints_the_id(gateway: GatewayProcess) -> None:
     code, out, _ = finished(gateway, "--no-wait", "-c", "sleep 0.5")
     assert code == 4
     assert re.fullmatch(rb"[0-9a-z]{26}\n", out)
-    until("the run's own end", lambda: "sleep 0.5" in done_commands(gateway))
+    wait_until("the run's own end", lambda: "sleep 0.5" in done_commands(gateway))
 
     code, out, error = finished(gateway, "--no-wait", "-c", "id -u", agent="main")
     asked = question(gateway)

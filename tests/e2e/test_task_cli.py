@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import GatewayProcess
 from tests.e2e.running import answered, finished, question, running_gateway, start
+from tests.support.gateway_process import GatewayProcess
 
 
 @pytest.fixture

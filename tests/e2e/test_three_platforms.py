@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from core.model.result import Denied, Finished, Pending
-from tests.e2e.platforms import settled, until, wish, world
+from tests.support.three_platforms import settled, three_platforms, wish
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize("place", ["slack", "discord", "telegram"])
 async def test_one_press_ends_every_copy(tmp_path: Path, place: str) -> None:
     """A decision in one place runs the command once and is told in all three."""
-    async with world(tmp_path) as at:
+    async with three_platforms(tmp_path) as at:
         asked = await at.running.gate.submit(wish(tmp_path))
         await until(lambda: len(at.open()) == 3)
         await at.press(place, "Allow once")
@@ -29,7 +30,7 @@ async def test_one_press_ends_every_copy(tmp_path: Path, place: str) -> None:
 
 async def test_presses_of_one_moment_have_one_winner(tmp_path: Path) -> None:
     """Two people answer differently at once: one counts, and every copy says which."""
-    async with world(tmp_path) as at:
+    async with three_platforms(tmp_path) as at:
         asked = await at.running.gate.submit(wish(tmp_path))
         await until(lambda: len(at.open()) == 3)
         await asyncio.gather(at.press("discord", "Deny"), at.press("telegram", "Allow once"))

@@ -11,8 +11,8 @@ import pytest
 
 from bot.cli import main
 from core.store.people import token_text
-from tests.bot.terminals import in_terminal
-from tests.e2e.processes import GatewayProcess, write_config
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.terminal import in_terminal
 
 SAYSO = (sys.executable, "-m", "bot")
 

@@ -13,11 +13,22 @@ from typing import Any
 import pytest
 
 from bot.client import Client
-from tests.e2e.chats import ANA, PLACES, SLACK_ANA, Chat, Place, chats, configure, copies, remember
-from tests.e2e.copies import Asked, Copy, judge
-from tests.e2e.decisions import Decisions, miscounted, truth
-from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.emulators.discord_objects import CHANNEL
+from tests.support.decision_history import Decisions, miscounted, truth
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.platform_processes import (
+    ANA,
+    PLACES,
+    SLACK_ANA,
+    Chat,
+    Place,
+    chats,
+    configure,
+    copies,
+    remember,
+)
+from tests.support.prompt_copies import Asked, Copy, judge
+from tests.support.waiting import wait_until
 
 PROMPTS = 200
 TYPED, REFUSED, CONTESTED, BY_COMMAND = 20, 3, 10, 4
@@ -132,8 +143,8 @@ def by_terminal(gateway: GatewayProcess, rest: list[Asked], decisions: Decisions
     ledger.touch()
     words = ["-m", "tests.faults.approver", str(gateway.home / "gateway.sock"), str(ledger)]
     with subprocess.Popen([sys.executable, *words], cwd=ROOT, start_new_session=True) as approver:
-        until("the terminal's answers", lambda: not waiting(gateway))
-        until("its ledger", lambda: len(_lines(ledger)) == len(rest) - BY_COMMAND)
+        wait_until("the terminal's answers", lambda: not waiting(gateway))
+        wait_until("its ledger", lambda: len(_lines(ledger)) == len(rest) - BY_COMMAND)
         approver.kill()
     known = {one.id: one for one in rest}
     for line in _lines(ledger):
@@ -181,15 +192,17 @@ def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         gateway.start()
         try:
             asked = ask_all(gateway, path)
-            until("every prompt", lambda: all_shown(three, asked), 60, 0.2)
+            wait_until("every prompt", lambda: all_shown(three, asked), 60, 0.2)
             gateway.kill()
             decide(three, asked, decisions)
             restarted = time.monotonic()
             gateway.start()
-            until("what was decided", lambda: not waiting(gateway) & decisions.taken.keys(), 40)
+            wait_until(
+                "what was decided", lambda: not waiting(gateway) & decisions.taken.keys(), 40
+            )
             by_terminal(gateway, [one for one in asked if one.id not in decisions.taken], decisions)
-            until("every run", lambda: all_ended(gateway), 30)
-            until("every copy", lambda: not open_surfaces(gateway), 60, 0.3)
+            wait_until("every run", lambda: all_ended(gateway), 30)
+            wait_until("every copy", lambda: not open_surfaces(gateway), 60, 0.3)
             took = time.monotonic() - restarted
             rows = {row["id"]: row for row in gateway.json("history", "--limit", "1000")}
             found = judge(everywhere(asked), truth(rows), copies(three))

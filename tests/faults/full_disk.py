@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.model.identity import ApprovalId
-from tests.core.store.making import ALICE, DENY, HALF_HOUR, ONCE, draft, finished, run_draft
+from tests.support.store_records import ALICE, DENY, HALF_HOUR, ONCE, draft, finished, run_draft
 
 _MEGABYTE = 1024 * 1024
 

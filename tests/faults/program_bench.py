@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH
-from tests.core.runner.runs import script
 from tests.faults.program_lines import CONNECTS, by_design, lines_of
 from tests.faults.program_traps import Canary, Listener, Trap
+from tests.support.runs import script
 
 FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
 LINES_A_TRAP = {"npm": 1}

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.core.runner.runs import script
+from tests.support.runs import script
 
 
 @dataclass(frozen=True)

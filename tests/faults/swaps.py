@@ -22,7 +22,7 @@ from pathlib import Path
 from core.errors import PlanDrift, SpawnError
 from core.runner import pool
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, request
+from tests.support.runs import Watcher, new_run, planned, request
 
 UNPROTECTED = (
     "import sys; sys.path.append(sys.argv[1]); "

@@ -15,9 +15,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.store import open_store
-from tests.bot.api.house import configure, made_tokens
-from tests.e2e.processes import GatewayProcess, until
 from tests.faults.api_load import (
     LIMITS,
     Load,
@@ -28,6 +25,9 @@ from tests.faults.api_load import (
     resident_kib,
     schemathesis,
 )
+from tests.support.api_gateway import configure, made_before
+from tests.support.gateway_process import GatewayProcess
+from tests.support.waiting import wait_until
 
 REQUESTS = int(os.environ.get("SAYSO_API_REQUESTS", "1500"))
 PATIENCE_S = 60 + REQUESTS // 10
@@ -68,20 +68,11 @@ def flooded(tmp_path: Path) -> Iterator[Flooded]:
     tokens = asyncio.run(made_before(home))
     running = GatewayProcess(home)
     running.start()
-    found = until("the API", lambda: re.search(r"API is at (\S+)", running.log.read_text()))
+    found = wait_until("the API", lambda: re.search(r"API is at (\S+)", running.log.read_text()))
     try:
         yield Flooded(running, found[1], tokens)
     finally:
         assert running.stop() == 0
-
-
-async def made_before(home: Path) -> dict[str, str]:
-    """Make the tokens of a gateway that does not run yet."""
-    store = await open_store(f"sqlite:///{home / 'state.db'}")
-    try:
-        return await made_tokens(store)
-    finally:
-        await store.close()
 
 
 @pytest.mark.deep

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.pace import slowness
-from tests.core.runner.runs import marked
-from tests.e2e.processes import ROOT, until
-from tests.faults.stepped import TIMEOUT_S, Ended, faked, round_of, set_clock, stepped
-from tests.postgres import PostgresServer
+from tests.faults.stepped_gateways import TIMEOUT_S, Ended, faked, round_of, set_clock, stepped
+from tests.support.gateway_process import ROOT
+from tests.support.pace import slowness
+from tests.support.postgres import PostgresServer
+from tests.support.runs import marked
+from tests.support.waiting import wait_until
 
 HOUR, DAY = 3_600, 86_400
 ONE_CYCLE = (HOUR, 0, -DAY, 0)
@@ -28,8 +29,8 @@ from pathlib import Path
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from bot.jobs.scheduler import Clock
-from tests.bot.jobs.test_scheduler import Work
-from tests.faults.stepped import set_clock
+from tests.support.clock_work import Work
+from tests.faults.stepped_gateways import set_clock
 
 turns = {"loop": 0, "wall": 0}
 
@@ -95,7 +96,7 @@ def test_steps_move_no_deadline_and_end_no_command(
                 assert marked(run_id)
         for gateway, run_id in live:
             gateway.call("exec.cancel", id=run_id)
-            until("the end", lambda run_id=run_id: not marked(run_id), seconds=30)
+            wait_until("the end", lambda run_id=run_id: not marked(run_id), seconds=30)
     late = max(one.late_ms for one in found)
     print(f"{len(found)} deadlines, {count} gateways: at most {late} ms late")
 
@@ -150,13 +151,15 @@ def test_a_missed_heartbeat_ends_no_command(
         frozen.process.send_signal(signal.SIGSTOP)
         try:
             lapsed = "SELECT 1 FROM replicas WHERE expires_ms < sayso_now() - 2000"
-            until("the lease's end", lambda: postgres_server.run(lapsed, postgres_url), seconds=60)
+            wait_until(
+                "the lease's end", lambda: postgres_server.run(lapsed, postgres_url), seconds=60
+            )
             assert other.is_running(run_id)
             assert marked(run_id)
         finally:
             frozen.process.send_signal(signal.SIGCONT)
         frozen.call("exec.cancel", id=run_id)
-        until("the end", lambda: not other.is_running(run_id), seconds=30)
+        wait_until("the end", lambda: not other.is_running(run_id), seconds=30)
         (row,) = [one for one in other.call("history.list")["history"] if one["id"] == run_id]
         assert row["state"] == "done"
 
@@ -170,7 +173,7 @@ def test_a_gateway_that_is_proven_dead_is_cleared_up_after(
     with stepped(tmp_path, [postgres_url] * 2) as (dead, other):
         run_id = dead.run_for_long()
         dead.kill()
-        until("recovery", lambda: not other.is_running(run_id), seconds=60)
-        until("the processes' end", lambda: not marked(run_id), seconds=30)
+        wait_until("recovery", lambda: not other.is_running(run_id), seconds=60)
+        wait_until("the processes' end", lambda: not marked(run_id), seconds=30)
         (row,) = [one for one in other.call("history.list")["history"] if one["id"] == run_id]
         assert row["state"] == "unknown"

@@ -18,10 +18,10 @@ from core.store.engine.clock import now_ms
 from core.store.engine.postgres import wall_clock
 from core.store.engine.postgres.store import open_postgres
 from core.store.schema.tables import clock
-from tests.benchmarks.pace import slowness
-from tests.core.store.making import MINUTE, draft
-from tests.faults.stepped import faked, set_clock
-from tests.postgres import PostgresServer, running_postgres
+from tests.faults.stepped_gateways import faked, set_clock
+from tests.support.pace import slowness
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.store_records import MINUTE, draft
 
 HOUR, DAY = 3_600, 86_400
 TIMEOUT_MS = 2_000

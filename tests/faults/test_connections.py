@@ -19,8 +19,9 @@ import pytest
 from bot.client import Client
 from core.errors import SaysoError
 from core.runner.supervisor.processes import procfs
-from tests.bot.terminals import in_terminal
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.terminal import in_terminal
+from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
 HELD = {"silent": 400, "half": 400, "idle": 400, "waiting": 400, "sessions": 320, "flood": 4}
@@ -61,7 +62,7 @@ def crowd(gateway: GatewayProcess, way: str, waited: str) -> Iterator[None]:
     """Hold the connections of an attack."""
     words = (str(gateway.home / "gateway.sock"), way, str(HELD[way]), waited)
     held = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.crowd", *words],
+        [sys.executable, "-m", "tests.faults.held_connections", *words],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -96,7 +97,7 @@ def test_the_owner_is_served_and_can_stop_all(tmp_path: Path, way: str) -> None:
         with crowd(gateway, way, asked[0]["id"]):
             if way in TAKES_ALL:
                 # The control: the attack works on whoever nothing is kept for.
-                until("every place to be taken", lambda: refusal(gateway), 60, pause=0.2)
+                wait_until("every place to be taken", lambda: refusal(gateway), 60, pause=0.2)
             pending = gateway.cli("pending", own_session=True)
             run = typed(gateway, "run", "--", "/usr/bin/echo", "it", "runs")
             deny = gateway.cli("approve", asked[1]["id"], "deny", own_session=True)

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from bot.client import Client
-from tests.e2e.processes import GatewayProcess, until, write_config
+from tests.faults.agent_fleet import Fleet, complaints, of_sqlite, summary
 from tests.faults.failing_disk import FailingDisk, failing_disk
-from tests.faults.fleet import Fleet, complaints, of_sqlite, summary
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.waiting import wait_until
 
 FULL = bool(os.environ.get("SAYSO_FULL_ENDINGS"))
 STOPS, FAULTS, LONGEST_S = (50, 10, 5.0) if FULL else (2, 1, 2.0)
@@ -111,7 +112,7 @@ def test_a_disk_that_fails_for_five_seconds_loses_no_ending(
                 time.sleep(1)
                 gateway.disk.fail_for(5 if FULL or how == "all" else 2, how)
             asked = len(fleet.asked)
-            until("requests after the fault", lambda: len(fleet.asked) > asked + CALLERS, 60)
+            wait_until("requests after the fault", lambda: len(fleet.asked) > asked + CALLERS, 60)
         found = complaints(fleet, of_sqlite(gateway.home / "state.db"))
     finally:
         gateway.stop()
@@ -126,7 +127,7 @@ def test_a_disk_that_fails_for_five_seconds_loses_no_ending(
 @pytest.mark.deep
 def test_without_deferred_delivery_endings_are_lost(tmp_path: Path) -> None:
     """The negative control: results are written once, and the judge finds what is missing."""
-    gateway = on_failing_disk(tmp_path, "tests.faults.forgetful")
+    gateway = on_failing_disk(tmp_path, "tests.faults.gateway_without_redelivery")
     fleet = Fleet(gateway, tmp_path / "work", longest=1.5, shortest=1.0, patience=6.0)
     try:
         with fleet.asking(CALLERS):
@@ -150,10 +151,10 @@ def ending_of_a_stop(tmp_path: Path, module: str) -> str:
         with ThreadPoolExecutor(1) as pool:
             caller = pool.submit(heard, gateway, f"sleep 2; echo ran > {ran}")
             started = gateway.home / "audit.jsonl"
-            until("a start", lambda: '"decision"' in started.read_text())
+            wait_until("a start", lambda: '"decision"' in started.read_text())
             time.sleep(0.5)  # its process is noted
             with gateway.disk.failing():
-                until("the command's end", ran.exists)
+                wait_until("the command's end", ran.exists)
                 assert caller.result(60)["exitCode"] == 0
                 time.sleep(1.5)  # deep in the pause before the next attempt
             assert gateway.stop() == 0
@@ -179,4 +180,4 @@ def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
 @pytest.mark.deep
 def test_a_stop_that_cuts_the_delivery_off_loses_it(tmp_path: Path) -> None:
     """The control: a gateway that delivers no more once it is to stop."""
-    assert ending_of_a_stop(tmp_path, "tests.faults.hasty") == "unknown"
+    assert ending_of_a_stop(tmp_path, "tests.faults.gateway_without_drain") == "unknown"

@@ -9,10 +9,11 @@ import pytest
 
 from bot.client import Client
 from core.model.approval import ApprovalState
-from tests.e2e.chats import PLACES, Chat, chats, configure, copies, remember
-from tests.e2e.copies import Asked, judge
-from tests.e2e.processes import GatewayProcess, until
-from tests.faults.sides import POSTS
+from tests.faults.chat_platforms import POSTS
+from tests.support.gateway_process import GatewayProcess
+from tests.support.platform_processes import PLACES, Chat, chats, configure, copies, remember
+from tests.support.prompt_copies import Asked, judge
+from tests.support.waiting import wait_until
 
 KILLS = 3
 SEED = 20261121
@@ -58,7 +59,7 @@ def test_a_gateway_that_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[
                 time.sleep(dice.uniform(0.0, 0.2))
                 gateway.kill()
                 gateway.start()
-            until("every prompt", lambda: all_shown(three, asked), 30, 0.1)
+            wait_until("every prompt", lambda: all_shown(three, asked), 30, 0.1)
             # A claim is reported a moment after its message is seen.
             time.sleep(1.0)
             truth = dict.fromkeys((one.id for one in asked), ApprovalState.PENDING)

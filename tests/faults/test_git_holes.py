@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.model.decision import Decision
-from tests.core.runner.runs import running
-from tests.faults.git_oracle.world import Trap, World, trap, world
+from tests.faults.git_oracle.oracle import Oracle, Trap, oracle_at, trap
+from tests.support.runs import running
 
 _REPOSITORY = """
 git init -q . && git config user.name a && git config user.email a@b
@@ -124,13 +124,13 @@ HOLES: dict[str, tuple[str, str]] = {
 
 
 @pytest.fixture
-async def oracle(tmp_path: Path) -> AsyncIterator[World]:
+async def oracle(tmp_path: Path) -> AsyncIterator[Oracle]:
     """Return a world with a runner."""
     async with running() as runner:
-        yield world(tmp_path / "home", runner)
+        yield oracle_at(tmp_path / "home", runner)
 
 
-def made(oracle: World, found: Trap, setup: str) -> Path:
+def made(oracle: Oracle, found: Trap, setup: str) -> Path:
     """Run a transcript up to the line in question."""
     place = oracle.home / "projects/app"
     place.mkdir(parents=True)
@@ -149,7 +149,7 @@ def sprung_by_itself(line: str, place: Path, found: Trap) -> bool:
 
 
 @pytest.mark.parametrize("name", HOLES)
-async def test_a_hole_is_closed(name: str, oracle: World, tmp_path: Path) -> None:
+async def test_a_hole_is_closed(name: str, oracle: Oracle, tmp_path: Path) -> None:
     """The line is asked about, or runs and starts nothing; git by itself does start it."""
     setup, line = HOLES[name]
     with trap(tmp_path) as found:
@@ -172,7 +172,7 @@ WRITTEN_THROUGH = {
     ("line", "name"), [(line, name) for line, names in WRITTEN_THROUGH.items() for name in names]
 )
 async def test_git_writes_through_no_link(
-    line: str, name: str, oracle: World, tmp_path: Path
+    line: str, name: str, oracle: Oracle, tmp_path: Path
 ) -> None:
     """A link out of the repository's own folder makes what writes ask, and only that."""
     with trap(tmp_path) as found:
@@ -188,7 +188,7 @@ async def test_git_writes_through_no_link(
         assert oracle.decided("git status", place) is Decision.ALLOW
 
 
-async def test_a_pipe_is_no_configuration(oracle: World, tmp_path: Path) -> None:
+async def test_a_pipe_is_no_configuration(oracle: Oracle, tmp_path: Path) -> None:
     """It holds for git what somebody writes to it later."""
     with trap(tmp_path) as found:
         place = made(oracle, found, f"{_REPOSITORY} rm .git/config && mkfifo .git/config")
@@ -197,7 +197,7 @@ async def test_a_pipe_is_no_configuration(oracle: World, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", ["a pipe", "another one for each process"])
-async def test_an_index_that_cannot_be_read_asks(how: str, oracle: World, tmp_path: Path) -> None:
+async def test_an_index_that_cannot_be_read_asks(how: str, oracle: Oracle, tmp_path: Path) -> None:
     """It may list submodules whose configuration counts; looking at a pipe holds nobody up."""
     change = "mkfifo .git/index" if how == "a pipe" else "ln -s /proc/self/cwd/idx .git/index"
     with trap(tmp_path) as found:

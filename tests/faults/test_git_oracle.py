@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.runner.runs import running
+from tests.faults.git_oracle.oracle import LINES, Oracle, Trap, oracle_at, stir, trap
 from tests.faults.git_oracle.plants import NAMES
 from tests.faults.git_oracle.routes import ROUTES
-from tests.faults.git_oracle.world import LINES, Trap, World, stir, trap, world
+from tests.support.runs import running
 
 COMBINATIONS = tuple((route, name) for route in ROUTES for name in NAMES)
 FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
@@ -30,14 +30,14 @@ def trapped(tmp_path: Path) -> Iterator[Trap]:
 
 
 @pytest.fixture
-async def oracle(tmp_path: Path) -> AsyncIterator[World]:
+async def oracle(tmp_path: Path) -> AsyncIterator[Oracle]:
     """Return a world with a runner."""
     async with running() as runner:
-        yield world(tmp_path / "home", runner)
+        yield oracle_at(tmp_path / "home", runner)
 
 
 async def hits(
-    oracle: World, trapped: Trap, drawn: tuple[tuple[str, str], ...], each: int, seed: int = 0
+    oracle: Oracle, trapped: Trap, drawn: tuple[tuple[str, str], ...], each: int, seed: int = 0
 ) -> tuple[list[str], int]:
     """Run what is let pass of some lines in each place; name what sprang, count what ran."""
     found: list[str] = []
@@ -59,7 +59,7 @@ def test_there_are_enough_combinations() -> None:
     assert len(COMBINATIONS) >= len(DRAWN) >= 400
 
 
-async def test_nothing_springs(oracle: World, trapped: Trap) -> None:
+async def test_nothing_springs(oracle: Oracle, trapped: Trap) -> None:
     """Over all combinations; among the lines drawn are many that are let pass."""
     found, ran = await hits(oracle, trapped, DRAWN, EACH)
 
@@ -67,14 +67,14 @@ async def test_nothing_springs(oracle: World, trapped: Trap) -> None:
     assert ran > len(DRAWN) * EACH // 5
 
 
-async def test_without_the_environment_something_springs(oracle: World, trapped: Trap) -> None:
+async def test_without_the_environment_something_springs(oracle: Oracle, trapped: Trap) -> None:
     """A control: what is let pass is so because of what is set for it."""
     found, _ = await hits(replace(oracle, neutral=False), trapped, CONTROLS, len(LINES))
 
     assert {"signatures", "hooks"} <= {one.split(" / ")[1] for one in found}
 
 
-async def test_without_detection_something_springs(oracle: World, trapped: Trap) -> None:
+async def test_without_detection_something_springs(oracle: Oracle, trapped: Trap) -> None:
     """A control: what is asked about would run programs."""
     found, _ = await hits(replace(oracle, detected=False), trapped, CONTROLS, len(LINES))
 

@@ -15,10 +15,10 @@ import pytest
 
 from core.model.decision import Decision
 from tests.e2e.running import finished
+from tests.faults.git_oracle.oracle import LINES, Judge, Trap, judge, stir, trap
 from tests.faults.git_oracle.plants import NAMES, plant
 from tests.faults.git_oracle.routes import ROUTES, Place, template
-from tests.faults.git_oracle.world import LINES, Judge, Trap, judge, stir, trap
-from tests.faults.oracle_lane import ASKED, Lane, lane, words
+from tests.faults.oracle_gateway import ASKED, Lane, lane, words
 
 FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
 COMBINATIONS = tuple((route, name) for route in ROUTES for name in NAMES)

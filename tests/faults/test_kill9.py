@@ -6,8 +6,6 @@ no acknowledged decision is lost or changed, nothing runs twice, nothing runs wi
 and every interrupted run is told ``unknown`` exactly once.
 """
 
-import json
-import os
 import random
 import subprocess
 import sys
@@ -23,7 +21,9 @@ import pytest
 
 from bot.client import Client
 from core.errors import SaysoError
-from tests.e2e.processes import ROOT, GatewayProcess, until
+from tests.faults.killed_gateway import configure
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.waiting import wait_until
 
 CYCLES = 25
 SAMPLE = 4
@@ -78,23 +78,6 @@ def scripts(folder: Path) -> Path:
         path.chmod(0o755)
     (folder / "ran").touch()
     return folder
-
-
-def configure(home: Path, commands: Path, url: str | None) -> None:
-    """Write settings under which this machine's approver decides."""
-    config = {
-        "tools": {"exec": {"host": "gateway", "security": "allowlist"}},
-        "approvals": {"exec": {"mode": "targets", "timeout": 600}},
-        "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
-        **({"store": {"url": url}} if url else {}),
-    }
-    home.mkdir(mode=0o700)
-    (home / "config.json5").write_text(json.dumps(config))
-    (home / "config.json5").chmod(0o600)
-    entry = {"pattern": str(commands / "listed")}
-    file = home / "exec-approvals.json"
-    file.write_text(json.dumps({"version": 1, "agents": {"main": {"allowlist": [entry]}}}))
-    file.chmod(0o600)
 
 
 @contextmanager
@@ -218,12 +201,14 @@ def cycles(gateway: GatewayProcess, commands: Path, history: History, kills: int
         for number in range(kills):
             before = ledger.stat().st_size
             if number % 2 == 0:
-                until("a decision", lambda least=before: ledger.stat().st_size > least, ENOUGH_S)
+                wait_until(
+                    "a decision", lambda least=before: ledger.stat().st_size > least, ENOUGH_S
+                )
             time.sleep(dice.uniform(0.05, 0.5))
             gateway.kill()
             gateway.start()
         time.sleep(0.5)
-    until("all runs to end", lambda: not _open(gateway, history), seconds=30)
+    wait_until("all runs to end", lambda: not _open(gateway, history), seconds=30)
     return ledger
 
 

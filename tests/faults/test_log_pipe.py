@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.pace import slowness
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.pace import slowness
+from tests.support.waiting import wait_until
 
 _STOP_S = 3.0
 _WAITS = """
@@ -51,7 +52,7 @@ class Piped(GatewayProcess):
 
     def ready(self) -> None:
         """Wait until the socket answers."""
-        until("the gateway's socket", self._answers, seconds=30)
+        wait_until("the gateway's socket", self._answers, seconds=30)
 
 
 @contextmanager
@@ -141,7 +142,7 @@ def test_a_gateway_that_writes_its_log_itself_hangs(tmp_path: Path) -> None:
     with piped(tmp_path / "home", reader=True, waits=True) as (gateway, ours):
         assert gateway.process is not None
         status = Path(f"/proc/{gateway.process.pid}/status")
-        until("the gateway to hear signals", lambda: catches(status, signal.SIGTERM), 30)
+        wait_until("the gateway to hear signals", lambda: catches(status, signal.SIGTERM), 30)
         gateway.process.send_signal(signal.SIGTERM)
         with pytest.raises(subprocess.TimeoutExpired):
             gateway.process.wait(_STOP_S)
@@ -199,5 +200,5 @@ def test_a_gateway_that_writes_its_log_itself_ends_otherwise(tmp_path: Path) -> 
     with piped(tmp_path / "home", reader=False, waits=True) as (gateway, _):
         assert gateway.process is not None
         status = Path(f"/proc/{gateway.process.pid}/status")
-        until("the gateway to hear signals", lambda: catches(status, signal.SIGTERM), 30)
+        wait_until("the gateway to hear signals", lambda: catches(status, signal.SIGTERM), 30)
         assert stopped(gateway)[0] != 0

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.copies import Findings
-from tests.e2e.platforms import until
 from tests.emulators.faults import Fault, FaultKind
-from tests.faults.rounds import Round
-from tests.faults.sides import asking, break_off, configure, on_edits, on_posts, serving
+from tests.faults.chat_platforms import asking, break_off, configure, on_edits, on_posts, serving
+from tests.faults.prompt_rounds import Round
+from tests.support.prompt_copies import Findings
+from tests.support.waiting import until
 
 ALL = ("slack", "telegram", "discord")
 CRASHES = 20

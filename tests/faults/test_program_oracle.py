@@ -24,11 +24,11 @@ from core.policy.judge.precedence import resolve
 from core.policy.rules.compiled import Provisions
 from core.runner.runner import Runner
 from tests.core.policy.developer import example_settings
-from tests.core.policy.plans import listed
-from tests.core.runner.runs import Watcher, new_run, planned, request, running
 from tests.faults.program_bench import FULL, GROUPS, chosen, fired, look, search_path
 from tests.faults.program_lines import CONNECTS, lines_of_rules
 from tests.faults.program_traps import Canary, Listener, Trap, listening, traps
+from tests.support.plans import listed
+from tests.support.runs import Watcher, new_run, planned, request, running
 
 _PATIENCE_MS = 30_000
 

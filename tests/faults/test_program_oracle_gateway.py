@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.core.policy.developer import example_settings
-from tests.faults.oracle_lane import ASKED, Lane, lane
+from tests.faults.oracle_gateway import ASKED, Lane, lane
 from tests.faults.program_bench import FULL, GROUPS, all_lines, fired, look, search_path
 from tests.faults.program_lines import CONNECTS, lines_of_rules
 from tests.faults.program_traps import Canary, Listener, Trap, listening, traps

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from bot.client import Client
-from tests.e2e.processes import GatewayProcess, until, write_config
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(180)
 SECONDS = 1.5
@@ -66,7 +67,7 @@ def stopped(server: PostgresServer) -> Iterator[None]:
 def ran_without(gateway: GatewayProcess, server: PostgresServer) -> None:
     """Let a command end while the database is away; its caller gets its output and exit code."""
     asking = gateway.ask("--request-key", "once", "-c", LINE)
-    until("the command", lambda: "Exec started" in " ".join(gateway.events()))
+    wait_until("the command", lambda: "Exec started" in " ".join(gateway.events()))
     server.stop_at_once()
     out, said = asking.communicate(timeout=30)
     assert (out, asking.returncode) == ("done\n", 3), said
@@ -82,7 +83,7 @@ def test_an_ending_without_a_database_is_delivered_later(
     finally:
         server.start()
 
-    until("the result's delivery", lambda: not results(gateway), seconds=30)
+    wait_until("the result's delivery", lambda: not results(gateway), seconds=30)
     (run,) = history(gateway)
     again = gateway.cli("run", "--request-key", "once", "-c", LINE)
 
@@ -176,7 +177,7 @@ def test_a_question_outlives_the_database_with_its_caller(
         time.sleep(0.3)
         with stopped(server):
             time.sleep(2.0)
-        until("the answer", lambda: _allowed(gateway, asked["id"]), seconds=30)
+        wait_until("the answer", lambda: _allowed(gateway, asked["id"]), seconds=30)
         answer = waiting.result()
 
     assert (answer["output"], answer["exitCode"]) == ("later\n", 3)

@@ -10,16 +10,8 @@ import pytest
 
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.core.runner.runs import (
-    Watcher,
-    alive,
-    marked,
-    new_run,
-    planned,
-    request,
-    running,
-    until,
-)
+from tests.support.runs import Watcher, alive, marked, new_run, planned, request, running
+from tests.support.waiting import until
 
 ESCAPEE = """
 import os, signal, sys, time

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from core.runner.supervisor.processes import procfs
-from tests.core.runner.runs import alive, marked, new_run, until
+from tests.support.runs import alive, marked, new_run
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,7 +18,7 @@ GATEWAY = """
 import asyncio, sys
 from core.model.identity import ApprovalId
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, planned, request
+from tests.support.runs import Watcher, planned, request
 
 async def main():
     runner = Runner()
@@ -34,7 +35,7 @@ UNREAD = """
 import asyncio, sys
 from core.runner import pool
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, request
+from tests.support.runs import Watcher, new_run, planned, request
 
 HEAD, TAIL = pool.BOOTSTRAP.rsplit("from", 1)
 pool.BOOTSTRAP = HEAD + sys.argv[2] + "from" + TAIL
@@ -103,8 +104,8 @@ async def test_a_killed_gateway_leaves_nothing_running() -> None:
 
         gateway.send_signal(signal.SIGKILL)
 
-        await until(lambda: marked(run_id) == [], patience_s=5)
-        await until(lambda: not alive(launcher), patience_s=5)
+        await until(lambda: marked(run_id) == [], seconds=5)
+        await until(lambda: not alive(launcher), seconds=5)
     assert [one for one in procfs.processes() if one.sid == launcher and one.alive] == []
 
 

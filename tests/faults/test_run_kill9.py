@@ -25,9 +25,10 @@ import pytest
 from bot.client import Client
 from core.errors import SaysoError
 from core.runner.supervisor.processes import procfs
-from tests.core.runner.runs import marked
-from tests.e2e.processes import GatewayProcess, until
-from tests.faults.test_kill9 import configure
+from tests.faults.killed_gateway import configure
+from tests.support.gateway_process import GatewayProcess
+from tests.support.runs import marked
+from tests.support.waiting import wait_until
 
 FULL = bool(os.environ.get("SAYSO_FULL_FAULTS"))
 CYCLES = 200 if FULL else 6
@@ -141,7 +142,7 @@ def cycle(gateway: Gateway, commands: Path, seen: Seen, dice: random.Random) -> 
     for thread in threads:
         thread.join(10)
     gateway.start()
-    until("every process of the runs to be gone", lambda: not living(commands), seconds=10)
+    wait_until("every process of the runs to be gone", lambda: not living(commands), seconds=10)
 
 
 def ends(client: Client) -> Counter[str]:
@@ -245,7 +246,7 @@ def test_a_family_survives_where_nobody_ends_it(tmp_path: Path) -> None:
         [commands / "listed", "k"], env={"SAYSO_RUN": "control", "PATH": "/usr/bin:/bin"}
     )
     try:
-        until("the family", lambda: len(marked("control")) >= 7, seconds=10)
+        wait_until("the family", lambda: len(marked("control")) >= 7, seconds=10)
         head.kill()
         head.wait()
         assert len(marked("control")) >= 6

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.mappings import LATE, LINES
+from tests.faults.mapped_writes import LATE, LINES
 
 _GATEWAY, _OTHER = 65534, 61234
 
@@ -31,7 +31,7 @@ def ran(folder: Path, writer: int, *off: str) -> dict[str, str]:
     """Return what each line printed."""
     words = (str(folder), str(_GATEWAY), str(writer), *off)
     done = subprocess.run(
-        (sys.executable, "-m", "tests.faults.mappings", *words),
+        (sys.executable, "-m", "tests.faults.mapped_writes", *words),
         capture_output=True,
         text=True,
         check=False,

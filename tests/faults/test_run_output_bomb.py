@@ -1,30 +1,19 @@
 """However much a run prints, memory stays flat and the run is not held up."""
 
 import asyncio
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from core.model.result import Finished
 from core.model.stdio import PLAIN_STDIO, STREAM_BYTES, Capture, Stdio
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, request, running
+from tests.support.memory_use import peak_kb
+from tests.support.runs import Watcher, new_run, planned, request, running
 
 BYTES = 300_000_000
 MOST_KB = 64 * 1024
-
-
-def peak_kb(pid: int) -> int:
-    """Return the most memory that a living process has had resident, in KiB; 0 if it is gone."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) if found else 0
 
 
 async def watched(runner: Runner, line: str) -> tuple[Finished, int]:

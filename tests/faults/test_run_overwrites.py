@@ -13,7 +13,7 @@ from core.errors import PlanDrift, SpawnError
 from core.model.command import ExecPlan
 from core.runner.runner import Runner
 from core.runner.supervisor.pinned_files.file_leases import HOLD_S
-from tests.core.runner.runs import (
+from tests.support.runs import (
     PLANNER,
     POLICY,
     Watcher,

@@ -16,8 +16,9 @@ import pytest
 
 from core.runner import pool
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, request, running, script, until
 from tests.faults.swaps import UNPROTECTED
+from tests.support.runs import Watcher, new_run, planned, request, running, script
+from tests.support.waiting import until
 
 TEXTS = {
     "py": ("python3", 'print("{}")\n'),
@@ -133,7 +134,7 @@ async def ran(runner: Runner, base: Path, kind: str, change: Callable[[Path, Pat
     line = f"./wait $(true); {program} sub/{at.name}"
     plan = planned(request(line, cwd=place, timeout_ms=60_000))
     task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
-    await until((place / "ready").exists, patience_s=30)
+    await until((place / "ready").exists)
     change(place, at)
     for one in filter(Path.exists, (place, place.with_name("moved"))):
         (one / "go").touch()
@@ -239,7 +240,7 @@ async def test_others_change_nothing_of_a_script_that_is_read(
     async with running() as runner:
         plan = planned(request("dash x.sh", cwd=tmp_path, timeout_ms=60_000))
         task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
-        await until((tmp_path / "ready").exists, patience_s=30)
+        await until((tmp_path / "ready").exists)
         await asyncio.to_thread(overwritten, at, text.replace("good", "evil"))
         (tmp_path / "go").touch()
         done = await task

@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import PlanDrift
 from core.runner.runner import Runner
-from tests.core.runner.runs import (
+from tests.support.runs import (
     Watcher,
     copy_of,
     new_run,

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from core.runner.limits import Limits
-from tests.core.runner.runs import (
+from tests.support.runs import (
     Watcher,
     marked,
     new_run,

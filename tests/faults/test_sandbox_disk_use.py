@@ -1,6 +1,5 @@
 """Fill the disk from the sandbox: a run ends before it takes what others need."""
 
-import asyncio
 import os
 import secrets
 import subprocess
@@ -12,35 +11,21 @@ import pytest
 
 from core.errors import HostUnavailable
 from core.hosts.sandbox.tmp_dir import Scratch
-from core.model.result import Finished
 from core.runner.supervisor.processes import disk_use
 from core.runner.supervisor.protocol import Private
-from tests.core.hosts.sandbox.enclosed import PYTHON, House, sandbox
 from tests.faults import sandbox_attacks as attacks
-from tests.faults.test_sandbox_escape import vector
+from tests.faults.sandbox_disk_attacks import (
+    HOLD_S,
+    LIMIT,
+    MIB,
+    WAYS,
+    filled,
+    filled_in_each_way,
+)
+from tests.faults.sandbox_escapes import vector
+from tests.support.sandbox import PYTHON, sandbox
 
-MIB = 1024 * 1024
-LIMIT = 64
-FILES, EACH = 6, 32
-"""192 MiB in all; a single file may have 64."""
-HOLD_S = 15.0
 PLENTY = 1 << 40
-WAYS = ("written", "removed", "mapped", "deep", "forked", "allocated")
-WAYS += ("only_mapped", "sent", "sent_twice")
-
-
-async def filled(
-    house: House, way: str, folder: str, *, hold_s: float, **names: object
-) -> Finished:
-    """Fill a folder, inside; a run that goes on for so long was not ended."""
-    names = {"FILES": FILES, "EACH": EACH, "PAUSE": 0, **names}
-    return await house.run(vector(attacks.FILLS, WAY=way, FOLDER=folder, HOLD=hold_s, **names))
-
-
-async def filled_in_each_way(house: House, *, hold_s: float) -> dict[str, Finished]:
-    """Fill the private folders of as many runs at once."""
-    runs = (filled(house, way, "/tmp", hold_s=hold_s) for way in WAYS)
-    return dict(zip(WAYS, await asyncio.gather(*runs), strict=True))
 
 
 async def test_a_run_that_fills_its_tmp_is_ended(tmp_path: Path) -> None:

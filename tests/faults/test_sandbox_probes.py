@@ -10,16 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.hosts.sandbox.enclosed import House, sandbox
 from tests.faults import sandbox_attacks as attacks
-from tests.faults.test_sandbox_disk_use import HOLD_S, LIMIT, MIB, filled_in_each_way
-from tests.faults.test_sandbox_escape import (
-    AGAINST_FILES,
-    AGAINST_THE_KERNEL,
-    a_victim,
-    vector,
-)
-from tests.faults.test_sandbox_sockets import attacked, visible
+from tests.faults.sandbox_disk_attacks import HOLD_S, LIMIT, MIB, filled_in_each_way
+from tests.faults.sandbox_escapes import AGAINST_FILES, AGAINST_THE_KERNEL, a_victim, vector
+from tests.faults.sandbox_socket_attacks import attacked, visible
+from tests.support.sandbox import HomeBeside, sandbox
 
 FEWEST = 140
 AGAINST_OTHERS = {
@@ -36,7 +31,7 @@ __all__ = ["visible"]
 """A fixture."""
 
 
-async def probed(house: House, name: str, attack: str, **names: object) -> dict[str, bool]:
+async def probed(house: HomeBeside, name: str, attack: str, **names: object) -> dict[str, bool]:
     """Return by name whether each probe of an attack succeeds."""
     folder = house.workspace / secrets.token_hex(4)
     folder.mkdir()

@@ -14,8 +14,9 @@ from core.errors import SpawnError
 from core.hosts.sandbox.filesystem.sweep import Sweep
 from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.model.result import Finished
-from tests.core.hosts.sandbox.enclosed import PROTECTED, House, sandbox
-from tests.core.runner.runs import Watcher, new_run, until
+from tests.support.runs import Watcher, new_run
+from tests.support.sandbox import PROTECTED, HomeBeside, sandbox
+from tests.support.waiting import until
 
 # Each prepares a program `evil` beside it that leaves a trace. `$T` is the workspace.
 PRELUDE = """
@@ -177,7 +178,7 @@ def obeyed(work: Path) -> bool:
     return any("evil" in one.read_text() for one in files if one.is_file())
 
 
-async def attack(house: House, script: str, *names: str) -> Finished:
+async def attack(house: HomeBeside, script: str, *names: str) -> Finished:
     """Carry an attack out in the workspace."""
     words = ("/bin/sh", "-c", f"T={house.workspace}\n{PRELUDE}{script}\ntrue", *names)
     return await house.run(words)

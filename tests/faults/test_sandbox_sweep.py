@@ -19,8 +19,8 @@ from core.hosts.sandbox.backends import bubblewrap
 from core.hosts.sandbox.filesystem.sweep import Moment, Sweep
 from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.model.result import Finished
-from tests.core.hosts.sandbox.enclosed import House, sandbox
-from tests.core.runner.runs import until
+from tests.support.sandbox import HomeBeside, sandbox
+from tests.support.waiting import until
 
 ATTACKS = {
     "set-user-ID": "cp /usr/bin/id x; chmod 4755 x",
@@ -56,7 +56,7 @@ def marked(folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-async def ran(house: House, script: str) -> Finished:
+async def ran(house: HomeBeside, script: str) -> Finished:
     """Run a script inside."""
     return await house.run(("/bin/sh", "-c", script))
 

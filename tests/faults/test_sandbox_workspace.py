@@ -14,26 +14,26 @@ from core.hosts.sandbox.backends import bubblewrap
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap, Enclosed
 from core.hosts.sandbox.filesystem.mounts import View
 from core.runner.enclosure import Enclosure
-from tests.core.hosts.sandbox.enclosed import SECRET, House, bwrap, places_for, sandbox
-from tests.core.runner.runs import Watcher, new_run
 from tests.faults import sandbox_attacks as attacks
-from tests.faults.test_sandbox_escape import vector
+from tests.faults.sandbox_escapes import vector
+from tests.support.runs import Watcher, new_run
+from tests.support.sandbox import SECRET, HomeBeside, bwrap, places_for, sandbox
 
 
 class Swapped(Watcher):
     """Swaps the workspace for something else, after it was approved."""
 
-    def __init__(self, house: House, swap: Callable[[House], None]) -> None:
+    def __init__(self, house: HomeBeside, swap: Callable[[HomeBeside], None]) -> None:
         super().__init__(before_claim=lambda: swap(house))
 
 
-def for_a_link(house: House) -> None:
+def for_a_link(house: HomeBeside) -> None:
     """Put a link to the gateway's home in the workspace's place."""
     house.workspace.rename(house.workspace.with_name("moved"))
     house.workspace.symlink_to(house.home)
 
 
-def for_what_is_told_of_it(house: House) -> None:
+def for_what_is_told_of_it(house: HomeBeside) -> None:
     """Remove it, and put a link where the kernel says that its descriptor leads now."""
     shutil.rmtree(house.workspace)
     house.workspace.with_name(f"{house.workspace.name} (deleted)").symlink_to(house.home)
@@ -58,7 +58,9 @@ class Unguarded(ByName):
             yield replace(enclosure, guard=(), inherit=enclosure.inherit[:2])
 
 
-async def read_after(house: House, kind: type[Bubblewrap], swap: Callable[[House], None]) -> str:
+async def read_after(
+    house: HomeBeside, kind: type[Bubblewrap], swap: Callable[[HomeBeside], None]
+) -> str:
     """Read a file of a workspace that was swapped, from a folder beside it; return code and text.
 
     The folder that the command itself starts in is looked at before, so it has to be another.

@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.benchmarks.pace import slowness
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.pace import slowness
+from tests.support.waiting import wait_until
 
 UID = 61234
 CONNECTIONS = 200
@@ -44,7 +45,7 @@ class Unfair(GatewayProcess):
                 stdout=log,
                 stderr=log,
             )
-        until("the gateway's socket", self._answers, seconds=30)
+        wait_until("the gateway's socket", self._answers, seconds=30)
 
 
 @contextmanager

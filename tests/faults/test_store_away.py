@@ -16,8 +16,9 @@ import pytest
 
 from bot.client import Client
 from core.errors import StoreError
-from tests.e2e.processes import ROOT, GatewayProcess, until, write_config
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.waiting import wait_until
 
 AWAY_S = 6.0
 _TALKATIVE = """
@@ -45,7 +46,7 @@ class Talkative(GatewayProcess):
                 stdout=log,
                 stderr=log,
             )
-        until("the gateway's socket", self._answers, seconds=30)
+        wait_until("the gateway's socket", self._answers, seconds=30)
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +87,14 @@ def loaded(gateway: GatewayProcess, server: PostgresServer) -> Iterator[None]:
 def lines_of_an_outage(gateway: GatewayProcess, server: PostgresServer) -> list[str]:
     """Stop the database for a while, and return what was logged until all works again."""
     with loaded(gateway, server):
-        until("a run", lambda: gateway.json("history"), 30, 0.2)
+        wait_until("a run", lambda: gateway.json("history"), 30, 0.2)
         before = len(gateway.log.read_text())
         server.stop_at_once()
         try:
             time.sleep(AWAY_S)
         finally:
             server.start()
-        until("the database", lambda: "works again" in gateway.log.read_text()[before:], 60)
+        wait_until("the database", lambda: "works again" in gateway.log.read_text()[before:], 60)
         assert gateway.cli("run", "-c", "true").returncode == 0
         return gateway.log.read_text()[before:].splitlines()
 
@@ -145,7 +146,7 @@ def test_who_waits_for_a_decision_waits_on_and_a_stop_is_in_order(
         with ThreadPoolExecutor(1) as pool, Client(str(gateway.home / "gateway.sock")) as client:
             question = client.call("exec.approval.request", {"command": "id", "cwd": "/"}, 60)
             waiter = pool.submit(decision, gateway, str(question["id"]))
-            until("a caller that waits", waiter.running)
+            wait_until("a caller that waits", waiter.running)
             time.sleep(0.5)
             server.stop_at_once()
             with pytest.raises(StoreError):

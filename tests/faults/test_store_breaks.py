@@ -14,7 +14,7 @@ from core.store import open_store
 from core.store.engine.clock import now_ms
 from core.store.engine.postgres import store as postgres
 from core.store.engine.postgres.store import PostgresStore
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
 
 _TIMES = 20
 """More than the pool has connections."""

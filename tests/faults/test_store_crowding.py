@@ -12,7 +12,7 @@ from core.store import Store, approvals, open_store
 from core.store.approvals import limits
 from core.store.schema.records import ApprovalDraft
 from core.store.views import status
-from tests.core.store.making import HALF_HOUR, draft
+from tests.support.store_records import HALF_HOUR, draft
 
 ONE = PendingLimits(per_agent=1)
 _BARRIER = 20_261_122

@@ -18,8 +18,8 @@ from core.model.result import Denied
 from core.store import Store, approvals, open_store
 from core.store.runs import runs
 from core.store.schema.records import RunDraft
-from tests.core.store.making import ALICE, HALF_HOUR, MINUTE, ONCE, draft, new_id, run_draft
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.store_records import ALICE, HALF_HOUR, MINUTE, ONCE, draft, new_id, run_draft
 
 NOTHING_RAN = (DenialReason.SPAWN_FAILED, "nothing ran")
 

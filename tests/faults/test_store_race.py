@@ -14,9 +14,9 @@ import pytest
 
 from core.model.approval import ApprovalState
 from core.model.identity import Actor, ApprovalId
-from tests.core.store.making import ALWAYS, DENY, GROUP, ONCE, draft
 from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.store_records import ALWAYS, DENY, GROUP, ONCE, draft
 
 _APPROVALS = 120
 _SPREAD_MS = 700

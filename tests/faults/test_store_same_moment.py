@@ -18,9 +18,9 @@ from core.approvals.messages import person
 from core.approvals.routing.approvers import Approvers
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.store import approvals, open_store
-from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, ONCE, draft
 from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.store_records import ALICE, ALWAYS, BOB, DENY, ONCE, draft
 
 ROUNDS = 1_000
 _WHO = Approvers({"telegram": frozenset({"42", "43"})})

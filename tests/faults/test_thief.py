@@ -29,7 +29,7 @@ from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
 from core.runner import runner as process
 from tests.core.policy.developer import EXAMPLE
-from tests.core.runner.runs import Watcher, copy_of, new_run, running, script
+from tests.support.runs import Watcher, copy_of, new_run, running, script
 
 THIEF = Path(__file__).with_name("thief.py")
 LINES, CONTROLS, SEED, AT_A_TIME = 200, 40, 20261123, 8

@@ -151,3 +151,12 @@ def test_the_readme_opens_with_a_prompt_and_two_commands() -> None:
     head = (ROOT / "README.md").read_text(encoding="utf-8")[:900]
 
     assert head.index("docs/images/prompts.png") < head.index("make demo") < head.index("make test")
+
+
+def test_every_place_to_put_something_exists() -> None:
+    """The table in CONTRIBUTING.md names modules and folders that are there."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Where do I put")[2]
+    named = re.findall(r"`((?:bot|channels|core|docs|tests)/[\w./-]*)`", table)
+
+    assert len(named) > 30
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -1,5 +1,6 @@
 """The tests of core, bot and channels are found by path: they mirror the product's tree."""
 
+import re
 from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePath
 
@@ -74,3 +75,13 @@ def test_a_test_without_a_module_is_seen(test: str, named: str | None) -> None:
     found = subject(PurePath(test), product)
 
     assert found == (None if named is None else PurePath(named))
+
+
+def test_no_test_module_imports_another() -> None:
+    """What two of them need lies in ``tests/support``, or beside them under its own name."""
+    imports = re.compile(r"^(?:from|import) tests\.[\w.]*\btest_\w+", re.MULTILINE)
+    tests = [path for path in files() if path.suffix == ".py" and "tests" in path.parts]
+
+    assert len(tests) > 600
+    assert [str(path) for path in tests if imports.search(path.read_text(encoding="utf-8"))] == []
+    assert imports.search("from tests.core.test_x import y")

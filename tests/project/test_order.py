@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.order import long_first
+from tests.support.order import long_first
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])

@@ -8,8 +8,8 @@ from bot.settings import Settings, load
 from core.model.decision import Decision, Evaluation, Tier
 from core.policy.judge.evaluate import evaluate
 from core.policy.rules.compiled import compiled
-from tests.core.policy.plans import LISTED, listed, plan_of, wrapped
 from tests.project.tracked import ROOT
+from tests.support.plans import LISTED, listed, plan_of, wrapped
 
 PAGE = ROOT / "docs" / "how-to" / "policy-rules.md"
 

@@ -18,8 +18,9 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from types import FrameType
 
-from tests.e2e.processes import ROOT, GatewayProcess, until
 from tests.e2e.running import write_config
+from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.waiting import wait_until
 
 OUT = "SAYSO_WALK"
 IDLE_S = 5.0
@@ -92,7 +93,7 @@ def _seen(gateway: GatewayProcess, folder: Path) -> list[str]:
     number = len(list(folder.glob("*.json")))
     gateway.process.send_signal(signal.SIGUSR1)
     path = folder / f"{number}.json"
-    until("the gateway's walk", path.exists)
+    wait_until("the gateway's walk", path.exists)
     found: list[str] = json.loads(path.read_text())
     return found
 

@@ -7,8 +7,8 @@ from contextlib import closing, suppress
 
 import pytest
 
-from tests.bot.api import wires
-from tests.bot.api.house import House, house
+from tests.bot.api import raw_sockets
+from tests.support.api_gateway import ApiGateway, api_gateway
 
 LIMITS = {
     "rate": 20,
@@ -26,20 +26,20 @@ LOOSE = {**LIMITS, "rate": 100_000, "burst": 100_000, "failures": 1000, "waiting
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
     """Run a gateway with tight limits."""
-    with house(tmp_path_factory.mktemp("strict") / "home", limits=LIMITS) as running:
+    with api_gateway(tmp_path_factory.mktemp("strict") / "home", limits=LIMITS) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def loose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def loose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
     """Run a gateway without those limits: the negative control of each."""
-    with house(tmp_path_factory.mktemp("loose") / "home", limits=LOOSE) as running:
+    with api_gateway(tmp_path_factory.mktemp("loose") / "home", limits=LOOSE) as running:
         yield running
 
 
-def statuses(home: House, who: str, number: int, **headers: str) -> Counter[int]:
+def statuses(home: ApiGateway, who: str, number: int, **headers: str) -> Counter[int]:
     """Ask a cheap question a number of times and count the answers."""
     client = home.client(who)
     found = [
@@ -48,7 +48,7 @@ def statuses(home: House, who: str, number: int, **headers: str) -> Counter[int]
     return Counter(found)
 
 
-def test_a_token_has_its_rate(strict: House, loose: House) -> None:
+def test_a_token_has_its_rate(strict: ApiGateway, loose: ApiGateway) -> None:
     """Beyond its burst a token is told to wait; another token is served all the same."""
     limited = statuses(strict, "agent", 30)
     other = statuses(strict, "other", 3)
@@ -63,7 +63,7 @@ def test_a_token_has_its_rate(strict: House, loose: House) -> None:
     assert statuses(loose, "agent", 30) == {200: 30}, "negative control: nothing else limits"
 
 
-def test_retry_after_is_true(strict: House) -> None:
+def test_retry_after_is_true(strict: ApiGateway) -> None:
     """Who waits as long as it was told is served."""
     client = strict.client("reader")
     # Each on its own connection: an idle one may be closed while this waits.
@@ -76,11 +76,13 @@ def test_retry_after_is_true(strict: House) -> None:
     assert client.get("/v1/sessions").status_code == 200
 
 
-def test_failed_tokens_are_slowed_and_lock_nobody_out(strict: House, loose: House) -> None:
+def test_failed_tokens_are_slowed_and_lock_nobody_out(
+    strict: ApiGateway, loose: ApiGateway
+) -> None:
     """A guesser waits; a good token from the same address is served at once meanwhile."""
     bad = {"Authorization": "Bearer sayso_guess"}
 
-    def guess(home: House) -> tuple[int, float]:
+    def guess(home: ApiGateway) -> tuple[int, float]:
         began = time.monotonic()
         status = home.client(None).get("/v1/sessions", headers=bad).status_code
         return status, time.monotonic() - began
@@ -100,7 +102,7 @@ def test_failed_tokens_are_slowed_and_lock_nobody_out(strict: House, loose: Hous
     assert all(guess(loose)[0] == 401 for _ in range(6)), "negative control"
 
 
-def test_long_polls_have_their_places(strict: House, loose: House) -> None:
+def test_long_polls_have_their_places(strict: ApiGateway, loose: ApiGateway) -> None:
     """When all places of those who wait are taken, the next is sent away, and short ones go on."""
     for home, refused in ((strict, True), (loose, False)):
         who = ("agent", "other", "asker", "person", "reader")
@@ -115,17 +117,17 @@ def test_long_polls_have_their_places(strict: House, loose: House) -> None:
         assert found[200] >= 3
 
 
-def _poll(home: House, who: str) -> int:
+def _poll(home: ApiGateway, who: str) -> int:
     path = f"/v1/events?session=quiet-{who}&wait=1"
     return home.client(who).get(path).status_code
 
 
-def test_a_client_that_left_frees_its_place(strict: House) -> None:
+def test_a_client_that_left_frees_its_place(strict: ApiGateway) -> None:
     """A long poll ends when its client hangs up, not when its wait is over."""
     for _ in range(4):
-        with closing(wires.connect(strict)) as connection:
+        with closing(raw_sockets.connect(strict)) as connection:
             path = "/v1/events?session=left&wait=60"
-            connection.sendall(wires.head(strict, "other", "GET", path) + b"\r\n")
+            connection.sendall(raw_sockets.head(strict, "other", "GET", path) + b"\r\n")
             time.sleep(0.15)
     time.sleep(0.3)
 
@@ -133,7 +135,7 @@ def test_a_client_that_left_frees_its_place(strict: House) -> None:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_has_its_size(strict: House, *, chunked: bool) -> None:
+def test_a_body_has_its_size(strict: ApiGateway, *, chunked: bool) -> None:
     """A body beyond the limit is refused before it is kept; one within it is read."""
     client = strict.client("admin")
     small = {"file": {"version": 1}, "baseHash": "0" * 64}
@@ -156,23 +158,24 @@ def test_a_body_has_its_size(strict: House, *, chunked: bool) -> None:
     assert taken.status_code == 409
 
 
-def test_an_announced_giant_is_refused_unread(strict: House) -> None:
+def test_an_announced_giant_is_refused_unread(strict: ApiGateway) -> None:
     """A body of a terabyte is answered before a byte of it was sent."""
     time.sleep(0.3)
-    with closing(wires.connect(strict)) as connection:
-        connection.sendall(wires.head(strict, "agent") + b"Content-Length: 1000000000000\r\n\r\n")
+    with closing(raw_sockets.connect(strict)) as connection:
+        promised = b"Content-Length: 1000000000000\r\n\r\n"
+        connection.sendall(raw_sockets.head(strict, "agent") + promised)
         answer = connection.recv(65_536)
 
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_slow_body_is_given_up(strict: House) -> None:
+def test_a_slow_body_is_given_up(strict: ApiGateway) -> None:
     """One byte now and then is no body: the request ends within the patience."""
     time.sleep(0.3)
-    with closing(wires.connect(strict)) as connection:
-        connection.sendall(wires.head(strict, "agent") + b'Content-Length: 100\r\n\r\n{"a"')
+    with closing(raw_sockets.connect(strict)) as connection:
+        connection.sendall(raw_sockets.head(strict, "agent") + b'Content-Length: 100\r\n\r\n{"a"')
         began = time.monotonic()
-        answer = wires.read_to_end(connection)
+        answer = raw_sockets.read_to_end(connection)
 
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"was not there within" in answer
@@ -180,18 +183,18 @@ def test_a_slow_body_is_given_up(strict: House) -> None:
 
 
 @pytest.mark.parametrize("begun", [b"", b"G", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-"])
-def test_a_slow_head_is_given_up(strict: House, begun: bytes) -> None:
+def test_a_slow_head_is_given_up(strict: ApiGateway, begun: bytes) -> None:
     """A connection that never finishes asking is cut, however slowly it goes on."""
-    with closing(wires.connect(strict)) as connection:
+    with closing(raw_sockets.connect(strict)) as connection:
         connection.sendall(begun)
-        waited = wires.seconds_until_hung_up(connection)
+        waited = raw_sockets.seconds_until_hung_up(connection)
 
     assert 0.3 < waited < 3
 
 
-def test_a_drip_after_an_answer_is_given_up(strict: House) -> None:
+def test_a_drip_after_an_answer_is_given_up(strict: ApiGateway) -> None:
     """The second request of a connection has its patience as well as the first."""
-    with closing(wires.connect(strict)) as connection:
+    with closing(raw_sockets.connect(strict)) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
         began = time.monotonic()
@@ -205,9 +208,9 @@ def test_a_drip_after_an_answer_is_given_up(strict: House) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_connections_have_their_number(strict: House) -> None:
+def test_connections_have_their_number(strict: ApiGateway) -> None:
     """Beyond the bound a connection is answered 503 and closed; when some leave, all is well."""
-    idle = [wires.connect(strict) for _ in range(60)]
+    idle = [raw_sockets.connect(strict) for _ in range(60)]
     time.sleep(0.2)
     refused = 0
     for connection in idle:
@@ -244,7 +247,7 @@ def test_connections_have_their_number(strict: House) -> None:
         b"",
     ],
 )
-def test_a_body_is_read_strictly(loose: House, text: bytes) -> None:
+def test_a_body_is_read_strictly(loose: ApiGateway, text: bytes) -> None:
     """What two readers could understand differently, or nobody, is refused with 400."""
     headers = {"Content-Type": "application/json"}
     answer = loose.client("agent").post("/v1/requests", content=text, headers=headers)
@@ -261,7 +264,7 @@ def test_a_body_is_read_strictly(loose: House, text: bytes) -> None:
         {"Content-Type": "application/json", "Content-Encoding": "gzip"},
     ],
 )
-def test_only_plain_json_is_a_body(loose: House, headers: dict[str, str]) -> None:
+def test_only_plain_json_is_a_body(loose: ApiGateway, headers: dict[str, str]) -> None:
     """A form, which any page can send, is none; nor is what has to be unpacked first."""
     body = b'{"command": "true", "cwd": "/"}'
     answer = loose.client("agent").post("/v1/requests", content=body, headers=headers)
@@ -282,9 +285,9 @@ def test_only_plain_json_is_a_body(loose: House, headers: dict[str, str]) -> Non
         b"GET /" + b"a" * 300_000,
     ],
 )
-def test_garbage_is_answered_and_hung_up_on(loose: House, garbage: bytes) -> None:
+def test_garbage_is_answered_and_hung_up_on(loose: ApiGateway, garbage: bytes) -> None:
     """What is no HTTP gets one answer in our shape, or none, and never more of our patience."""
-    answer = wires.exchange(loose, garbage)
+    answer = raw_sockets.exchange(loose, garbage)
 
     assert b" 5" not in answer[:14]
     if answer:
@@ -294,12 +297,12 @@ def test_garbage_is_answered_and_hung_up_on(loose: House, garbage: bytes) -> Non
 
 
 @pytest.mark.parametrize("length", ["4", "28", "38"])
-def test_a_body_of_two_lengths_is_refused_and_hung_up_on(loose: House, length: str) -> None:
+def test_a_body_of_two_lengths_is_refused_and_hung_up_on(loose: ApiGateway, length: str) -> None:
     """What follows it on the connection is not taken for a request (RFC 9112 6.1)."""
     body = b'1c\r\n{"command":"true","cwd":"/"}\r\n0\r\n\r\n'
     both = f"Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-    behind = wires.head(loose, "agent", "GET", "/v1/history") + b"\r\n"
-    answer = wires.exchange(loose, wires.head(loose, "agent") + both + body + behind)
+    behind = raw_sockets.head(loose, "agent", "GET", "/v1/history") + b"\r\n"
+    answer = raw_sockets.exchange(loose, raw_sockets.head(loose, "agent") + both + body + behind)
 
     assert answer.startswith(b"HTTP/1.1 400")
     assert answer.count(b"HTTP/1.1 ") == 1
@@ -307,7 +310,7 @@ def test_a_body_of_two_lengths_is_refused_and_hung_up_on(loose: House, length: s
     assert b"connection: close" in answer.lower()
 
 
-def test_a_large_head_is_refused(loose: House) -> None:
+def test_a_large_head_is_refused(loose: ApiGateway) -> None:
     """Sixteen KiB of address and headers are enough."""
     for headers, path in (({"X-Long": "x" * 20_000}, "/health"), ({}, "/health?" + "x" * 20_000)):
         answer = loose.client(None).get(path, headers=headers)
@@ -315,18 +318,18 @@ def test_a_large_head_is_refused(loose: House) -> None:
         assert "bodyBytes" not in answer.text, "another bound than the body's"
 
 
-def test_a_reader_that_stops_is_cut_off(loose: House) -> None:
+def test_a_reader_that_stops_is_cut_off(loose: ApiGateway) -> None:
     """Who asks for megabytes and reads none of them loses its connection; who reads gets all."""
     made = loose.ask("seq 1 60000", wait=10)
-    request = wires.head(loose, "agent", "GET", f"/v1/requests/{made['id']}") + b"\r\n"
-    with closing(wires.connect(loose)) as connection:
+    request = raw_sockets.head(loose, "agent", "GET", f"/v1/requests/{made['id']}") + b"\r\n"
+    with closing(raw_sockets.connect(loose)) as connection:
         connection.sendall(request * 40)
         connection.settimeout(10)
         time.sleep(1.5)
-        got = wires.read_to_end(connection)
-    with closing(wires.connect(loose)) as connection:
+        got = raw_sockets.read_to_end(connection)
+    with closing(raw_sockets.connect(loose)) as connection:
         connection.sendall(request * 39 + request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
-        whole = wires.read_to_end(connection)
+        whole = raw_sockets.read_to_end(connection)
 
     assert len(whole) > 40 * 200_000, "negative control: a reader gets everything"
     assert len(got) < len(whole) * 0.9

@@ -4,13 +4,13 @@ import base64
 from pathlib import Path
 
 from bot.client import Client
-from tests.bot.api.house import house
-from tests.bot.api.rest.test_pages import value
+from tests.bot.api.metrics import value
+from tests.support.api_gateway import api_gateway
 
 
 def test_a_flood_is_refused_in_words_and_counted(tmp_path: Path) -> None:
     """The agent's third question is denied, by REST and on the socket; another agent's is asked."""
-    with house(tmp_path / "home", pending={"perAgent": 2}) as home:
+    with api_gateway(tmp_path / "home", pending={"perAgent": 2}) as home:
         waiting = [home.ask(f"uname -{letter}") for letter in "ab"]
         refused = home.ask("uname -c", wait=5)
         with Client(str(home.home / "gateway.sock")) as client:
@@ -34,7 +34,7 @@ def test_a_flood_is_refused_in_words_and_counted(tmp_path: Path) -> None:
 def test_standard_input_of_what_waits_is_bounded(tmp_path: Path) -> None:
     """Bytes count for as long as their question waits; without any there is room."""
     bounds = {"inputBytesPerAgent": 1_000, "inputBytes": 1_500}
-    with house(tmp_path / "home", pending=bounds) as home:
+    with api_gateway(tmp_path / "home", pending=bounds) as home:
         stdin = base64.b64encode(b"x" * 600).decode()
         first = home.ask("uname -a", stdin=stdin)
         refused = home.ask("uname -b", stdin=stdin)

@@ -11,8 +11,9 @@ from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.decision import Tier
 from core.model.result import Denied, Finished, Pending
-from tests.bot.chat.conversation import ask, prompts, said, sending, until
-from tests.core.gate.line import ANA, PLACE, gate_at
+from tests.support.chat import ask, prompts, said, sending
+from tests.support.gate import ANA, PLACE, gate_at
+from tests.support.waiting import until
 
 ONCE, ALWAYS, DENY = ApprovalReply
 

@@ -15,8 +15,9 @@ from core.model.identity import Target, TaskId
 from core.model.policy import ExecSecurity
 from core.model.result import Finished, Pending
 from core.store.people import pairing, people
-from tests.bot.chat.conversation import BOB, ask, notices, prompts, say, sending, settled, until
-from tests.core.gate.line import ANA, PLACE, gate_at, layer, list_patterns, request
+from tests.support.chat import BOB, ask, notices, prompts, say, sending, settled
+from tests.support.gate import ANA, PLACE, gate_at, layer, list_patterns, request
+from tests.support.waiting import until
 
 ONCE, ALWAYS, DENY = ApprovalReply
 HERE = Target("memory", "desk")

@@ -28,9 +28,9 @@ from core.store import approvals, open_store
 from core.store.approvals import grants
 from core.store.schema.records import ApprovalDraft
 from core.store.sessions import overrides
-from tests.bot.api_callers import ASK, LOOK, Api
 from tests.bot.policy_tools.past import ASKING, home, planned
-from tests.core.store.making import ALICE, HALF_HOUR, SESSION, new_id
+from tests.support.api_tokens import ASK, LOOK, Api
+from tests.support.store_records import ALICE, HALF_HOUR, SESSION, new_id
 
 CONFIG = {"tools": {"exec": {"host": "gateway", "security": "allowlist"}}}
 

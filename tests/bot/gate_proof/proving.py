@@ -33,7 +33,7 @@ from core.planning.paths.search_path import DEFAULT_SEARCH_PATH
 from core.policy.matching.allowlist import Allowlist
 from core.policy.rules.capabilities import TOOL, Capabilities
 from core.policy.rules.compiled import Compiled, Provisions
-from tests.core.gate.line import PLACE, gate_at
+from tests.support.gate import PLACE, gate_at
 
 PEOPLE = Approvers({"memory": frozenset({"ana"})})
 SENDERS = Listing({"memory": frozenset({"ana"})})

@@ -27,10 +27,11 @@ from core.planning.planner import Refusal
 from core.store import approvals, outbox
 from core.store.schema.records import RunDraft
 from core.store.sessions import events
-from tests.bot.chat.conversation import say, sending, until
 from tests.bot.gate_proof.proving import Forgetful, Proving, Way, of, proving
-from tests.core.gate.line import AGENT, layer, list_patterns, request, says
-from tests.core.runner.runs import Watcher
+from tests.support.chat import say, sending
+from tests.support.gate import AGENT, layer, list_patterns, request, says
+from tests.support.runs import Watcher
+from tests.support.waiting import until
 
 ALL = {"socket": "held", "tool": "held", "chat": "held"}
 FREE = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)

@@ -19,9 +19,9 @@ from bot.settings import load
 from channels.base import Health as ChannelHealth
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
-from tests.bot.chat.conversation import until
 from tests.bot.gate_proof.proving import Proving, proving
-from tests.bot.jobs.test_scheduler import Work
+from tests.support.clock_work import Work
+from tests.support.waiting import until
 
 
 @dataclass

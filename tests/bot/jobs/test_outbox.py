@@ -13,8 +13,9 @@ from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.store import approvals, outbox
 from core.store.outbox.message_lookup import approval_of
-from tests.bot.chat.conversation import BOB, ask, said, sending, settled, until
-from tests.core.gate.line import ANA, PLACE, gate_at
+from tests.support.chat import BOB, ask, said, sending, settled
+from tests.support.gate import ANA, PLACE, gate_at
+from tests.support.waiting import until
 
 
 @dataclass

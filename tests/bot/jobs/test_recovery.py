@@ -18,7 +18,7 @@ from core.runner.supervisor.processes import procfs
 from core.store import Store, approvals, open_store
 from core.store.engine import replicas
 from core.store.runs import runs
-from tests.core.store.making import ALICE, ONCE, draft, finished, run_draft
+from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
 
 _GATEWAY = """
 import sys

@@ -3,9 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,37 +12,8 @@ import time_machine
 
 from bot.jobs.scheduler import Clock
 from bot.jobs.week_time import WeekTime
-
-
-@dataclass
-class Work:
-    """Count what is called, and say when to come again."""
-
-    next_ms: int | None = None
-    dues: list[int] = field(default_factory=list)
-    beats: int = 0
-    fails: int = 0
-    held: asyncio.Event | None = None
-
-    async def due(self) -> int | None:
-        """Note the time of the call."""
-        self.dues.append(round(time.time() * 1000))
-        if self.fails:
-            self.fails -= 1
-            raise RuntimeError("a sweep that failed")
-        if self.held is not None:
-            await self.held.wait()
-        return self.next_ms
-
-    async def beat(self) -> None:
-        """Count."""
-        self.beats += 1
-
-    async def retain(self) -> None:
-        """Never called here: it is a nightly job."""
-
-    async def watch(self) -> None:
-        """Do nothing; called every ten seconds."""
+from tests.support.clock_work import Work
+from tests.support.waiting import until
 
 
 @asynccontextmanager
@@ -173,13 +143,6 @@ async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptu
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return what was warned of, by whomever."""
     return [one.message for one in caplog.records if one.levelno >= logging.WARNING]
-
-
-async def until(holds: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait until something holds."""
-    async with asyncio.timeout(seconds):
-        while not holds():
-            await asyncio.sleep(0.02)
 
 
 async def test_a_deadline_whose_turn_was_left_out_hides_no_later_one(

@@ -24,9 +24,10 @@ from core.approvals.answer import Answer
 from core.errors import SaysoError
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, ApprovalId
-from tests.bot.api_callers import ASK, Api
-from tests.bot.jobs.test_scheduler import Work
 from tests.bot.policy_tools.past import Answered, home, remember, write
+from tests.support.api_tokens import ASK, Api
+from tests.support.clock_work import Work
+from tests.support.waiting import until
 
 ONCE, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY
 ANA = Actor("memory", "ana", "Ana")
@@ -58,13 +59,6 @@ async def running(state: Path) -> AsyncIterator[tuple[Gateway, MemoryChannel]]:
     channel = MemoryChannel()
     async with gateway(load(state, environ={}), extra={"memory": channel}) as found:
         yield found, channel
-
-
-async def until(holds: Any, seconds: float = 40) -> None:
-    """Wait until something holds."""
-    async with asyncio.timeout(seconds):
-        while not holds():
-            await asyncio.sleep(0.05)
 
 
 def week(state: Path) -> str:

@@ -17,7 +17,7 @@ from core.policy.matching.allowlist import Allowlist
 from core.store import approvals, open_store
 from core.store.runs import runs
 from core.store.schema.records import ApprovalDraft, RunDraft
-from tests.core.store.making import ALICE, HALF_HOUR, SESSION, new_id
+from tests.support.store_records import ALICE, HALF_HOUR, SESSION, new_id
 
 ASKING = ExecPolicy(host=ExecHost.GATEWAY, security=ExecSecurity.ALLOWLIST)
 Answered = tuple[str, ApprovalReply | None]

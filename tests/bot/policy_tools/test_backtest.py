@@ -18,8 +18,8 @@ from core.model.identity import AgentId
 from core.store import open_store
 from core.store.views.past_commands import PastCommand
 from tests.bot.policy_tools.past import home, planned, remember, sayso, write
-from tests.core.store.making import SESSION, new_id
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.store_records import SESSION, new_id
 
 ONCE, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY
 ALLOW_LIST = {"tools": {"exec": {"host": "gateway", "security": "allowlist"}}}

@@ -17,7 +17,7 @@ from core.gate.effective_policy import Rulebook
 from core.model.command import ExecRequest
 from core.model.identity import Intake, Requester, SessionKey
 from core.model.result import Denied, Finished
-from tests.e2e.processes import write_config
+from tests.support.gateway_process import write_config
 
 _FORBIDS = {
     "security": "full",

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.channels.discord.world import DiscordWorld, channel_for
+from tests.channels.discord.guild import DiscordGuild, channel_for
 from tests.emulators.discord import DiscordServer
 
 
@@ -16,8 +16,8 @@ async def server() -> AsyncIterator[DiscordServer]:
 
 
 @pytest.fixture
-async def world(server: DiscordServer) -> AsyncIterator[DiscordWorld]:
+async def world(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
     """Return a bot and Ana in a server's channel."""
-    made = DiscordWorld(server, channel_for(server))
+    made = DiscordGuild(server, channel_for(server))
     yield made
     await made.channel.stop()

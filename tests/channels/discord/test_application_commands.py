@@ -21,8 +21,8 @@ from core.model.approval import HALF_HOUR, ApprovalReply
 from core.model.command import ExecOverrides
 from core.model.identity import Actor
 from core.model.policy import Elevation, ExecAsk, ExecHost
-from tests.channels.discord.world import ANA, DiscordWorld
-from tests.contracts.channel_world import RecordingInbox
+from tests.channels.discord.guild import ANA, DiscordGuild
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord_objects import CHANNEL
 
 _ALWAYS_30M = Approve("7k3f9q", ApprovalReply.ALLOW_ALWAYS, terms=HALF_HOUR)
@@ -33,7 +33,7 @@ class TestSlash:
 
     @pytest.mark.parametrize("reply", list(ApprovalReply))
     async def test_approve_takes_an_id_and_a_decision(
-        self, world: DiscordWorld, inbox: RecordingInbox, reply: ApprovalReply
+        self, world: DiscordGuild, inbox: RecordingInbox, reply: ApprovalReply
     ) -> None:
         """``/approve`` arrives as typed text would, and is answered in private."""
         await world.channel.start(inbox)
@@ -47,7 +47,7 @@ class TestSlash:
         assert sent.ephemeral
 
     async def test_a_denial_takes_a_reason(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The note reaches the agent."""
         await world.channel.start(inbox)
@@ -80,7 +80,7 @@ class TestSlash:
     )
     async def test_each_command_arrives_as_it_would_be_typed(
         self,
-        world: DiscordWorld,
+        world: DiscordGuild,
         inbox: RecordingInbox,
         name: str,
         options: dict[str, str],
@@ -97,7 +97,7 @@ class TestSlash:
         assert sent.ephemeral
 
     async def test_a_command_of_another_version_is_told(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """What Discord still lists and this version does not know decides nothing."""
         await world.channel.start(inbox)
@@ -108,7 +108,7 @@ class TestSlash:
         assert isinstance(inbox.got[0].command, Malformed)
         assert "Not understood" in sent.notes[0]
 
-    async def test_pending_lists(self, world: DiscordWorld, inbox: RecordingInbox) -> None:
+    async def test_pending_lists(self, world: DiscordGuild, inbox: RecordingInbox) -> None:
         """``/pending`` asks for the list."""
         await world.channel.start(inbox)
         await world.server.slash(CHANNEL, ANA, "pending")
@@ -118,7 +118,7 @@ class TestSlash:
         assert inbound.command == PendingList()
 
     async def test_commands_are_registered_only_where_they_changed(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A second start finds its commands and leaves them alone."""
         await world.channel.start(inbox)

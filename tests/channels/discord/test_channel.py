@@ -11,15 +11,15 @@ from channels.discord.render.messages import payloads
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.discord.world import ANA, DiscordWorld, channel_for
+from tests.channels.discord.guild import ANA, DiscordGuild, channel_for
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import BOT, CHANNEL, GUILD, OTHER_CHANNEL, THREAD
 
 
 async def test_what_is_sent_is_what_the_renderer_returned(
-    world: DiscordWorld, inbox: RecordingInbox
+    world: DiscordGuild, inbox: RecordingInbox
 ) -> None:
     """The bodies of ``payloads`` go out as they are, long prompts with their file too."""
     await world.channel.start(inbox)
@@ -37,7 +37,7 @@ async def test_what_is_sent_is_what_the_renderer_returned(
 
 
 async def test_allow_always_has_a_button_only_with_a_promise(
-    world: DiscordWorld, inbox: RecordingInbox
+    world: DiscordGuild, inbox: RecordingInbox
 ) -> None:
     """Without anything to store there are two buttons."""
     await world.channel.start(inbox)
@@ -51,7 +51,7 @@ class TestPlaces:
     """Servers and threads."""
 
     async def test_a_thread_is_written_to_and_heard(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A prompt goes to its thread, and presses and words there come from it."""
         thread = Target("discord", str(CHANNEL), thread=str(THREAD))
@@ -65,7 +65,7 @@ class TestPlaces:
         assert pressed.place == said.place == thread
 
     async def test_a_thread_that_went_to_sleep_is_woken_for_the_final_state(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Discord refuses edits in an archived thread; no prompt keeps its buttons there."""
         thread = Target("discord", str(CHANNEL), thread=str(THREAD))
@@ -100,12 +100,12 @@ class TestPlaces:
         assert taken.command == Approve("7k3f9q", ApprovalReply.DENY)
 
 
-def _own(world: DiscordWorld) -> list[dict[str, Any]]:
+def _own(world: DiscordGuild) -> list[dict[str, Any]]:
     return [one for one in world.server.messages(CHANNEL) if one["author"]["bot"]]
 
 
 async def test_nothing_that_is_sent_pings_or_previews(
-    world: DiscordWorld, inbox: RecordingInbox
+    world: DiscordGuild, inbox: RecordingInbox
 ) -> None:
     """Prompts, edits, notices and replies carry empty allowed mentions; posts stay previewless."""
     await world.channel.start(inbox)
@@ -124,7 +124,7 @@ async def test_nothing_that_is_sent_pings_or_previews(
     assert all(one["flags"] & 4 for one in _own(world))
 
 
-async def test_a_press_reaches_its_edited_message_quickly(world: DiscordWorld) -> None:
+async def test_a_press_reaches_its_edited_message_quickly(world: DiscordGuild) -> None:
     """Press, commit and edit take a few milliseconds of our own."""
     took: list[float] = []
 

@@ -9,9 +9,9 @@ from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.text.render import redact
-from tests.channels.discord.world import DiscordWorld
+from tests.channels.discord.guild import DiscordGuild
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.core.text.canaries import CANARIES, Canary
 from tests.emulators.discord_objects import CHANNEL
 
@@ -26,7 +26,7 @@ def _everywhere(canary: Canary, size: int) -> Approval:
 
 
 async def test_discord_is_sent_no_secret_and_no_log_has_the_token(
-    world: DiscordWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    world: DiscordGuild, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Prompts of each size, files, edits, groups, threads, notices; every logger at its loudest."""
     caplog.set_level(logging.DEBUG)

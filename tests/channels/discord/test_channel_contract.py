@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.channels.discord.world import DiscordWorld, channel_for
+from tests.channels.discord.guild import DiscordGuild, channel_for
 from tests.contracts.channel import ChannelContract
 from tests.emulators.discord import DiscordServer
 
 
 @pytest.fixture
-async def world(server: DiscordServer) -> AsyncIterator[DiscordWorld]:
+async def world(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
     """Return a bot and Ana, where a prompt that is posted again is long after the first."""
     server.state.nonce_seconds = 0
-    made = DiscordWorld(server, channel_for(server))
+    made = DiscordGuild(server, channel_for(server))
     yield made
     await made.channel.stop()
 

@@ -9,9 +9,9 @@ from channels.base import Channel
 from channels.cards import build_prompt
 from core.errors import ChannelError
 from core.model.identity import Target
-from tests.channels.discord.world import ANA, DiscordWorld, channel_for
+from tests.channels.discord.guild import ANA, DiscordGuild, channel_for
 from tests.contracts.channel_examples import approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import BOT, CHANNEL
 
@@ -57,7 +57,7 @@ class TestLine:
         assert server.gateway.identifies == 1
 
     async def test_an_endpoint_url_that_steals_presses_is_told(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """With an interactions endpoint set, presses go elsewhere: health must say so."""
         world.server.state.endpoint = "https://elsewhere.example"

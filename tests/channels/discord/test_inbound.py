@@ -8,9 +8,9 @@ from channels.cards import build_prompt
 from channels.commands import Malformed
 from core.model.approval import ApprovalReply
 from core.text.render import redact
-from tests.channels.discord.world import ANA, EVE, DiscordWorld
+from tests.channels.discord.guild import ANA, EVE, DiscordGuild
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.discord_objects import CHANNEL
 
 
@@ -33,7 +33,7 @@ class TestAnswers:
     """What a person is told, and when."""
 
     async def test_an_unauthorised_press_gets_a_private_note_and_changes_nothing(
-        self, world: DiscordWorld
+        self, world: DiscordGuild
     ) -> None:
         """The refusal is seen by that person alone, and the prompt keeps its buttons."""
         firm = FirmInbox()
@@ -49,7 +49,7 @@ class TestAnswers:
         assert len(world.server.messages(CHANNEL)) == 1
 
     async def test_a_quick_decision_takes_one_answer(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A press that is committed at once costs one call."""
         await world.channel.start(inbox)
@@ -61,7 +61,7 @@ class TestAnswers:
         assert world.server.count("editOriginal") == 0
 
     async def test_a_slow_commit_is_acknowledged_in_time_and_told_when_true(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Before the commit there is only a sign of work; afterwards the truth."""
         world.server.state.first_answer_seconds = 1.2
@@ -77,7 +77,7 @@ class TestAnswers:
         assert not sent.late
 
     async def test_a_press_that_discord_gave_up_on_counts_and_is_told(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Discord told the person that it failed; a direct message tells the truth."""
         world.server.state.first_answer_seconds = 0.0
@@ -92,7 +92,7 @@ class TestAnswers:
         assert "Allowed once" in world.server.messages(direct)[0]["content"]
 
     async def test_a_failing_store_is_asked_again(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Discord keeps no press for us, so it is kept here until it is committed."""
         inbox.failures = [BROKEN_STORE, BROKEN_STORE]
@@ -104,7 +104,7 @@ class TestAnswers:
         await world.told("Allowed once: 7K3F9Q.")
 
     async def test_a_fault_of_ours_is_told_and_blocks_nothing(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """An answer that always breaks the inbox is given up, and its person is told."""
         inbox.failures = [KeyError("ours")] * 3
@@ -117,7 +117,7 @@ class TestAnswers:
         assert len(inbox.got) == 1
 
     async def test_a_foreign_button_is_told(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A button of another version decides nothing and says so."""
         await world.channel.start(inbox)
@@ -131,7 +131,7 @@ class TestAnswers:
         assert isinstance(inbound.command, Malformed)
 
     async def test_a_redelivered_press_has_the_same_key_and_one_answer(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The inbox can tell a replay from a second press, and the person is told once."""
         keys: list[str] = []
@@ -152,7 +152,7 @@ class TestAnswers:
         assert len(inbox.got) == 1
         assert sent.notes == ["Allowed once: 7K3F9Q."]
 
-    async def test_a_long_list_is_told_whole(self, world: DiscordWorld) -> None:
+    async def test_a_long_list_is_told_whole(self, world: DiscordGuild) -> None:
         """A reply of several messages loses nothing; a longer one goes as a file."""
 
         @dataclass
@@ -176,5 +176,5 @@ class TestAnswers:
         assert file == talkative.words
 
 
-def _own(world: DiscordWorld) -> list[dict[str, Any]]:
+def _own(world: DiscordGuild) -> list[dict[str, Any]]:
     return [one for one in world.server.messages(CHANNEL) if one["author"]["bot"]]

@@ -8,9 +8,9 @@ from channels.cards import build_prompt
 from channels.commands import Approve, BareReply, Help, Malformed
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
-from tests.channels.discord.world import ANA, EVE, DiscordWorld, channel_for
+from tests.channels.discord.guild import ANA, EVE, DiscordGuild, channel_for
 from tests.contracts.channel_examples import approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import BOT, CHANNEL
 
@@ -21,7 +21,7 @@ class TestTyping:
     """Plain messages."""
 
     async def test_text_without_a_mention_is_hidden_by_discord(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """In a server the bot hears only what mentions it."""
         await world.channel.start(inbox)
@@ -48,7 +48,7 @@ class TestTyping:
         assert inbound.command == Approve("7k3f9q", ApprovalReply.ALLOW_ONCE)
 
     async def test_direct_messages_need_no_mention(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A person is written to by id, and what it writes back comes from that place."""
         await world.channel.start(inbox)
@@ -63,7 +63,7 @@ class TestTyping:
         assert inbound.replied_to == message
 
     async def test_a_press_in_a_direct_message_comes_from_it(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Buttons work in direct messages, and the place is the one that was written to."""
         await world.channel.start(inbox)
@@ -75,7 +75,7 @@ class TestTyping:
         assert inbound.place == _DIRECT
 
     async def test_a_reply_with_its_ping_counts_and_one_without_is_told(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Discord empties a reply that does not ping; its person must not believe it counted."""
         await world.channel.start(inbox)
@@ -91,7 +91,7 @@ class TestTyping:
         await world.told("Discord hides the words of this reply")
 
     async def test_a_reply_to_somebody_else_is_talk(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """``yes`` under another person's message decides nothing."""
         await world.channel.start(inbox)
@@ -114,7 +114,7 @@ class TestTyping:
         ids=["webhook", "bot", "forwarded", "system"],
     )
     async def test_words_that_no_person_wrote_answer_nothing(
-        self, world: DiscordWorld, inbox: RecordingInbox, extra: dict[str, Any]
+        self, world: DiscordGuild, inbox: RecordingInbox, extra: dict[str, Any]
     ) -> None:
         """Webhooks, bots, forwarded and system messages are ignored."""
         if "message_snapshots" in extra:

@@ -6,9 +6,9 @@ import pytest
 
 from channels.cards import build_prompt
 from core.model.identity import Target
-from tests.channels.discord.world import ANA, EVE, channel_for
+from tests.channels.discord.guild import ANA, EVE, channel_for
 from tests.contracts.channel_examples import approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import (
     BOT,

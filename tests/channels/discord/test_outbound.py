@@ -8,9 +8,9 @@ from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.discord.world import ANA, DiscordWorld, channel_for
+from tests.channels.discord.guild import ANA, DiscordGuild, channel_for
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_http import Pacing
 from tests.emulators.discord_objects import CHANNEL
@@ -31,7 +31,7 @@ class TestCalls:
         ids=["unknown", "no access", "blocked", "a name"],
     )
     async def test_a_place_that_cannot_be_written_is_permanent(
-        self, world: DiscordWorld, inbox: RecordingInbox, target: Target, words: str
+        self, world: DiscordGuild, inbox: RecordingInbox, target: Target, words: str
     ) -> None:
         """Unknown and closed places are not tried again, and the error says what to do."""
         world.server.state.forbidden.add(CHANNEL)
@@ -43,7 +43,7 @@ class TestCalls:
         assert raised.value.permanent
 
     async def test_an_update_in_a_deleted_channel_is_no_error(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Where the whole channel is gone, nothing is left to edit."""
         await world.channel.start(inbox)
@@ -55,7 +55,7 @@ class TestCalls:
 
     @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.LOSE])
     async def test_a_send_of_unknown_fate_is_repeated_without_a_duplicate(
-        self, world: DiscordWorld, inbox: RecordingInbox, kind: FaultKind
+        self, world: DiscordGuild, inbox: RecordingInbox, kind: FaultKind
     ) -> None:
         """The nonce makes a prompt that is posted again the same message."""
         await world.channel.start(inbox)
@@ -73,7 +73,7 @@ class TestCalls:
         assert len({one["content"] for one in shown}) == len(shown) == 3
 
     async def test_a_server_that_forgets_nonces_shows_the_duplicate(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Negative control: without the nonce the repeated prompt stands there twice."""
         await world.channel.start(inbox)
@@ -86,7 +86,7 @@ class TestCalls:
         assert len(world.server.messages(CHANNEL)) == 2
 
     async def test_a_short_429_is_slept_through(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The library waits as long as it is told and sends once."""
         await world.channel.start(inbox)
@@ -98,7 +98,7 @@ class TestCalls:
         assert world.server.count("createMessage") == 1
 
     async def test_a_long_429_is_the_outboxs_to_schedule(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A wait beyond 30 seconds is raised at once, with its length."""
         await world.channel.start(inbox)
@@ -110,7 +110,7 @@ class TestCalls:
         assert not raised.value.permanent
 
     async def test_a_502_is_repeated_by_the_library_without_a_duplicate(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """One bad gateway delays a prompt by a second."""
         await world.channel.start(inbox)
@@ -119,7 +119,7 @@ class TestCalls:
 
         assert len(world.server.messages(CHANNEL)) == 1
 
-    async def test_a_503_is_for_later(self, world: DiscordWorld, inbox: RecordingInbox) -> None:
+    async def test_a_503_is_for_later(self, world: DiscordGuild, inbox: RecordingInbox) -> None:
         """A server error is not permanent."""
         await world.channel.start(inbox)
         world.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 503))

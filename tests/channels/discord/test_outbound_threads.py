@@ -7,13 +7,13 @@ from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.discord.world import ANA, DiscordWorld
+from tests.channels.discord.guild import ANA, DiscordGuild
 from tests.contracts.channel_examples import approval, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord_objects import CHANNEL, THREAD
 
 
-async def test_a_thread_is_opened_and_used(world: DiscordWorld, inbox: RecordingInbox) -> None:
+async def test_a_thread_is_opened_and_used(world: DiscordGuild, inbox: RecordingInbox) -> None:
     """Prompts, notices and endings go to the returned place, and presses come from it."""
     assert isinstance(world.channel, Threads)
     await world.channel.start(inbox)
@@ -43,7 +43,7 @@ async def test_a_thread_is_opened_and_used(world: DiscordWorld, inbox: Recording
     ids=["direct", "a name", "unknown", "a thread"],
 )
 async def test_a_place_without_threads_is_refused_for_good(
-    world: DiscordWorld, inbox: RecordingInbox, target: Target, words: str
+    world: DiscordGuild, inbox: RecordingInbox, target: Target, words: str
 ) -> None:
     """Direct messages, threads and unknown places: permanent, with what to do."""
     assert isinstance(world.channel, Threads)
@@ -55,7 +55,7 @@ async def test_a_place_without_threads_is_refused_for_good(
 
 
 async def test_news_and_missing_permissions_are_told(
-    world: DiscordWorld, inbox: RecordingInbox
+    world: DiscordGuild, inbox: RecordingInbox
 ) -> None:
     """An announcement channel has none; a missing permission names the one to give."""
     assert isinstance(world.channel, Threads)
@@ -72,7 +72,7 @@ async def test_news_and_missing_permissions_are_told(
 
 
 async def test_a_thread_without_a_title_has_a_name(
-    world: DiscordWorld, inbox: RecordingInbox
+    world: DiscordGuild, inbox: RecordingInbox
 ) -> None:
     """Discord takes no empty name."""
     assert isinstance(world.channel, Threads)
@@ -83,7 +83,7 @@ async def test_a_thread_without_a_title_has_a_name(
 
 
 async def test_a_locked_thread_is_told_and_an_archived_one_is_used(
-    world: DiscordWorld, inbox: RecordingInbox
+    world: DiscordGuild, inbox: RecordingInbox
 ) -> None:
     """A post wakes a sleeping thread; one that moderators locked is a permanent refusal."""
     thread = Target("discord", str(CHANNEL), thread=str(THREAD))

@@ -3,7 +3,7 @@
 import pytest
 
 from channels.base import Proof, Provable
-from tests.channels.discord.world import ANA, channel_for
+from tests.channels.discord.guild import ANA, channel_for
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import BOT, GUILD, ROLE
 from tests.emulators.faults import Fault, FaultKind

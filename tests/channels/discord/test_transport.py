@@ -11,9 +11,9 @@ from channels.commands import Approve, PendingList
 from channels.discord.gateway_session import Session, SessionFile
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
-from tests.channels.discord.world import ANA, DiscordWorld, channel_for
+from tests.channels.discord.guild import ANA, DiscordGuild, channel_for
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, GUILDS
 from tests.emulators.discord_gateway import Session as EmulatedSession
@@ -31,7 +31,7 @@ class TestGateway:
 
     @pytest.mark.parametrize("way", ["op 7", "1001", "4000", "abort"])
     async def test_a_press_in_the_gap_is_replayed(
-        self, world: DiscordWorld, inbox: RecordingInbox, way: str
+        self, world: DiscordGuild, inbox: RecordingInbox, way: str
     ) -> None:
         """However the socket ends, the session is resumed and what came meanwhile arrives."""
         await world.channel.start(inbox)
@@ -52,7 +52,7 @@ class TestGateway:
         assert (server.gateway.identifies, server.gateway.resumes) == (1, 1)
 
     async def test_an_invalid_session_is_replaced_and_old_buttons_work(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """After op 9 the client waits, identifies anew, and takes presses on older messages."""
         await world.channel.start(inbox)
@@ -184,7 +184,7 @@ class TestGateway:
         assert (server.gateway.identifies, server.gateway.resumes) == (2, 0)
 
     async def test_an_event_that_breaks_the_library_is_passed_over(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A payload that the library cannot read ends its loop; ours resumes behind it."""
         await world.channel.start(inbox)

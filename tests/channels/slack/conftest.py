@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.channels.slack.world import SlackWorld, channel_for
+from tests.channels.slack.workspace import SlackWorkspace, channel_for
 from tests.emulators.slack import SlackServer
 
 
@@ -16,8 +16,8 @@ async def server() -> AsyncIterator[SlackServer]:
 
 
 @pytest.fixture
-async def world(server: SlackServer) -> AsyncIterator[SlackWorld]:
+async def world(server: SlackServer) -> AsyncIterator[SlackWorkspace]:
     """Yield an app and Ana in its channel; stop what a failing test left running."""
-    made = SlackWorld(server, channel_for(server))
+    made = SlackWorkspace(server, channel_for(server))
     yield made
     await made.channel.stop()

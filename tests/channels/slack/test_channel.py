@@ -10,9 +10,9 @@ from channels.commands import Approve, BareReply, Choose, Command, Malformed, Ru
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.slack.world import ANA, BOB, CHANNEL, LABELS, SlackWorld, ts_of
+from tests.channels.slack.workspace import ANA, BOB, CHANNEL, LABELS, SlackWorkspace, ts_of
 from tests.contracts.channel_examples import ID, approval, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.slack_rules import seen
 
 DENY = Approve("7k3f9q", ApprovalReply.DENY)
@@ -39,7 +39,7 @@ class CountingInbox:
     ],
 )
 async def test_each_button_brings_its_answer(
-    world: SlackWorld, inbox: RecordingInbox, reply: ApprovalReply, command: Command
+    world: SlackWorkspace, inbox: RecordingInbox, reply: ApprovalReply, command: Command
 ) -> None:
     """Each button names the wish, the whole id, the member and the message."""
     await world.channel.start(inbox)
@@ -69,7 +69,7 @@ async def test_each_button_brings_its_answer(
     ],
 )
 async def test_each_typed_form_counts(
-    world: SlackWorld, inbox: RecordingInbox, line: str, command: Command
+    world: SlackWorkspace, inbox: RecordingInbox, line: str, command: Command
 ) -> None:
     """Slash command, plain words and mention are the same; what Slack made a link is words."""
     await world.channel.start(inbox)
@@ -83,7 +83,7 @@ async def test_each_typed_form_counts(
 
 
 async def test_a_thread_takes_the_words_without_the_slash(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Slack has no slash commands in threads; the words and a bare reply count there."""
     await world.channel.start(inbox)
@@ -107,7 +107,7 @@ async def test_a_thread_takes_the_words_without_the_slash(
 
 
 async def test_a_bare_word_that_replies_to_nobody_is_talk(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """``yes`` in a channel, or in a thread that a member began, decides nothing."""
     await world.channel.start(inbox)
@@ -123,7 +123,7 @@ async def test_a_bare_word_that_replies_to_nobody_is_talk(
     assert inbound.command == DENY
 
 
-async def test_a_mention_in_the_prompts_thread_counts_once(world: SlackWorld) -> None:
+async def test_a_mention_in_the_prompts_thread_counts_once(world: SlackWorkspace) -> None:
     """The mention and the message are two events of one answer, in either order."""
     inbox = CountingInbox()
     await world.channel.start(inbox)
@@ -139,7 +139,7 @@ async def test_a_mention_in_the_prompts_thread_counts_once(world: SlackWorld) ->
 
 
 async def test_a_direct_message_is_written_and_heard(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """A prompt to a member stands in the direct messages; answers there come from the member."""
     target = Target("slack", ANA)
@@ -162,7 +162,7 @@ async def test_a_direct_message_is_written_and_heard(
     assert world.server.state.whispers == []
 
 
-async def test_a_thread_is_written_to(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_thread_is_written_to(world: SlackWorkspace, inbox: RecordingInbox) -> None:
     """A prompt for a thread stands in it, and a press there is answered there."""
     root = world.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
     await world.channel.start(inbox)
@@ -190,7 +190,7 @@ async def test_a_thread_is_written_to(world: SlackWorld, inbox: RecordingInbox) 
     ids=["bot", "app", "ourselves", "edit", "bot message"],
 )
 async def test_words_that_no_member_typed_answer_nothing(
-    world: SlackWorld, inbox: RecordingInbox, more: dict[str, object]
+    world: SlackWorkspace, inbox: RecordingInbox, more: dict[str, object]
 ) -> None:
     """Bots, apps, edits and our own messages are acknowledged and ignored."""
     await world.channel.start(inbox)
@@ -201,7 +201,7 @@ async def test_words_that_no_member_typed_answer_nothing(
     assert inbox.got == []
 
 
-async def test_a_foreign_button_is_told(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_foreign_button_is_told(world: SlackWorkspace, inbox: RecordingInbox) -> None:
     """A button of an earlier version, or of nobody, decides nothing and says so."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -218,7 +218,7 @@ async def test_a_foreign_button_is_told(world: SlackWorld, inbox: RecordingInbox
     assert all(isinstance(inbound.command, Malformed) for inbound in inbox.got)
 
 
-async def test_a_refusal_is_told_to_that_member_alone(world: SlackWorld) -> None:
+async def test_a_refusal_is_told_to_that_member_alone(world: SlackWorkspace) -> None:
     """Bob, who may not answer, gets a note that only he sees; the prompt stays as it is."""
     inbox = CountingInbox()
     await world.channel.start(inbox)

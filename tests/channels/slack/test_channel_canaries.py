@@ -7,9 +7,9 @@ from channels.slack.channel import SlackChannel
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.text.render import redact
-from tests.channels.slack.world import channel_for
+from tests.channels.slack.workspace import channel_for
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.core.text.canaries import CANARIES, Canary
 from tests.emulators.slack import SlackServer
 from tests.emulators.slack_state import Place

@@ -8,10 +8,10 @@ import pytest
 from channels.cards import build_prompt
 from channels.commands import Approve
 from core.model.approval import ApprovalReply
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for
+from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, channel_for
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import approval
-from tests.contracts.channel_world import RecordingInbox, World
+from tests.contracts.channel_setup import ChannelSetup, RecordingInbox
 from tests.emulators.slack import SlackServer
 
 
@@ -19,10 +19,10 @@ class SlackContract(ChannelContract):
     """The contract, with what only Slack does differently."""
 
     async def test_answers_given_while_stopped_count_after_a_restart(
-        self, world: World, inbox: RecordingInbox
+        self, world: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """Slack fails a press that nobody takes, and says so; a typed answer it sends again."""
-        assert isinstance(world, SlackWorld)
+        assert isinstance(world, SlackWorkspace)
         await world.channel.start(inbox)
         message = await world.channel.post(world.target, build_prompt(approval()))
         await world.channel.stop()
@@ -47,12 +47,12 @@ class TestHttpMode(SlackContract):
     """The contract, over signed requests."""
 
     @pytest.fixture
-    async def world(self, server: SlackServer) -> AsyncIterator[SlackWorld]:
+    async def world(self, server: SlackServer) -> AsyncIterator[SlackWorkspace]:
         """Yield an app that listens, and a workspace that knows its address."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         server.delivery.request_url = f"http://127.0.0.1:{port}/slack/events"
-        made = SlackWorld(server, channel_for(server, mode="http", listen=f"127.0.0.1:{port}"))
+        made = SlackWorkspace(server, channel_for(server, mode="http", listen=f"127.0.0.1:{port}"))
         yield made
         await made.channel.stop()

@@ -11,9 +11,9 @@ from channels.commands import Approve
 from core.errors import SaysoError
 from core.model.approval import ApprovalReply
 from core.text.render import redact
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for
+from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, channel_for
 from tests.contracts.channel_examples import approval
-from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 
 DENY = Approve("7k3f9q", ApprovalReply.DENY)
 
@@ -30,7 +30,7 @@ class CountingInbox:
         return Reply(redact("You may not answer this."), Tone.REFUSED)
 
 
-async def test_a_redelivered_event_is_handed_in_once(world: SlackWorld) -> None:
+async def test_a_redelivered_event_is_handed_in_once(world: SlackWorkspace) -> None:
     """The same envelope twice is acknowledged twice and counted once."""
     inbox = CountingInbox()
     await world.channel.start(inbox)
@@ -45,7 +45,7 @@ async def test_a_redelivered_event_is_handed_in_once(world: SlackWorld) -> None:
     assert len(inbox.got) == 1
 
 
-async def test_a_restarted_gateway_gives_a_redelivery_the_same_key(world: SlackWorld) -> None:
+async def test_a_restarted_gateway_gives_a_redelivery_the_same_key(world: SlackWorkspace) -> None:
     """The store, which outlives the process, can tell a redelivery by its key."""
     inbox = CountingInbox()
     await world.channel.start(inbox)
@@ -61,7 +61,7 @@ async def test_a_restarted_gateway_gives_a_redelivery_the_same_key(world: SlackW
 
 
 async def test_an_event_is_acknowledged_only_after_the_commit(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, Slack still holds the event: a kill loses nothing."""
     inbox.delay = 0.4
@@ -76,7 +76,7 @@ async def test_an_event_is_acknowledged_only_after_the_commit(
 
 
 async def test_an_event_of_a_gateway_that_died_comes_again(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """An inbox that never returns, then a new gateway: the answer arrives there."""
     world.server.delivery.ack_seconds = 0.3
@@ -98,7 +98,7 @@ async def test_an_event_of_a_gateway_that_died_comes_again(
 
 @pytest.mark.parametrize("kind", ["press", "slash"])
 async def test_a_slow_commit_is_acknowledged_in_time_and_told_after_it(
-    world: SlackWorld, inbox: RecordingInbox, kind: str
+    world: SlackWorkspace, inbox: RecordingInbox, kind: str
 ) -> None:
     """Slack gives three seconds; success is said when it is true."""
     inbox.delay = 2.0
@@ -118,7 +118,7 @@ async def test_a_slow_commit_is_acknowledged_in_time_and_told_after_it(
 
 
 async def test_a_failing_store_is_asked_again_and_the_member_knows(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """A press that could not be stored is kept, and counted when the store is back."""
     inbox.failures = [BROKEN_STORE] * 2
@@ -134,7 +134,7 @@ async def test_a_failing_store_is_asked_again_and_the_member_knows(
     assert len(world.notes()) == 2
 
 
-async def test_an_event_that_cannot_be_stored_stays_at_slack(world: SlackWorld) -> None:
+async def test_an_event_that_cannot_be_stored_stays_at_slack(world: SlackWorkspace) -> None:
     """A store that stays away gets no acknowledgement, however often Slack asks."""
     world.server.delivery.ack_seconds = 0.3
     world.server.delivery.retry_delays = (0.05,)
@@ -154,7 +154,7 @@ async def test_an_event_that_cannot_be_stored_stays_at_slack(world: SlackWorld) 
 
 
 async def test_a_fault_of_ours_is_told_and_never_blocks_the_next(
-    world: SlackWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    world: SlackWorkspace, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An answer that always breaks the inbox is given up; the next one counts at once."""
     inbox.failures = [KeyError("ours")] * 3

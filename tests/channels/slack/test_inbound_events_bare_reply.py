@@ -11,16 +11,16 @@ from channels.commands import BareReply
 from core.model.identity import Target
 from core.store import approvals, outbox
 from core.store.outbox.message_lookup import approval_of
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, ts_of
-from tests.contracts.channel_world import RecordingInbox
-from tests.core.store.bench import sqlite_bench
-from tests.core.store.making import MINUTE, draft
+from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, ts_of
+from tests.contracts.channel_setup import RecordingInbox
+from tests.support.store_records import MINUTE, draft
+from tests.support.stores import sqlite_bench
 
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["alone", "grouped"])
 @pytest.mark.parametrize("to", [CHANNEL, ANA], ids=["channel", "direct messages"])
 async def test_a_reply_and_a_press_find_the_recorded_copy(
-    world: SlackWorld, inbox: RecordingInbox, tmp_path: Path, to: str, grouped: bool
+    world: SlackWorkspace, inbox: RecordingInbox, tmp_path: Path, to: str, grouped: bool
 ) -> None:
     """The store knows a member's prompt by the member; Slack tells of it by the conversation."""
     target = Target("slack", to)

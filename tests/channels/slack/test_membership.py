@@ -8,9 +8,9 @@ import pytest
 from channels.cards import build_prompt
 from channels.commands import Approve
 from core.model.approval import ApprovalReply
-from tests.channels.slack.world import ANA, BOB, CHANNEL, SlackWorld, channel_for, ts_of
+from tests.channels.slack.workspace import ANA, BOB, CHANNEL, SlackWorkspace, channel_for, ts_of
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack import SlackServer
 
@@ -19,14 +19,14 @@ LOOKUP = "usergroups.users.list"
 
 
 @pytest.fixture
-def named(server: SlackServer) -> SlackWorld:
+def named(server: SlackServer) -> SlackWorkspace:
     """Return a world whose settings name two groups; Bob is in one of them."""
     server.state.user_groups["S0OPS0001"] = {ANA}
-    return SlackWorld(server, channel_for(server, approvers=[ANA, LEADS], senders=[LEADS, OPS]))
+    return SlackWorkspace(server, channel_for(server, approvers=[ANA, LEADS], senders=[LEADS, OPS]))
 
 
 async def test_each_way_to_answer_names_the_groups(
-    named: SlackWorld, inbox: RecordingInbox
+    named: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Press, slash command and message: those named groups that the person is in."""
     people = named.server.people
@@ -45,7 +45,9 @@ async def test_each_way_to_answer_names_the_groups(
     ]
 
 
-async def test_who_leaves_a_group_is_out_at_once(named: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_who_leaves_a_group_is_out_at_once(
+    named: SlackWorkspace, inbox: RecordingInbox
+) -> None:
     """The second press of the same person is looked up anew."""
     await named.channel.start(inbox)
     message = await named.channel.post(named.target, build_prompt(approval()))
@@ -67,7 +69,7 @@ async def test_who_leaves_a_group_is_out_at_once(named: SlackWorld, inbox: Recor
     ids=["500", "429", "drop"],
 )
 async def test_a_lookup_that_fails_makes_nobody_a_member(
-    named: SlackWorld,
+    named: SlackWorkspace,
     inbox: RecordingInbox,
     caplog: pytest.LogCaptureFixture,
     fault: Fault,
@@ -88,7 +90,7 @@ async def test_a_lookup_that_fails_makes_nobody_a_member(
 
 
 async def test_an_unknown_group_or_a_missing_scope_is_nobodys(
-    named: SlackWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    named: SlackWorkspace, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A group that was deleted, then a scope that was taken away."""
     del named.server.state.user_groups["S0OPS0001"]
@@ -104,7 +106,7 @@ async def test_an_unknown_group_or_a_missing_scope_is_nobodys(
 
 
 async def test_without_named_groups_nothing_is_asked(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """No call, so no wait; nor for a wish that needs no right."""
     await world.channel.start(inbox)
@@ -113,7 +115,7 @@ async def test_without_named_groups_nothing_is_asked(
     assert world.server.count(LOOKUP) == 0
 
 
-async def test_a_cry_for_help_needs_no_lookup(named: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_cry_for_help_needs_no_lookup(named: SlackWorkspace, inbox: RecordingInbox) -> None:
     """Slack allows twenty lookups a minute; none is spent on what changes nothing."""
     await named.channel.start(inbox)
     await named.type("/help")
@@ -125,7 +127,7 @@ async def test_a_cry_for_help_needs_no_lookup(named: SlackWorld, inbox: Recordin
 
 
 async def test_a_slow_lookup_delays_no_acknowledgement(
-    named: SlackWorld, inbox: RecordingInbox
+    named: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Slack waits three seconds for it; the answer counts when the lookup is done."""
     named.server.faults.add(Fault(FaultKind.DELAY, LOOKUP, seconds=2.0), 2)

@@ -8,9 +8,17 @@ import pytest
 from channels.cards import build_outcome, build_prompt
 from channels.slack.errors import Unconfirmed
 from core.model.identity import Target
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for, fresh, prompts, ts_of
+from tests.channels.slack.workspace import (
+    ANA,
+    CHANNEL,
+    SlackWorkspace,
+    channel_for,
+    fresh,
+    prompts,
+    ts_of,
+)
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import buttons, texts
 
@@ -20,7 +28,7 @@ from tests.emulators.slack_rules import buttons, texts
     [Fault(FaultKind.LOSE, "chat.postMessage")],
 )
 async def test_a_message_that_was_taken_is_found(
-    world: SlackWorld, inbox: RecordingInbox, fault: Fault
+    world: SlackWorkspace, inbox: RecordingInbox, fault: Fault
 ) -> None:
     """The answer got lost: the message is found by its metadata, and there is one."""
     await world.channel.start(inbox)
@@ -33,7 +41,7 @@ async def test_a_message_that_was_taken_is_found(
 
 @pytest.mark.parametrize("thread", [False, True])
 async def test_a_message_that_was_not_taken_is_sent_again_later(
-    world: SlackWorld, inbox: RecordingInbox, thread: bool
+    world: SlackWorkspace, inbox: RecordingInbox, thread: bool
 ) -> None:
     """Nothing is found, so it is the outbox's turn; then it is sent, once."""
     root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
@@ -51,7 +59,7 @@ async def test_a_message_that_was_not_taken_is_sent_again_later(
 
 @pytest.mark.parametrize("thread", [False, True])
 async def test_a_gateway_that_died_after_sending_leaves_one_prompt(
-    world: SlackWorld, inbox: RecordingInbox, thread: bool
+    world: SlackWorkspace, inbox: RecordingInbox, thread: bool
 ) -> None:
     """The next gateway claims the row again, and finds what the first one had sent."""
     root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
@@ -69,7 +77,7 @@ async def test_a_gateway_that_died_after_sending_leaves_one_prompt(
 
 
 async def test_without_the_lookup_there_would_be_two(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Negative control: where history may not be read, the same crash shows two prompts."""
     world.server.state.scopes.discard("channels:history")
@@ -84,7 +92,9 @@ async def test_without_the_lookup_there_would_be_two(
     assert len(prompts(world)) == 2
 
 
-async def test_metadata_of_others_is_not_believed(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_metadata_of_others_is_not_believed(
+    world: SlackWorkspace, inbox: RecordingInbox
+) -> None:
     """A member's app that copies our metadata cannot pass for our prompt."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -98,7 +108,7 @@ async def test_metadata_of_others_is_not_believed(world: SlackWorld, inbox: Reco
 
 
 async def test_a_copy_that_ended_does_not_stand_for_a_new_one(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """What was edited had been recorded, so a prompt that is sent again is shown again."""
     await world.channel.start(inbox)
@@ -112,7 +122,7 @@ async def test_a_copy_that_ended_does_not_stand_for_a_new_one(
     assert world.can_press(second)
 
 
-async def test_a_fresh_prompt_costs_one_call(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_fresh_prompt_costs_one_call(world: SlackWorkspace, inbox: RecordingInbox) -> None:
     """Nobody can have sent it before, so nothing is looked up."""
     await world.channel.start(inbox)
     await world.channel.post(world.target, build_prompt(fresh()))
@@ -122,7 +132,7 @@ async def test_a_fresh_prompt_costs_one_call(world: SlackWorld, inbox: Recording
 
 
 async def test_a_long_command_is_taken_up_where_it_broke_off(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Of a command in three messages only what is missing is sent after a fault."""
     card = build_prompt(approval(plan(text="x" * 15_000)))
@@ -146,7 +156,7 @@ async def test_a_long_command_is_taken_up_where_it_broke_off(
 
 
 async def test_a_doubt_is_remembered_until_it_can_be_settled(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The message was taken, but neither answer nor history came: the next try finds it."""
     await world.channel.start(inbox)

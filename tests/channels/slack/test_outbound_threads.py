@@ -9,16 +9,16 @@ from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, prompts
+from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, prompts
 from tests.contracts.channel_examples import approval, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import seen
 
 TITLE = redact("Agent main: <!channel> nightly")
 
 
-async def opened(world: SlackWorld, target: Target) -> Target:
+async def opened(world: SlackWorkspace, target: Target) -> Target:
     """Open a thread in a place."""
     assert isinstance(world.channel, Threads)
     return await world.channel.open_thread(target, TITLE)
@@ -26,7 +26,7 @@ async def opened(world: SlackWorld, target: Target) -> Target:
 
 @pytest.mark.parametrize("to", [CHANNEL, ANA], ids=["channel", "direct messages"])
 async def test_prompt_end_and_notice_stand_in_the_thread(
-    world: SlackWorld, inbox: RecordingInbox, to: str
+    world: SlackWorkspace, inbox: RecordingInbox, to: str
 ) -> None:
     """The returned place takes all that a channel's own place takes."""
     await world.channel.start(inbox)
@@ -44,7 +44,7 @@ async def test_prompt_end_and_notice_stand_in_the_thread(
 
 
 async def test_an_answer_in_the_thread_comes_from_there(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Words without the slash and a press both name the thread."""
     await world.channel.start(inbox)
@@ -60,7 +60,9 @@ async def test_an_answer_in_the_thread_comes_from_there(
     assert pressed.place == typed.place == Target("slack", CHANNEL, thread=thread.thread)
 
 
-async def test_a_thread_has_no_threads_of_its_own(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_thread_has_no_threads_of_its_own(
+    world: SlackWorkspace, inbox: RecordingInbox
+) -> None:
     """A place that is a thread is returned as it is, and nothing is sent."""
     root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"]
     place = Target("slack", CHANNEL, thread=root)
@@ -73,7 +75,7 @@ async def test_a_thread_has_no_threads_of_its_own(world: SlackWorld, inbox: Reco
 
 
 async def test_a_title_whose_sending_was_not_confirmed_is_found(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Slack took it and the answer got lost: the thread is there, once."""
     world.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
@@ -89,7 +91,7 @@ async def test_a_title_whose_sending_was_not_confirmed_is_found(
 
 
 async def test_two_sessions_with_one_title_have_two_threads(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Where nothing is in doubt, nothing is looked up."""
     await world.channel.start(inbox)
@@ -101,7 +103,7 @@ async def test_two_sessions_with_one_title_have_two_threads(
 
 
 async def test_a_place_without_us_is_refused_for_good(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The words say what to do."""
     await world.channel.start(inbox)

@@ -3,7 +3,7 @@
 import pytest
 
 from channels.base import Proof, Provable
-from tests.channels.slack.world import ANA, BOB, channel_for
+from tests.channels.slack.workspace import ANA, BOB, channel_for
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack import SlackServer
 

@@ -12,20 +12,20 @@ from channels.cards import build_prompt
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, channel_for
+from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, channel_for
 from tests.contracts.channel_examples import approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack import SlackServer
 
 
-async def until_down(world: SlackWorld) -> None:
+async def until_down(world: SlackWorkspace) -> None:
     """Wait until health is bad."""
     while (await world.channel.check()).ok:
         await asyncio.sleep(0.02)
 
 
-async def until_up(world: SlackWorld) -> None:
+async def until_up(world: SlackWorkspace) -> None:
     """Wait until health is good."""
     while not (await world.channel.check()).ok:
         await asyncio.sleep(0.02)
@@ -33,7 +33,7 @@ async def until_up(world: SlackWorld) -> None:
 
 @pytest.mark.parametrize("how", ["abort", "close", "disconnect"])
 async def test_a_lost_socket_is_connected_again(
-    world: SlackWorld, inbox: RecordingInbox, how: str
+    world: SlackWorkspace, inbox: RecordingInbox, how: str
 ) -> None:
     """After each kind of end a press comes in over a new socket."""
     await world.channel.start(inbox)
@@ -50,7 +50,7 @@ async def test_a_lost_socket_is_connected_again(
 
 
 async def test_words_typed_while_the_socket_was_down_arrive(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """An event that met no socket is delivered once there is one again."""
     await world.channel.start(inbox)
@@ -62,7 +62,7 @@ async def test_words_typed_while_the_socket_was_down_arrive(
 
 
 async def test_a_refused_ticket_does_not_keep_it_down(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The library would ask for ever with a ticket that Slack no longer takes."""
     await world.channel.start(inbox)
@@ -130,7 +130,7 @@ async def test_a_wrong_token_shows_in_health_and_nowhere_else(
 
 
 async def test_no_secret_reaches_the_log(
-    world: SlackWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    world: SlackWorkspace, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """At level DEBUG, through reconnects and refusals, no token, ticket or payload is logged."""
     caplog.set_level(logging.DEBUG)

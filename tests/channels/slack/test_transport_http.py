@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from channels.slack.channel import SlackChannel
-from tests.channels.slack.world import ANA, CHANNEL, channel_for
-from tests.contracts.channel_world import RecordingInbox
+from tests.channels.slack.workspace import ANA, CHANNEL, channel_for
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.slack import SlackServer
 from tests.emulators.slack_delivery import signature
 

@@ -9,9 +9,9 @@ from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.slack.world import ANA, CHANNEL, SlackWorld, fresh
+from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, fresh
 from tests.contracts.channel_examples import OTHER_ID, approval, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 
 
@@ -25,7 +25,7 @@ from tests.emulators.faults import Fault, FaultKind
     ],
 )
 async def test_a_place_that_cannot_be_written_is_permanent(
-    world: SlackWorld, inbox: RecordingInbox, to: str, words: str
+    world: SlackWorkspace, inbox: RecordingInbox, to: str, words: str
 ) -> None:
     """Such targets are not tried again, and the words say what to do."""
     archive = type(world.server.state.places[CHANNEL])("C0ARCHIVE", set(), archived=True)
@@ -38,7 +38,7 @@ async def test_a_place_that_cannot_be_written_is_permanent(
     assert raised.value.permanent
 
 
-async def test_a_missing_scope_is_named(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_missing_scope_is_named(world: SlackWorkspace, inbox: RecordingInbox) -> None:
     """The refusal names the scope to add."""
     world.server.state.scopes.discard("chat:write")
     await world.channel.start(inbox)
@@ -50,7 +50,7 @@ async def test_a_missing_scope_is_named(world: SlackWorld, inbox: RecordingInbox
 
 
 async def test_a_long_wait_is_the_outboxs_to_schedule(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """429 with a long wait is raised at once; other places are not held up."""
     await world.channel.start(inbox)
@@ -72,7 +72,7 @@ async def test_a_long_wait_is_the_outboxs_to_schedule(
 
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
 async def test_a_short_wait_is_slept_through(
-    world: SlackWorld, inbox: RecordingInbox, method: str
+    world: SlackWorkspace, inbox: RecordingInbox, method: str
 ) -> None:
     """429 with one second is repeated by the channel itself."""
     await world.channel.start(inbox)
@@ -87,7 +87,9 @@ async def test_a_short_wait_is_slept_through(
     assert not world.can_press(message)
 
 
-async def test_a_burst_never_breaks_slacks_rate(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_burst_never_breaks_slacks_rate(
+    world: SlackWorkspace, inbox: RecordingInbox
+) -> None:
     """Five notices to one channel: three at once, then one a second, and no refusal."""
     await world.channel.start(inbox)
     notice = NoticeCard(redact("Half time passed"))
@@ -100,7 +102,9 @@ async def test_a_burst_never_breaks_slacks_rate(world: SlackWorld, inbox: Record
     assert [one.error for one in world.server.calls if one.error] == []
 
 
-async def test_an_edit_never_waits_behind_prompts(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_an_edit_never_waits_behind_prompts(
+    world: SlackWorkspace, inbox: RecordingInbox
+) -> None:
     """While a channel's messages queue for seconds, a decision is shown at once."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -117,7 +121,7 @@ async def test_an_edit_never_waits_behind_prompts(world: SlackWorld, inbox: Reco
     assert ahead <= 3
 
 
-async def test_edits_keep_to_slacks_rate(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_edits_keep_to_slacks_rate(world: SlackWorkspace, inbox: RecordingInbox) -> None:
     """Ten at once, then 40 a minute: what is far away is the outbox's, and none is refused."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -134,7 +138,7 @@ async def test_edits_keep_to_slacks_rate(world: SlackWorld, inbox: RecordingInbo
 
 @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.LOSE])
 async def test_an_edit_that_was_not_confirmed_is_for_later(
-    world: SlackWorld, inbox: RecordingInbox, kind: FaultKind
+    world: SlackWorkspace, inbox: RecordingInbox, kind: FaultKind
 ) -> None:
     """The edit raises, and repeated it reaches the final state."""
     await world.channel.start(inbox)
@@ -151,7 +155,7 @@ async def test_an_edit_that_was_not_confirmed_is_for_later(
 
 
 async def test_a_message_of_somebody_else_cannot_be_edited(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """A message id that is not ours is refused for good."""
     theirs = world.server.state.typed(CHANNEL, ANA, "mine")["ts"]

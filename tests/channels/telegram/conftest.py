@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.channels.telegram.world import TelegramWorld, channel_for
+from tests.channels.telegram.bot_and_user import TelegramUsers, channel_for
 from tests.emulators.telegram import TelegramServer
 
 
@@ -16,6 +16,6 @@ async def server() -> AsyncIterator[TelegramServer]:
 
 
 @pytest.fixture
-async def world(server: TelegramServer) -> TelegramWorld:
+async def world(server: TelegramServer) -> TelegramUsers:
     """Return a bot and Ana's private chat with it."""
-    return TelegramWorld(server, channel_for(server))
+    return TelegramUsers(server, channel_for(server))

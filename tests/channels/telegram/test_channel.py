@@ -10,23 +10,23 @@ from channels.commands import Approve, BareReply, Malformed
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.telegram.world import ANA, CHAT, GROUP, TelegramWorld
+from tests.channels.telegram.bot_and_user import ANA, CHAT, GROUP, TelegramUsers
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 
 
 class TestTelegram(ChannelContract):
     """The contract, on the real python-telegram-bot."""
 
-    def thread_parent(self, world: TelegramWorld) -> Target:
+    def thread_parent(self, world: TelegramUsers) -> Target:
         """Return a group with topics."""
         world.server.state.forums[GROUP] = {}
         return Target("telegram", str(GROUP))
 
 
 async def test_update_of_the_message_carries_no_buttons_and_no_preview(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Previews are off in prompts and edits."""
     await world.channel.start(inbox)
@@ -46,7 +46,7 @@ _WRITING = {"sendMessage", "editMessageText"}
 
 
 async def test_allow_always_has_a_button_only_with_a_promise(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Without anything to store there are two buttons."""
     await world.channel.start(inbox)
@@ -58,7 +58,7 @@ async def test_allow_always_has_a_button_only_with_a_promise(
 
 
 async def test_a_bare_reply_to_the_prompt_is_an_answer(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """``no: use staging`` as a reply to a prompt is a denial; elsewhere it is talk."""
     await world.channel.start(inbox)
@@ -90,7 +90,7 @@ async def test_a_bare_reply_to_the_prompt_is_an_answer(
     ids=["bot", "channel", "inline bot", "forwarded"],
 )
 async def test_words_that_their_sender_did_not_write_answer_nothing(
-    world: TelegramWorld, inbox: RecordingInbox, extra: dict[str, object]
+    world: TelegramUsers, inbox: RecordingInbox, extra: dict[str, object]
 ) -> None:
     """Bots, channels, inline bots and forwarded messages are ignored."""
     await world.channel.start(inbox)
@@ -104,7 +104,7 @@ async def test_words_that_their_sender_did_not_write_answer_nothing(
 
 
 async def test_a_command_for_another_bot_is_not_ours(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """``/approve@other_bot`` is ignored, ``/approve@us`` counts."""
     await world.channel.start(inbox)
@@ -119,7 +119,7 @@ async def test_a_command_for_another_bot_is_not_ours(
 
 
 async def test_a_forum_topic_is_written_to_and_heard(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """A prompt goes to its topic, and an answer there comes from it."""
     world.server.state.forums[GROUP] = {5: "Deployments"}
@@ -138,7 +138,7 @@ async def test_a_forum_topic_is_written_to_and_heard(
     assert world.server.messages(GROUP)[-1]["message_thread_id"] == 5
 
 
-async def test_foreign_callback_data_is_told(world: TelegramWorld, inbox: RecordingInbox) -> None:
+async def test_foreign_callback_data_is_told(world: TelegramUsers, inbox: RecordingInbox) -> None:
     """A button that we did not make decides nothing and says so."""
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -158,7 +158,7 @@ async def test_foreign_callback_data_is_told(world: TelegramWorld, inbox: Record
 
 
 async def test_a_long_reply_to_a_press_is_cut_there_and_sent_whole(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """A note over a button holds 200 characters; the rest is not lost."""
     words = "already decided " * 20
@@ -180,7 +180,7 @@ async def test_a_long_reply_to_a_press_is_cut_there_and_sent_whole(
 
 
 async def test_a_press_on_a_message_too_old_to_be_shown_is_answered(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram then names the chat and the message alone (Bot API InaccessibleMessage)."""
     world.server.state.query_seconds = 0
@@ -197,7 +197,7 @@ async def test_a_press_on_a_message_too_old_to_be_shown_is_answered(
     assert (Approve(ID, ApprovalReply.DENY), message) == (inbound.command, inbound.replied_to)
 
 
-async def test_a_reply_without_words_says_so(world: TelegramWorld) -> None:
+async def test_a_reply_without_words_says_so(world: TelegramUsers) -> None:
     """A command that printed nothing has an empty tail; Telegram takes no empty message."""
 
     @dataclass

@@ -10,9 +10,9 @@ from channels.commands import SLASH_COMMANDS
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.telegram.world import CHAT, GROUP, TelegramWorld
+from tests.channels.telegram.bot_and_user import CHAT, GROUP, TelegramUsers
 from tests.contracts.channel_examples import approval, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram_rules import utf16
 
@@ -20,7 +20,7 @@ PLACE = Target("telegram", str(GROUP))
 
 
 async def test_a_session_gets_a_topic_of_its_own(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Prompts go there, and what is typed there comes from there."""
     world.server.state.forums[GROUP] = {}
@@ -48,7 +48,7 @@ async def test_a_session_gets_a_topic_of_its_own(
     ids=["group", "private"],
 )
 async def test_a_place_without_topics_is_permanent(
-    world: TelegramWorld, inbox: RecordingInbox, place: Target, words: str
+    world: TelegramUsers, inbox: RecordingInbox, place: Target, words: str
 ) -> None:
     """The error says what to do, and the outbox does not try again."""
     channel = world.channel
@@ -62,7 +62,7 @@ async def test_a_place_without_topics_is_permanent(
 
 
 async def test_a_bot_that_may_not_manage_topics_is_told(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram's refusal becomes the right to give."""
     words = "Bad Request: not enough rights to create a topic"
@@ -78,7 +78,7 @@ async def test_a_bot_that_may_not_manage_topics_is_told(
 
 
 async def test_a_topic_that_is_gone_is_permanent(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Nobody waits for a topic that was deleted."""
     await world.channel.start(inbox)
@@ -91,7 +91,7 @@ async def test_a_topic_that_is_gone_is_permanent(
     assert raised.value.permanent
 
 
-async def test_the_menu_shows_every_command(world: TelegramWorld, inbox: RecordingInbox) -> None:
+async def test_the_menu_shows_every_command(world: TelegramUsers, inbox: RecordingInbox) -> None:
     """Clients list them under the bot's menu."""
     await world.channel.start(inbox)
     await world.server.until(lambda: world.server.count("setMyCommands") == 1)
@@ -103,7 +103,7 @@ async def test_the_menu_shows_every_command(world: TelegramWorld, inbox: Recordi
 
 
 async def test_without_the_menu_everything_else_works(
-    world: TelegramWorld, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    world: TelegramUsers, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A menu that cannot be set is a warning."""
     caplog.set_level(logging.WARNING)

@@ -10,9 +10,9 @@ from channels.cards import NoticeCard, build_prompt
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.telegram.world import ANA, CHAT, TelegramWorld, channel_for
+from tests.channels.telegram.bot_and_user import ANA, CHAT, TelegramUsers, channel_for
 from tests.contracts.channel_examples import OTHER_ID, approval
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 
@@ -53,7 +53,7 @@ async def test_an_outage_while_polling_shows_in_health_and_heals(inbox: Recordin
         await channel.stop()
 
 
-async def test_a_second_poller_shows_in_health(world: TelegramWorld, inbox: RecordingInbox) -> None:
+async def test_a_second_poller_shows_in_health(world: TelegramUsers, inbox: RecordingInbox) -> None:
     """Two gateways on one bot are reported, with what to do."""
     await world.channel.start(inbox)
     await world.server.until(lambda: world.server._poll is not None)
@@ -70,7 +70,7 @@ async def test_a_second_poller_shows_in_health(world: TelegramWorld, inbox: Reco
 
 
 async def test_a_refused_token_is_told_and_polling_survives_a_wrong_401(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The library would stop polling for good at a 401; the channel goes on."""
     await world.channel.start(inbox)
@@ -104,7 +104,7 @@ async def test_a_wrong_token_is_permanent_and_never_named(
     [(404, "Chat not found"), (403, "must press Start")],
 )
 async def test_a_place_that_cannot_be_written_is_permanent(
-    world: TelegramWorld, inbox: RecordingInbox, chat: int, words: str
+    world: TelegramUsers, inbox: RecordingInbox, chat: int, words: str
 ) -> None:
     """Unknown chats and people who never pressed Start are not tried again."""
     world.server.state.missing.add(404)
@@ -118,7 +118,7 @@ async def test_a_place_that_cannot_be_written_is_permanent(
 
 
 async def test_a_long_flood_wait_is_the_outboxs_to_schedule(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """429 with a long wait is raised at once, and other chats are not held up."""
     await world.channel.start(inbox)
@@ -139,7 +139,7 @@ async def test_a_long_flood_wait_is_the_outboxs_to_schedule(
 
 
 async def test_a_short_flood_wait_is_slept_through(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """429 with one second is repeated by the channel itself."""
     await world.channel.start(inbox)
@@ -153,7 +153,7 @@ async def test_a_short_flood_wait_is_slept_through(
 
 @pytest.mark.parametrize("status", [500, 502])
 async def test_a_server_error_is_for_later(
-    world: TelegramWorld, inbox: RecordingInbox, status: int
+    world: TelegramUsers, inbox: RecordingInbox, status: int
 ) -> None:
     """5xx is neither permanent nor repeated blindly."""
     await world.channel.start(inbox)
@@ -167,7 +167,7 @@ async def test_a_server_error_is_for_later(
 
 @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.LOSE])
 async def test_a_dropped_connection_is_for_later(
-    world: TelegramWorld, inbox: RecordingInbox, kind: FaultKind
+    world: TelegramUsers, inbox: RecordingInbox, kind: FaultKind
 ) -> None:
     """A connection that dies before or after the message was taken raises, not hangs."""
     await world.channel.start(inbox)
@@ -180,7 +180,7 @@ async def test_a_dropped_connection_is_for_later(
 
 
 async def test_a_chat_gets_a_burst_and_then_one_message_a_second(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The fifth of five notices to one chat waits."""
     await world.channel.start(inbox)

@@ -10,16 +10,16 @@ from channels.telegram.rate_limits import _CHAT, _GROUP, _OVERALL, ChatPacing, C
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.telegram.world import CHAT, GROUP, TelegramWorld
+from tests.channels.telegram.bot_and_user import CHAT, GROUP, TelegramUsers
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 
 NOTICE = NoticeCard(redact("Half time passed"))
 OUTCOME = build_outcome(approval(resolution=resolved()))
 
 
 async def test_an_edit_never_waits_behind_prompts(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While five notices to the chat wait for their turns, the final state is shown at once."""
     await world.channel.start(inbox)
@@ -37,7 +37,7 @@ async def test_an_edit_never_waits_behind_prompts(
 
 
 async def test_many_chats_at_once_keep_within_thirty_a_second(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Sixty prompts to sixty chats take about three seconds, and Telegram refuses none."""
     await world.channel.start(inbox)
@@ -52,7 +52,7 @@ async def test_many_chats_at_once_keep_within_thirty_a_second(
 
 
 async def test_a_turn_far_off_is_the_outboxs_to_schedule(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """What would wait more than five seconds is refused at once with its wait."""
     await world.channel.start(inbox)
@@ -118,7 +118,7 @@ async def test_clocks_of_idle_chats_are_forgotten() -> None:
 
 
 async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """A prompt in five messages is not left half sent, even in a group that was busy."""
     await world.channel.start(inbox)
@@ -132,7 +132,7 @@ async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(
     assert 0 == world.server.state.rates.violations
 
 
-async def test_edits_are_paced_by_themselves(world: TelegramWorld, inbox: RecordingInbox) -> None:
+async def test_edits_are_paced_by_themselves(world: TelegramUsers, inbox: RecordingInbox) -> None:
     """Eight at once, then four a second to a chat, so a long list ends soon."""
     await world.channel.start(inbox)
     message = await world.channel.notify(world.target, NOTICE)

@@ -4,8 +4,8 @@ import pytest
 
 from channels.base import Proof, Provable
 from channels.telegram.channel import TelegramChannel
-from tests.channels.telegram.world import ANA, SECRET, channel_for, webhook_channel_for
-from tests.contracts.channel_world import RecordingInbox
+from tests.channels.telegram.bot_and_user import ANA, SECRET, channel_for, webhook_channel_for
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 from tests.emulators.telegram_state import Webhook

@@ -9,14 +9,14 @@ from channels.cards import build_prompt
 from channels.commands import Approve
 from channels.telegram.channel import TelegramChannel
 from core.model.approval import ApprovalReply
-from tests.channels.telegram.world import ANA, CHAT, TelegramWorld, channel_for
+from tests.channels.telegram.bot_and_user import ANA, CHAT, TelegramUsers, channel_for
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.telegram import TelegramServer
 
 
 async def test_an_update_is_confirmed_only_after_the_commit(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, the press is still at the platform: a kill loses nothing."""
     inbox.delay = 0.5
@@ -34,7 +34,7 @@ async def test_an_update_is_confirmed_only_after_the_commit(
 
 
 async def test_a_gateway_that_dies_in_between_gets_the_press_again(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """An inbox that never returns, then a new channel: the press arrives there."""
     hanging = RecordingInbox(delay=3_600)
@@ -70,7 +70,7 @@ async def test_the_library_alone_would_have_lost_it(server: TelegramServer) -> N
 
 
 async def test_a_failing_store_keeps_the_press_and_is_asked_again(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """As often as the store fails, the answer comes again, and each is taken once."""
     inbox.failures = [BROKEN_STORE]
@@ -88,7 +88,7 @@ async def test_a_failing_store_keeps_the_press_and_is_asked_again(
 
 
 async def test_a_fault_of_ours_never_blocks_the_next_answer(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """An update that always breaks the inbox is given up, and its person is told."""
     inbox.failures = [KeyError("ours")] * 3
@@ -104,7 +104,7 @@ async def test_a_fault_of_ours_never_blocks_the_next_answer(
 
 
 async def test_a_slow_commit_ends_the_wait_at_the_button_and_is_told_in_the_chat(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The button is acknowledged without a word; success is said after the commit."""
     inbox.delay = 2.3
@@ -121,7 +121,7 @@ async def test_a_slow_commit_ends_the_wait_at_the_button_and_is_told_in_the_chat
 
 
 async def test_a_query_that_is_too_old_is_told_in_the_chat(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """After an outage the platform takes no answer to the press; the decision counts."""
     world.server.state.query_seconds = 0

@@ -11,41 +11,41 @@ from channels.commands import Approve
 from channels.telegram.channel import TelegramChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
-from tests.channels.telegram.world import (
+from tests.channels.telegram.bot_and_user import (
     ANA,
     CHAT,
     GROUP,
     SECRET,
-    TelegramWorld,
+    TelegramUsers,
     channel_for,
     free_port,
     webhook_channel_for,
 )
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 from tests.emulators.telegram_delivery import SECRET_HEADER
 
 
 @pytest.fixture
-def world(server: TelegramServer) -> TelegramWorld:
+def world(server: TelegramServer) -> TelegramUsers:
     """Return a bot behind a webhook and Ana's private chat with it."""
-    return TelegramWorld(server, webhook_channel_for(server))
+    return TelegramUsers(server, webhook_channel_for(server))
 
 
 class TestWebhook(ChannelContract):
     """The contract, with updates delivered to us."""
 
-    def thread_parent(self, world: TelegramWorld) -> Target:
+    def thread_parent(self, world: TelegramUsers) -> Target:
         """Return a group with topics."""
         world.server.state.forums[GROUP] = {}
         return Target("telegram", str(GROUP))
 
 
 async def test_the_webhook_is_set_with_its_secret_and_drops_nothing(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Only what we take is asked for, and what waits is kept."""
     await world.channel.start(inbox)
@@ -58,7 +58,7 @@ async def test_the_webhook_is_set_with_its_secret_and_drops_nothing(
 
 
 async def test_stop_leaves_the_webhook_so_that_updates_wait(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram tries on while nobody listens, and the next start gets it at once."""
     await world.channel.start(inbox)
@@ -77,7 +77,7 @@ async def test_stop_leaves_the_webhook_so_that_updates_wait(
 
 @pytest.mark.parametrize("given", [None, "", "wrong", SECRET[:-1], SECRET + "x", "ä"])
 async def test_a_request_without_the_secret_is_refused(
-    world: TelegramWorld, inbox: RecordingInbox, given: str | None
+    world: TelegramUsers, inbox: RecordingInbox, given: str | None
 ) -> None:
     """Whoever knows the URL alone can answer nothing."""
     await world.channel.start(inbox)
@@ -98,7 +98,7 @@ async def test_a_request_without_the_secret_is_refused(
     [b"", b"[]", b"{", b"\xff", b'{"update_id": null}', b'"x"', b'{"update_id": 1, "message": 7}'],
 )
 async def test_a_body_that_is_no_update_is_refused(
-    world: TelegramWorld, inbox: RecordingInbox, body: bytes
+    world: TelegramUsers, inbox: RecordingInbox, body: bytes
 ) -> None:
     """It is answered with 400 and stops nothing."""
     await world.channel.start(inbox)
@@ -113,7 +113,7 @@ async def test_a_body_that_is_no_update_is_refused(
 
 
 async def test_a_press_is_confirmed_only_after_the_commit(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, the press is still at Telegram."""
     inbox.delay = 0.4
@@ -130,7 +130,7 @@ async def test_a_press_is_confirmed_only_after_the_commit(
 
 
 async def test_a_failing_store_lets_telegram_send_again(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """As often as the store fails the delivery is refused; then the answer counts once."""
     inbox.failures = [BROKEN_STORE] * 3
@@ -148,7 +148,7 @@ async def test_a_failing_store_lets_telegram_send_again(
 
 
 async def test_an_update_that_is_sent_twice_is_handled_once(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram sends again what it thinks was not taken."""
     await world.channel.start(inbox)
@@ -168,7 +168,7 @@ async def test_an_update_that_is_sent_twice_is_handled_once(
 
 
 async def test_stop_lets_the_press_in_hand_be_committed(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """What Telegram delivered before the stop is taken and confirmed."""
     inbox.delay = 0.4
@@ -183,7 +183,7 @@ async def test_stop_lets_the_press_in_hand_be_committed(
 
 
 async def test_a_webhook_of_somebody_else_shows_in_health(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Two programs on one token hear of each other here, too."""
     await world.channel.start(inbox)
@@ -233,7 +233,7 @@ async def test_a_port_that_is_taken_is_told(server: TelegramServer, inbox: Recor
 
 
 async def test_polling_takes_a_webhook_away_and_loses_nothing(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The mode can be changed while answers wait."""
     await world.channel.start(inbox)
@@ -248,7 +248,7 @@ async def test_polling_takes_a_webhook_away_and_loses_nothing(
 
 
 async def test_an_outage_at_the_start_is_tried_again(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The webhook is set once Telegram answers; the port is bound once."""
     world.server.faults.add(Fault(FaultKind.STATUS, "setWebhook", 502), 2)
@@ -261,7 +261,7 @@ async def test_an_outage_at_the_start_is_tried_again(
     await world.channel.stop()
 
 
-async def test_neither_token_nor_secret_is_in_a_representation(world: TelegramWorld) -> None:
+async def test_neither_token_nor_secret_is_in_a_representation(world: TelegramUsers) -> None:
     """What a log might print of the channel names no secret."""
     await world.channel.start(RecordingInbox())
     assert isinstance(world.channel, TelegramChannel)

@@ -11,10 +11,10 @@ from channels.webhook.channel import WebhookChannel
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.webhook.world import WebhookWorld, channel_for
+from tests.channels.webhook.desk import WebhookDesk, channel_for
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval, resolved
-from tests.contracts.channel_world import BROKEN_STORE, RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.webhook import WebhookService, signature
 
@@ -44,9 +44,9 @@ class TestWebhook(ChannelContract):
     groups = threads = False
 
     @pytest.fixture
-    async def world(self, service: WebhookService) -> AsyncIterator[WebhookWorld]:
+    async def world(self, service: WebhookService) -> AsyncIterator[WebhookDesk]:
         """Return Ana at her service."""
-        world = WebhookWorld(service, channel_for(service))
+        world = WebhookDesk(service, channel_for(service))
         yield world
         for retry in world.retries:
             retry.cancel()

@@ -3,9 +3,9 @@
 from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.test_channels_canaries import everywhere, leaks
-from tests.channels.webhook.world import channel_for
-from tests.contracts.channel_world import RecordingInbox
+from tests.channels.canary_checks import everywhere, leaks
+from tests.channels.webhook.desk import channel_for
+from tests.contracts.channel_setup import RecordingInbox
 from tests.core.text.canaries import CANARIES
 from tests.emulators.webhook import WebhookService
 

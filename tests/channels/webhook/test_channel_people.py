@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.channels.webhook.world import WebhookWorld, channel_for
+from tests.channels.webhook.desk import WebhookDesk, channel_for
 from tests.contracts.people import PeopleContract
 from tests.emulators.webhook import WebhookService
 
@@ -15,10 +15,10 @@ class TestWebhookPeople(PeopleContract):
     rounds = 400
 
     @pytest.fixture
-    async def world(self) -> AsyncIterator[WebhookWorld]:
+    async def world(self) -> AsyncIterator[WebhookDesk]:
         """Run a service with Ana at it."""
         async with WebhookService() as service:
-            world = WebhookWorld(service, channel_for(service))
+            world = WebhookDesk(service, channel_for(service))
             yield world
             for retry in world.retries:
                 retry.cancel()

@@ -13,7 +13,7 @@ from core.model.stdio import Stdio
 from core.store import Store, approvals, open_store
 from core.store.people import pairing, people
 from core.text.stdin_preview import LONGEST_INPUT
-from tests.core.store.making import ALICE, ALWAYS, BOB, DENY, ONCE, draft, evaluation
+from tests.support.store_records import ALICE, ALWAYS, BOB, DENY, ONCE, draft, evaluation
 
 ANA_SLACK = Actor("slack", "U1", "Ana")
 NAMED = Approvers({}, frozenset({"person:ana"}))

@@ -21,7 +21,7 @@ from core.settings import ForwardMode
 from core.settings.approvals import TiersSection
 from core.store import Store, open_store, outbox
 from core.store.sessions import origins
-from tests.core.store.making import ASKER, SESSION, evaluation, plan
+from tests.support.store_records import ASKER, SESSION, evaluation, plan
 
 ROOM, CHIEF = Target("telegram", "-1001"), Target("slack", "U1")
 NIGHT = QuietHours(time(22), time(7), ZoneInfo("Europe/Berlin"))

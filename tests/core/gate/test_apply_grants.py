@@ -17,7 +17,7 @@ from core.model.result import Denied, Finished, Pending
 from core.store.approvals import grants
 from core.store.approvals.grants import Grant
 from core.store.people import people
-from tests.core.gate.line import gate_at, granted, layer, list_patterns, request
+from tests.support.gate import gate_at, granted, layer, list_patterns, request
 
 
 def journal(home: Path, kind: str) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from core.model.result import Denied, Finished, Pending, Submission
 from core.store import approvals
 from core.store.approvals import grants
 from core.store.approvals.history_rows import history
-from tests.core.gate.line import ANA, gate_at, granted, request
+from tests.support.gate import ANA, gate_at, granted, request
 
 SELF = of_peer(Peer(1, 0, 0))
 FIX = TaskId("fix-login")

@@ -19,7 +19,7 @@ from core.model.identity import ApprovalId
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import ExecResult, Finished, Pending
 from core.store import approvals
-from tests.core.gate.line import gate_at, layer, request, says
+from tests.support.gate import gate_at, layer, request, says
 
 SOON_S = 0.3
 """How long the disk is slow while the gate closes; a gate that waits for it waits this long."""

@@ -16,8 +16,8 @@ from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished
 from core.store import Store, approvals, open_store
 from core.store.runs import runs
-from tests.core.gate.line import gate_at, layer, list_patterns, request
-from tests.core.store.making import ALICE, ONCE, draft, finished, run_draft
+from tests.support.gate import gate_at, layer, list_patterns, request
+from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
 
 _PATIENCE_S = 20.0
 

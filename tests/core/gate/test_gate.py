@@ -20,8 +20,8 @@ from core.policy.rules.compiled import compiled
 from core.settings import CoreSettings
 from core.store import outbox
 from core.store.sessions import events
-from tests.core.gate.line import gate_at, layer, list_patterns, request, says
-from tests.core.policy.ruled import rule, settings
+from tests.core.policy.configured_rules import rule, settings
+from tests.support.gate import gate_at, layer, list_patterns, request, says
 
 
 async def run_what_was_allowed(gate: Gate) -> list[ExecResult | None]:

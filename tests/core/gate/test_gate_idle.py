@@ -8,8 +8,8 @@ from core.gate import Gate
 from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.result import Finished, Pending
 from core.store.engine.clock import wall_ms
-from tests.core.gate.line import ANA, gate_at, list_patterns, request
-from tests.core.store.bench import ManualClock
+from tests.support.gate import ANA, gate_at, list_patterns, request
+from tests.support.stores import ManualClock
 
 DAY_MS = 86_400_000
 

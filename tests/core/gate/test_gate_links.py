@@ -14,7 +14,7 @@ from core.model.decision import DenialReason
 from core.model.result import Denied, ExecResult, Finished, Pending
 from core.policy.rules.compiled import compiled
 from core.settings import CoreSettings
-from tests.core.gate.line import gate_at, request, says
+from tests.support.gate import gate_at, request, says
 
 WRITES = {"match": {"effect": "writes"}, "decide": "allow"}
 READS = {"match": {"glob": "/usr/bin/head"}, "decide": "allow"}

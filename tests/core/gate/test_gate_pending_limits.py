@@ -16,7 +16,7 @@ from core.model.stdio import Stdio
 from core.store import outbox
 from core.store.sessions import events
 from core.store.views import status
-from tests.core.gate.line import gate_at, list_patterns, request, says
+from tests.support.gate import gate_at, list_patterns, request, says
 
 TWO = PendingLimits(per_agent=2, total=3, input_bytes_per_agent=100, input_bytes=150)
 

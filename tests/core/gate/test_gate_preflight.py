@@ -15,15 +15,15 @@ from core.model.decision import DenialReason
 from core.model.policy import ExecAsk, ExecHost
 from core.model.result import Denied, Pending
 from core.store import approvals
-from tests.core.gate.line import gate_at, layer, request
-from tests.core.hosts.sandbox.enclosed import House, sandbox
-from tests.core.runner.runs import script
+from tests.support.gate import gate_at, layer, request
+from tests.support.runs import script
+from tests.support.sandbox import HomeBeside, sandbox
 
 ASKING = layer(host=ExecHost.SANDBOX, ask=ExecAsk.ALWAYS)
 
 
 @asynccontextmanager
-async def asking(house: House, host: SandboxHost, folder: Path) -> AsyncIterator[Gate]:
+async def asking(house: HomeBeside, host: SandboxHost, folder: Path) -> AsyncIterator[Gate]:
     """Yield a gate that asks about whatever is to run in a sandbox."""
     home = folder / "gate"
     home.mkdir()
@@ -32,7 +32,7 @@ async def asking(house: House, host: SandboxHost, folder: Path) -> AsyncIterator
         yield gate
 
 
-def wishes(house: House, folder: Path) -> dict[str, ExecRequest]:
+def wishes(house: HomeBeside, folder: Path) -> dict[str, ExecRequest]:
     """Return what cannot start inside, each for another reason."""
     tool = script(folder / "tool", "#!/bin/sh\necho ran\n")
     return {

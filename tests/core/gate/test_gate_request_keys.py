@@ -14,7 +14,7 @@ from core.model.result import Finished
 from core.model.stdio import Capture, Stdio
 from core.store.approvals.history_rows import history
 from core.store.runs import runs
-from tests.core.gate.line import gate_at, layer, list_patterns, request
+from tests.support.gate import gate_at, layer, list_patterns, request
 
 
 async def test_another_command_under_a_known_key_is_a_conflict(tmp_path: Path) -> None:

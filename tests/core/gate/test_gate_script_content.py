@@ -12,7 +12,7 @@ from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms
 from core.model.result import ExecResult, Finished, Pending
 from core.store import approvals
 from core.store.approvals import grants
-from tests.core.gate.line import ANA, gate_at, request
+from tests.support.gate import ANA, gate_at, request
 
 
 def script(folder: Path, said: str, name: str = "x.sh") -> Path:

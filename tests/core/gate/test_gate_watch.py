@@ -5,7 +5,7 @@ from core.gate import Gate
 from core.model.identity import ApprovalId
 from core.model.policy import ExecSecurity
 from core.model.result import Finished, OutputChunk
-from tests.core.gate.line import gate_at, layer, request
+from tests.support.gate import gate_at, layer, request
 
 FULL = layer(security=ExecSecurity.FULL)
 

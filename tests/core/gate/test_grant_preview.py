@@ -20,7 +20,7 @@ from core.model.result import Pending
 from core.policy.judge.preview import Preview
 from core.store import approvals
 from core.store.approvals import grants
-from tests.core.gate.line import ANA, gate_at, layer, request
+from tests.support.gate import ANA, gate_at, layer, request
 
 SELF = Peer(1, 0, 0)
 

@@ -9,9 +9,9 @@ from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Pending, Running, Submission
 from core.store.runs import runs
-from tests.core.gate.line import AGENT, gate_at, list_patterns, request, says
-from tests.core.runner.runs import planned
-from tests.core.runner.runs import request as wished
+from tests.support.gate import AGENT, gate_at, list_patterns, request, says
+from tests.support.runs import planned
+from tests.support.runs import request as wished
 
 ROUNDS, WATCHERS = 25, 4
 

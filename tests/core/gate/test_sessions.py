@@ -24,8 +24,8 @@ from core.store import open_store
 from core.store.people import people
 from core.store.schema.people_tables import session_settings
 from core.store.sessions import overrides as session_overrides
-from tests.core.gate.line import ANA, gate_at, list_patterns, request
-from tests.core.policy.ruled import rule, settings
+from tests.core.policy.configured_rules import rule, settings
+from tests.support.gate import ANA, gate_at, list_patterns, request
 
 MAIN = SessionKey("main")
 BOB = Actor("memory", "bob", "Bob")

@@ -3,7 +3,7 @@ import asyncio
 from core.hosts.gateway import GatewayHost
 from core.model.identity import ApprovalId
 from core.ports import ExecutionHost
-from tests.core.runner.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Watcher, new_run, planned, request, running
 
 
 async def test_the_gateway_host_runs_and_cancels() -> None:

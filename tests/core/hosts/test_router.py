@@ -6,7 +6,7 @@ from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.model.policy import ExecHost
 from core.runner.runner import Runner
-from tests.core.runner.runs import planned, request
+from tests.support.runs import planned, request
 
 
 async def test_a_plan_goes_to_the_host_that_it_was_bound_to() -> None:

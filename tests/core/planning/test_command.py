@@ -11,7 +11,7 @@ from core.planning.digest import digest_of
 from core.planning.planner import Planner
 from core.planning.verify import verify
 from core.store.schema.json_columns import dump, load
-from tests.core.runner.runs import Watcher, copy_of, new_run, planned, request, running, script
+from tests.support.runs import Watcher, copy_of, new_run, planned, request, running, script
 
 WRAPPED = [
     ("env", "A=b", "./tool", "good"),

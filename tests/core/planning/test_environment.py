@@ -12,7 +12,7 @@ from core.model.stdio import Environ
 from core.planning.environment import base_environment
 from core.planning.planner import Planner
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, refused, request, run, script
+from tests.support.runs import Watcher, new_run, planned, refused, request, run, script
 
 PATH = "/usr/bin:/bin"
 

@@ -14,7 +14,7 @@ from core.planning.paths.pins import LARGEST_PIN
 from core.planning.planner import Planner
 from core.planning.request_checks import LARGEST_COMMAND
 from core.planning.verify import verify
-from tests.core.runner.runs import POLICY, copy_of, planned, refused, request, script
+from tests.support.runs import POLICY, copy_of, planned, refused, request, script
 
 
 def executable(command: PlannedCommand) -> PinnedFile:

@@ -18,29 +18,12 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.profiles.tables import section, table
 from core.policy.programs.shims import managers
 from core.runner.runner import Runner
-from tests.core.policy.plans import LISTED, listed
-from tests.core.runner.runs import Watcher, new_run, planned, request, script
+from tests.support.plans import LISTED, listed
+from tests.support.runs import Watcher, new_run, planned, request, script
+from tests.support.version_managers import canary, hard_linked, manager
 
 EVERYTHING = listed("/**")
 
-SHIM = """
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-/* A version manager in small: it starts the program that its file in the working folder names. */
-static const char *mark = MARK;
-int main(int count, char **words) {
-    char line[4096] = "";
-    FILE *file = fopen(CHOOSER, "r");
-    if (file && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\\n")] = 0;
-        execv(line, words);
-    }
-    puts(count > 9 ? mark : "itself");
-    return 0;
-}
-"""
-"""Stands in for managers that Debian, PyPI and npm do not carry, by their own names and marks."""
 
 Install = Callable[[Path, Path], Path]
 """Puts a manager's program under another name into a folder; returns its path there."""
@@ -49,12 +32,6 @@ Install = Callable[[Path, Path], Path]
 def linked(manager: Path, tool: Path) -> Path:
     """Install by a symbolic link, as rustup, mise and Volta do."""
     tool.symlink_to(manager.name)
-    return tool
-
-
-def hard_linked(manager: Path, tool: Path) -> Path:
-    """Install by a hard link beside the manager, as rustup does where it cannot link."""
-    os.link(manager, tool)
     return tool
 
 
@@ -76,16 +53,6 @@ def copied(manager: Path, tool: Path) -> Path:
 INSTALLS = (linked, hard_linked, hard_linked_elsewhere, copied)
 
 
-def manager(folder: Path, name: str, mark: str, chooser: str) -> Path:
-    """Build a manager's program."""
-    folder.mkdir(parents=True)
-    source = folder.parent / "shim.c"
-    source.write_text(SHIM)
-    words = [f'-DMARK="{mark}"', f'-DCHOOSER="{chooser}"', "-o", folder / name, source]
-    subprocess.run(["gcc", *words], check=True)
-    return folder / name
-
-
 def judged(line: str, cwd: Path, *search: str | Path) -> Evaluation:
     """Judge a line under strict trust where every path is listed."""
     return evaluate(plan_of(line, cwd, *search), LISTED, EVERYTHING)
@@ -100,12 +67,6 @@ def asks(found: Evaluation, *words: str) -> bool:
     """Return whether a person is asked because of the surroundings, and told all these words."""
     steered = (found.decision, found.reason) == (Decision.ASK, Reason.STEERED)
     return steered and all(word in found.why for word in words)
-
-
-def canary(folder: Path, name: str = "evil") -> tuple[Path, Path]:
-    """Write a program of the work tree; return it and the file that it writes."""
-    flag = folder.parent / f"{name} ran"
-    return script(folder / name, f"#!/bin/sh\n: > '{flag}'\n"), flag
 
 
 def by_hand(argv: list[str | Path], cwd: Path) -> None:

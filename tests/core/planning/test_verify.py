@@ -10,7 +10,7 @@ from core.files.file_identity import identity
 from core.model.command import ExecPlan
 from core.planning.paths.pins import Fingerprints
 from core.planning.verify import is_warm, verify, warm
-from tests.core.runner.runs import copy_of, planned, request, script
+from tests.support.runs import copy_of, planned, request, script
 
 
 def drifts(plan: ExecPlan) -> bool:

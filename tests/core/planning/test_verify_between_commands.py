@@ -26,7 +26,7 @@ from core.errors import PlanDrift
 from core.model.result import Finished
 from core.runner import runner as process
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, copy_of, new_run, planned, request, run, script
+from tests.support.runs import Watcher, copy_of, new_run, planned, request, run, script
 
 Change = Callable[[Path], object]
 

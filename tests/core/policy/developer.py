@@ -17,7 +17,7 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
 from core.policy.rules.compiled import Provisions
-from tests.core.policy.plans import corpus, in_usr_bin, wrapped
+from tests.support.plans import corpus, in_usr_bin, wrapped
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "developer.json5"
 FILES = (

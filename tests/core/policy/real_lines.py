@@ -14,7 +14,7 @@ from core.model.command import PinnedFile
 from core.model.decision import Decision
 from core.policy.rules.compiled import Provisions, compiled
 from tests.core.policy.developer import Planned, verdict
-from tests.core.policy.plans import corpus, in_usr_bin
+from tests.support.plans import corpus, in_usr_bin
 
 ARGUABLE = {
     "real-0105": "find -delete removes files, which cannot be undone",

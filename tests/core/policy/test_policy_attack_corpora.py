@@ -6,8 +6,8 @@ import pytest
 
 from core.model.decision import Decision
 from core.model.policy import Trust
-from tests.core.policy.plans import corpus, listed
-from tests.core.policy.test_policy_corpus import judge, workspace
+from tests.core.policy.corpus_judge import judge, workspace
+from tests.support.plans import corpus, listed
 
 __all__ = ["workspace"]
 

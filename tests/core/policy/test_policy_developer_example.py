@@ -12,7 +12,7 @@ from core.policy.rules.compiled import NO_PROVISIONS, Provisions, compiled
 from core.policy.rules.rules import Rules
 from core.settings.rules import RuleSection
 from tests.core.policy.developer import EXAMPLE, Verdict, example_settings, judged, workspace
-from tests.core.policy.plans import corpus
+from tests.support.plans import corpus
 
 
 @pytest.fixture

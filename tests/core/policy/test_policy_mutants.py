@@ -90,8 +90,8 @@ class Workshop:
 
 
 def _copy_project(folder: Path) -> None:
-    """Copy what the named tests need: the core, its tests, the corpus."""
-    for name in ("core", "tests/core", "tests/corpus"):
+    """Copy what the named tests need: the core, its tests, their support, the corpus."""
+    for name in ("core", "tests/core", "tests/support", "tests/corpus"):
         shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
     (folder / "tests" / "__init__.py").touch()
 

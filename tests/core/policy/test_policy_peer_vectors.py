@@ -12,7 +12,7 @@ from core.model.decision import Decision, Evaluation
 from core.model.policy import Trust
 from core.planning.planner import Planner, Refusal
 from core.policy.judge.evaluate import evaluate
-from tests.core.policy.plans import corpus, in_usr_bin, listed, pinned, wrapped
+from tests.support.plans import corpus, in_usr_bin, listed, pinned, wrapped
 
 VECTORS = corpus("peer_vectors.json")
 SIX = ("cut", "uniq", "head", "tail", "tr", "wc")

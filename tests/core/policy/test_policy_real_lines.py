@@ -8,8 +8,8 @@ import pytest
 
 from core.policy.rules.compiled import NO_PROVISIONS
 from tests.core.policy.developer import EXAMPLE, example_settings
-from tests.core.policy.plans import corpus
 from tests.core.policy.real_lines import ARGUABLE, RealLine, judged_lines
+from tests.support.plans import corpus
 
 PAGE = EXAMPLE.parents[1] / "how-to" / "example-policy.md"
 

@@ -22,15 +22,15 @@ from core.remote.trust.envelope import Kind, Order
 from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.frames import PREFIX, Accepted, End, Piece, Renewed, encode
 from core.runner.limits import Limits
-from tests.core.remote.world import LISTED, World, world
-from tests.core.runner.runs import alive, marked
+from tests.support.remote_machines import LISTED, Machines, two_machines
+from tests.support.runs import alive, marked
 
 D = RemoteDenial
 QUICK = Limits(grace_ms=300)
 BOMB = 1 << 30
 
 
-async def started(host: World, count: int = 1) -> None:
+async def started(host: Machines, count: int = 1) -> None:
     """Wait until so many runs have a process."""
     for _ in range(500):
         if [one["kind"] for one in host.entries()].count("spawned") >= count:
@@ -39,7 +39,7 @@ async def started(host: World, count: int = 1) -> None:
     raise AssertionError(host.entries())
 
 
-def pid_of(host: World) -> int:
+def pid_of(host: Machines) -> int:
     """Return the process that leads the run noted last."""
     return int([one for one in host.entries() if one["kind"] == "spawned"][-1]["pid"])
 
@@ -54,7 +54,7 @@ def script(folder: Path, text: str) -> tuple[str, ...]:
 async def test_a_listed_command_runs_and_its_streams_are_kept_apart(tmp_path: Path) -> None:
     """S4 "CLI": run an allowlisted command; code, both streams and both totals come back."""
     both = script(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
-    async with world(tmp_path, vectors=[both]) as host:
+    async with two_machines(tmp_path, vectors=[both]) as host:
         done = await host.run(*both)
 
     assert (done.code, done.signal, done.stdout, done.stderr) == (7, None, b"out\n", b"err\n")
@@ -67,7 +67,7 @@ async def test_no_pty_and_no_interactive_shell(tmp_path: Path) -> None:
     """None of the three streams is a terminal, and the process has none to control it."""
     look = "import os; print([os.isatty(n) for n in (0, 1, 2)]); os.open('/dev/tty', 0)"
     vector = script(tmp_path, look)
-    async with world(tmp_path, vectors=[vector]) as host:
+    async with two_machines(tmp_path, vectors=[vector]) as host:
         done = await host.run(*vector)
 
     assert done.stdout == b"[False, False, False]\n"
@@ -77,7 +77,7 @@ async def test_no_pty_and_no_interactive_shell(tmp_path: Path) -> None:
 async def test_commands_are_still_spawned_without_a_shell(tmp_path: Path) -> None:
     """What a shell would expand or split arrives as it was listed."""
     words = ("echo", "*", "~", "a  b", "{1,2}", "#x", "%s", "'q'")
-    async with world(tmp_path, vectors=[words], default_cwd=str(tmp_path)) as host:
+    async with two_machines(tmp_path, vectors=[words], default_cwd=str(tmp_path)) as host:
         done = await host.run(*words)
 
     assert done.stdout == b"* ~ a  b {1,2} #x %s 'q'\n"
@@ -87,7 +87,7 @@ async def test_a_shell_under_another_name_is_refused(tmp_path: Path) -> None:
     """A link to a shell is a shell: nothing starts, though the list has the vector."""
     link = tmp_path / "tool"
     link.symlink_to("/bin/sh")
-    async with world(tmp_path, vectors=[(str(link), "-c", "id")]) as host:
+    async with two_machines(tmp_path, vectors=[(str(link), "-c", "id")]) as host:
         done = await host.run(str(link), "-c", "id")
 
     assert done.denial_reason is D.ARGV_NOT_ALLOWED
@@ -96,7 +96,7 @@ async def test_a_shell_under_another_name_is_refused(tmp_path: Path) -> None:
 
 async def test_frames_are_carried_signed_and_encrypted_only(tmp_path: Path) -> None:
     """TLS 1.3 or nothing: who speaks in the clear hears nothing, and nothing is run."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         link = await host.link()
         tls = link.writer.get_extra_info("ssl_object")
         assert isinstance(tls, ssl.SSLObject)
@@ -119,7 +119,7 @@ async def test_the_client_never_falls_back_to_an_unencrypted_path(tmp_path: Path
         heard.extend(await reader.read(100_000))
         writer.close()
 
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         server = await asyncio.start_server(record, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         file = host.client.contacts
@@ -142,7 +142,7 @@ async def test_the_client_never_falls_back_to_an_unencrypted_path(tmp_path: Path
 
 async def test_the_client_speaks_to_the_pinned_host_only(tmp_path: Path) -> None:
     """Another certificate at the address: nothing is sent, so nothing ran."""
-    async with world(tmp_path / "a") as host, world(tmp_path / "b") as impostor:
+    async with two_machines(tmp_path / "a") as host, two_machines(tmp_path / "b") as impostor:
         file = host.client.contacts
         moved = (
             file.read()
@@ -158,7 +158,7 @@ async def test_the_client_speaks_to_the_pinned_host_only(tmp_path: Path) -> None
 
 async def test_a_unix_socket_carries_the_same_frames(tmp_path: Path) -> None:
     """The second carrier behind the one port; only its owner can reach it."""
-    async with world(tmp_path, unix=True) as host:
+    async with two_machines(tmp_path, unix=True) as host:
         done = await host.run("echo", "hello")
         assert (tmp_path / "x.sock").stat().st_mode & 0o777 == 0o600
 
@@ -168,7 +168,7 @@ async def test_a_unix_socket_carries_the_same_frames(tmp_path: Path) -> None:
 
 async def test_denials_are_a_normal_terminal_result_with_denial_reason(tmp_path: Path) -> None:
     """S4's own example: a vector that is not listed."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         done = await host.run("echo", "bye")
 
     assert done.denial_reason is not None
@@ -194,7 +194,7 @@ async def test_what_a_condition_refuses_never_starts(
     tmp_path: Path, argv: tuple[str, ...], order: dict[str, Any], denial: RemoteDenial
 ) -> None:
     """The log has the request and the denial, no start; the refusal is the log's reason too."""
-    async with world(tmp_path, max_stdin_bytes=10, max_duration_secs=5) as host:
+    async with two_machines(tmp_path, max_stdin_bytes=10, max_duration_secs=5) as host:
         done = await host.run(*argv, **order)
 
     assert done.denial_reason is denial
@@ -206,7 +206,7 @@ async def test_what_a_condition_refuses_never_starts(
 
 async def test_a_stranger_learns_nothing_of_the_list(tmp_path: Path) -> None:
     """Listed vector or not, pair listed or not: who is not trusted hears one and the same."""
-    async with world(tmp_path, trusted=False) as host:
+    async with two_machines(tmp_path, trusted=False) as host:
         answers = [
             await host.say(host.sealed("echo", "hello")),
             await host.say(host.sealed("rm", "-rf")),
@@ -219,7 +219,7 @@ async def test_a_stranger_learns_nothing_of_the_list(tmp_path: Path) -> None:
 
 async def test_timeout_is_the_requests_and_the_acl_caps_still_apply(tmp_path: Path) -> None:
     """A short one ends the run; without one, the cap does."""
-    async with world(tmp_path, limits=QUICK, max_duration_secs=1) as host:
+    async with two_machines(tmp_path, limits=QUICK, max_duration_secs=1) as host:
         asked = await host.run("sleep", "60", timeout_ms=200)
         capped = await host.run("sleep", "60")
 
@@ -232,7 +232,7 @@ async def test_timeout_is_the_requests_and_the_acl_caps_still_apply(tmp_path: Pa
 async def test_stdin_is_sent_byte_for_byte(tmp_path: Path) -> None:
     """A mebibyte, the cap, of every byte there is; one byte more is refused."""
     data = bytes(range(256)) * 4096
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         done = await host.run("cat", stdin_b64=base64.b64encode(data).decode())
         more = await host.run("cat", stdin_b64=base64.b64encode(data + b"x").decode())
 
@@ -242,7 +242,7 @@ async def test_stdin_is_sent_byte_for_byte(tmp_path: Path) -> None:
 
 async def test_environment_is_scrubbed_to_path_home_and_locale(tmp_path: Path) -> None:
     """S4's four and nothing of the host's; ``SAYSO_RUN`` is the mark that recovery finds."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         done = await host.run("env")
 
     found = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
@@ -254,11 +254,11 @@ async def test_default_cwd_of_the_acl_is_used(tmp_path: Path) -> None:
     """Where there is none, it is the root; one that is not there denies."""
     folder = tmp_path / "work"
     folder.mkdir()
-    async with world(tmp_path, default_cwd=str(folder)) as host:
+    async with two_machines(tmp_path, default_cwd=str(folder)) as host:
         assert (await host.run("pwd")).stdout == f"{folder}\n".encode()
         folder.rmdir()
         assert (await host.run("pwd")).denial_reason is D.BAD_CWD
-    async with world(tmp_path / "other") as host:
+    async with two_machines(tmp_path / "other") as host:
         assert (await host.run("pwd")).stdout == b"/\n"
 
 
@@ -266,7 +266,7 @@ async def test_output_caps_stop_forwarding_but_go_on_draining_and_counting(tmp_p
     """1 GB with a cap of 200 kB: the child ends by itself, all is counted, little is sent."""
     bomb = ("head", "-c", str(BOMB), "/dev/zero")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    async with world(
+    async with two_machines(
         tmp_path, vectors=[bomb], max_stdout_bytes=200_000, warn_stdout_bytes=100_000
     ) as host:
         done = await host.run(*bomb)
@@ -285,7 +285,7 @@ async def test_warnings_tell_what_passed_a_threshold(tmp_path: Path) -> None:
         "import sys, time; print('x' * 99); print('y' * 9, file=sys.stderr); time.sleep(1.1)",
     )
     caps = {"warn_stdout_bytes": 100, "warn_stderr_bytes": 9, "warn_duration_secs": 1}
-    async with world(tmp_path, vectors=[both, ("echo", "hello")], **caps) as host:
+    async with two_machines(tmp_path, vectors=[both, ("echo", "hello")], **caps) as host:
         loud = await host.run(*both)
         still = await host.run("echo", "hello")
 
@@ -296,13 +296,13 @@ async def test_warnings_tell_what_passed_a_threshold(tmp_path: Path) -> None:
 
 async def test_the_client_renews_a_short_lease_while_waiting(tmp_path: Path) -> None:
     """A run of several leases' length ends by itself."""
-    async with world(tmp_path, lease_ms=300) as host:
+    async with two_machines(tmp_path, lease_ms=300) as host:
         done = await host.run("sleep", "1")
 
     assert (done.code, done.warnings) == (0, ())
 
 
-async def _held(host: World, *argv: str) -> Any:
+async def _held(host: Machines, *argv: str) -> Any:
     """Start a run on a connection that never renews; return the link."""
     link = await host.link()
     await link.send(host.sealed(*argv))
@@ -313,7 +313,7 @@ async def _held(host: World, *argv: str) -> Any:
 
 async def test_if_renewals_stop_the_remote_child_is_terminated(tmp_path: Path) -> None:
     """The connection stays open and silent; the lease ends, the child with it, and says so."""
-    async with world(tmp_path, lease_ms=300, limits=QUICK) as host:
+    async with two_machines(tmp_path, lease_ms=300, limits=QUICK) as host:
         began = time.monotonic()
         link = await _held(host, "sleep", "60")
         end = await link.receive(10)
@@ -329,7 +329,7 @@ async def test_if_renewals_stop_the_remote_child_is_terminated(tmp_path: Path) -
 
 async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
     """Nobody is left to renew: it does not last until the lease is over."""
-    async with world(tmp_path, lease_ms=60_000, limits=QUICK) as host:
+    async with two_machines(tmp_path, lease_ms=60_000, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
         link.writer.transport.abort()
         for _ in range(300):
@@ -344,7 +344,7 @@ async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", ["another agent", "expired", "replayed", "another request"])
 async def test_only_a_valid_renewal_renews(tmp_path: Path, wrong: str) -> None:
     """A forged, stale, repeated or foreign one is counted for nothing; a right one renews."""
-    async with world(tmp_path, lease_ms=700, limits=QUICK) as host:
+    async with two_machines(tmp_path, lease_ms=700, limits=QUICK) as host:
         link = await host.link()
         run = host.sealed("sleep", "60")
         request_id = run.opened().payload.request_id
@@ -389,7 +389,7 @@ async def test_cancellation_sends_sigterm_first_then_sigkill_after_the_grace(
     """Who obeys TERM ends by its own code; who does not is killed when the grace is over."""
     mark = tmp_path / "mark"
     vector = script(tmp_path, TRAP.format(mark=str(mark), obeys=obeys))
-    async with world(tmp_path, vectors=[vector], limits=QUICK) as host:
+    async with two_machines(tmp_path, vectors=[vector], limits=QUICK) as host:
         running = asyncio.ensure_future(host.run(*vector))
         call = await _pending(host)
         while not call._kept:
@@ -403,7 +403,7 @@ async def test_cancellation_sends_sigterm_first_then_sigkill_after_the_grace(
     assert host.kinds() == ["requested", "started", "cancelled", "finished"]
 
 
-async def _pending(host: World) -> Call:
+async def _pending(host: Machines) -> Call:
     """Wait for the client's request under way."""
     await started(host)
     (call,) = tuple(host.client)
@@ -412,7 +412,7 @@ async def _pending(host: World) -> Call:
 
 async def test_a_request_is_cancelled_by_a_connection_of_its_own(tmp_path: Path) -> None:
     """Where the asking program lost its connection's end, the id and the agent suffice."""
-    async with world(tmp_path, limits=QUICK) as host:
+    async with two_machines(tmp_path, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
         (session,) = host.service.grounds.sessions
         other = host.sealed("echo", "hello", identity=host.host)
@@ -431,7 +431,7 @@ async def test_a_request_is_cancelled_by_a_connection_of_its_own(tmp_path: Path)
 
 async def test_nobody_cancels_what_another_started(tmp_path: Path) -> None:
     """A request that is not the caller's own is as unknown as one that is not there."""
-    async with world(tmp_path / "a") as host, world(tmp_path / "b") as other:
+    async with two_machines(tmp_path / "a") as host, two_machines(tmp_path / "b") as other:
         link = await _held(host, "sleep", "60")
         (session,) = host.service.grounds.sessions
         stranger = host.sealer(other.identity).seal(
@@ -446,7 +446,7 @@ async def test_nobody_cancels_what_another_started(tmp_path: Path) -> None:
 
 async def test_concurrency_caps_hold_and_room_comes_back(tmp_path: Path) -> None:
     """Two at a time for one agent: the third is refused, and one more runs when one has ended."""
-    async with world(tmp_path, max_concurrent_per_agent=2, limits=QUICK) as host:
+    async with two_machines(tmp_path, max_concurrent_per_agent=2, limits=QUICK) as host:
         running = [asyncio.ensure_future(host.run("sleep", "60")) for _ in range(2)]
         await started(host, 2)
         assert (await host.run("echo", "hello")).denial_reason is D.CONCURRENCY_LIMIT
@@ -460,7 +460,7 @@ async def test_concurrency_caps_hold_and_room_comes_back(tmp_path: Path) -> None
 async def test_audit_events_are_on_disk_before_the_answer_goes_out(tmp_path: Path) -> None:
     """Whoever has the answer finds its entry; the command itself finds ``started``."""
     log = str(tmp_path / "exec.log")
-    async with world(tmp_path, vectors=[("cat", log)]) as host:
+    async with two_machines(tmp_path, vectors=[("cat", log)]) as host:
         done = await host.run("cat", log)
         assert host.kinds() == ["requested", "started", "finished"]
         refused = await host.run("echo")
@@ -473,7 +473,7 @@ async def test_audit_events_are_on_disk_before_the_answer_goes_out(tmp_path: Pat
 
 async def test_the_log_is_hash_chained_and_verified_offline(tmp_path: Path) -> None:
     """The journal's own verifier reads it; a changed byte is found (negative control)."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         await host.run("echo", "hello")
         await host.run("echo", "bye")
     path = tmp_path / "exec.log"
@@ -488,7 +488,7 @@ async def test_the_log_is_hash_chained_and_verified_offline(tmp_path: Path) -> N
 async def test_without_a_log_nothing_runs(tmp_path: Path) -> None:
     """A log that cannot be written denies; the peer hears why, and no process starts."""
     mark = tmp_path / "ran"
-    async with world(tmp_path, vectors=[("touch", str(mark))]) as host:
+    async with two_machines(tmp_path, vectors=[("touch", str(mark))]) as host:
         host.log.close()
         done = await host.run("touch", str(mark))
         stranger = await host.say(host.sealed("x", identity=host.host))
@@ -504,7 +504,7 @@ async def test_a_connection_that_is_lost_is_a_terminal_result_with_what_is_known
 ) -> None:
     """What was printed by then is there; neither code nor a denial is invented."""
     vector = script(tmp_path, "import time; print('begun', flush=True); time.sleep(60)")
-    async with world(tmp_path, vectors=[vector], limits=QUICK) as host:
+    async with two_machines(tmp_path, vectors=[vector], limits=QUICK) as host:
         running = asyncio.ensure_future(host.run(*vector))
         call = await _pending(host)
         while not call._kept:
@@ -525,7 +525,7 @@ async def test_a_connection_that_is_lost_is_a_terminal_result_with_what_is_known
 
 async def test_hanging_up_ends_what_was_asked(tmp_path: Path) -> None:
     """The caller that is cancelled leaves nothing running."""
-    async with world(tmp_path, limits=QUICK) as host:
+    async with two_machines(tmp_path, limits=QUICK) as host:
         running = asyncio.ensure_future(host.run("sleep", "60"))
         await _pending(host)
         running.cancel()
@@ -539,7 +539,7 @@ async def test_hanging_up_ends_what_was_asked(tmp_path: Path) -> None:
 
 async def test_a_host_that_stops_tells_its_clients(tmp_path: Path) -> None:
     """What runs is ended, what comes is refused; each has its final entry."""
-    async with world(tmp_path, limits=QUICK) as host:
+    async with two_machines(tmp_path, limits=QUICK) as host:
         running = asyncio.ensure_future(host.run("sleep", "60"))
         await started(host)
         host.service.stop()
@@ -565,7 +565,7 @@ async def test_a_double_forked_child_does_not_outlive_its_run(tmp_path: Path) ->
         "import os, time\nif os.fork() == 0:\n os.setsid()\n"
         " if os.fork() == 0: time.sleep(60)\n os._exit(0)\n",
     )
-    async with world(tmp_path, vectors=[vector], limits=QUICK) as host:
+    async with two_machines(tmp_path, vectors=[vector], limits=QUICK) as host:
         done = await host.run(*vector)
         run_id = str(host.entries()[0]["run"])
 
@@ -575,7 +575,7 @@ async def test_a_double_forked_child_does_not_outlive_its_run(tmp_path: Path) ->
 
 async def test_exec_frames_have_the_stable_prefix(tmp_path: Path) -> None:
     """S4 routes by it: what has it not is no exec frame, whatever it says."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         frame = encode(host.sealed("echo", "hello"))
         assert frame[4:].startswith(PREFIX)
         link = await host.link()
@@ -590,7 +590,7 @@ async def test_exec_frames_have_the_stable_prefix(tmp_path: Path) -> None:
 
 async def test_a_trusted_peer_hears_that_exec_is_disabled(tmp_path: Path) -> None:
     """S4: a missing default list disables exec; a stranger does not even hear that."""
-    async with world(tmp_path, acl="") as host:
+    async with two_machines(tmp_path, acl="") as host:
         done = await host.run("echo", "hello")
         stranger = await host.say(host.sealed("x", identity=host.host))
 
@@ -609,7 +609,7 @@ class Locked:
 
 async def test_a_locked_down_host_runs_nothing(tmp_path: Path) -> None:
     """The lock of the gateway counts for other machines as well; the log has no start."""
-    async with world(tmp_path, guard=Locked()) as host:
+    async with two_machines(tmp_path, guard=Locked()) as host:
         done = await host.run("echo", "hello")
 
     assert done.denial_reason is D.LOCKED_DOWN
@@ -618,7 +618,7 @@ async def test_a_locked_down_host_runs_nothing(tmp_path: Path) -> None:
 
 async def test_a_lease_that_lasts_keeps_a_silent_connection(tmp_path: Path) -> None:
     """Negative control: it is the lease that ends the silent run, nothing else."""
-    async with world(tmp_path, lease_ms=60_000, limits=QUICK) as host:
+    async with two_machines(tmp_path, lease_ms=60_000, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
         await asyncio.sleep(0.6)
         assert alive(pid_of(host))
@@ -628,7 +628,7 @@ async def test_a_lease_that_lasts_keeps_a_silent_connection(tmp_path: Path) -> N
 async def test_the_frame_of_output_is_bounded(tmp_path: Path) -> None:
     """A mebibyte comes in several frames, each of which fits."""
     vector = ("head", "-c", "999999", "/dev/zero")
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         link = await host.link()
         await link.send(host.sealed(*vector))
         pieces = []

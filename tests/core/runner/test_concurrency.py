@@ -9,7 +9,7 @@ from core.errors import SpawnError
 from core.runner.concurrency import Turns
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, request
+from tests.support.runs import Watcher, new_run, planned, request
 
 
 async def test_a_run_that_waits_for_its_turn_is_cancelled_at_once() -> None:

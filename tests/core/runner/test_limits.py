@@ -10,7 +10,7 @@ import pytest
 from core.model.decision import DenialReason
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.core.runner.runs import planned, refused, request, run, running, shell
+from tests.support.runs import planned, refused, request, run, running, shell
 
 CPU = "import resource; print(*resource.getrlimit(resource.RLIMIT_CPU))"
 SPIN = "while :; do :; done"

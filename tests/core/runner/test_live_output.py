@@ -15,7 +15,7 @@ from core.model.result import OutputChunk, StreamName
 from core.model.stdio import Capture, Stdio
 from core.runner.runner import Runner
 from core.runner.supervisor.output.capture import LARGEST_HEAD_BYTES
-from tests.core.runner.runs import Watcher, new_run, planned, request, shell
+from tests.support.runs import Watcher, new_run, planned, request, shell
 
 APART = Stdio(capture=Capture.SEPARATE)
 TERMINAL = Stdio(capture=Capture.PTY)

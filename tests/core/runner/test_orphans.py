@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from core.runner.orphans import end_orphan
 from core.runner.supervisor.processes import procfs
-from tests.core.runner.runs import alive, marked, new_run, until
+from tests.support.runs import alive, marked, new_run
+from tests.support.waiting import until
 
 FAMILY = (
     "import os, time\n"

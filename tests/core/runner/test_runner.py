@@ -11,7 +11,7 @@ from core.model.identity import ApprovalId
 from core.runner.limits import Limits
 from core.runner.pool import MOST_IDLE
 from core.runner.runner import Runner
-from tests.core.runner.runs import (
+from tests.support.runs import (
     Watcher,
     alive,
     marked,
@@ -22,8 +22,8 @@ from tests.core.runner.runs import (
     running,
     script,
     shell,
-    until,
 )
+from tests.support.waiting import until
 
 GLIBC_OWN = 0b11 << 31
 """Signals 32 and 33: glibc's posix_spawn leaves them ignored, and no program may use them."""

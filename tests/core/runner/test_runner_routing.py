@@ -13,7 +13,7 @@ from core.model.decision import DenialReason
 from core.planning.digest import digest_of
 from core.planning.planner import Planner
 from core.runner.runner import Runner
-from tests.core.runner.runs import (
+from tests.support.runs import (
     POLICY,
     Watcher,
     new_run,

@@ -11,7 +11,7 @@ from core.model.result import Stream, Streams
 from core.model.stdio import LARGEST_STDIN, Capture, Stdio
 from core.planning.request_checks import LARGEST_STREAM
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, refused, request, run, script
+from tests.support.runs import Watcher, new_run, planned, refused, request, run, script
 
 APART = Stdio(capture=Capture.SEPARATE)
 MANY = os.urandom(LARGEST_STDIN)

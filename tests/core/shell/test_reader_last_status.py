@@ -12,8 +12,8 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.matching.argv_template import ArgvTemplate
 from core.shell import posix_reader, reader, tree_reader
 from core.shell.quoting import quote_reading
-from tests.core.policy.plans import LISTED, command, listed, plan_of
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import LISTED, command, listed, plan_of
 
 ECHO = "/usr/bin/echo"
 FULL = replace(LISTED, security=ExecSecurity.FULL)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from core.model.approval import ApprovalState
-from tests.core.store.world import CLAIM_MS, SENDERS, ModelledStore
+from tests.core.store.reference_model import CLAIM_MS, SENDERS, ModelledStore
 
 
 class SendingStore(ModelledStore):

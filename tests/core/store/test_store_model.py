@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.core.store.direct import Direct, DirectPostgres, DirectSqlite
-from tests.core.store.directed import DirectedMachine
+from tests.core.store.directed_machine import DirectedMachine
 from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
-from tests.postgres import PostgresServer
+from tests.core.store.synchronous import Direct, DirectPostgres, DirectSqlite
+from tests.support.postgres import PostgresServer
 
 _RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 MUTATIONS = (

@@ -20,7 +20,7 @@ from core.store.people import people, tokens
 from core.store.runs import runs
 from core.store.sessions import origins, overrides, threads
 from core.store.views import owners, past_commands
-from tests.core.store.making import ALICE, GROUP, ONCE, draft
+from tests.support.store_records import ALICE, GROUP, ONCE, draft
 
 _NO_TABLE = r"due|to_remind|newest|CONSTANT ROW|\(subquery"
 """What is not a table: a batch that an index chose or walked, and the empty list of ``IN ()``."""

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -21,20 +20,9 @@ from core.text.render import (
     show_command,
 )
 from tests.contracts.channel_examples import plan
+from tests.support.hidden_characters import hidden
 
 _ANY = st.text(st.characters(exclude_categories=()), max_size=60)
-
-
-def hidden(character: str) -> bool:
-    """Say whether a reader cannot see a character or place it; written apart from the product."""
-    category = unicodedata.category(character)
-    return (
-        (category[0] in "CZ" and character not in " \n")
-        or unicodedata.bidirectional(character) in {"R", "AL", "AN"}
-        or character in "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5"
-        or 0xFE00 <= ord(character) <= 0xFE0F
-        or 0xE0100 <= ord(character) <= 0xE01EF
-    )
 
 
 @given(_ANY, st.booleans(), st.booleans())

@@ -11,14 +11,14 @@ from websockets.exceptions import ConnectionClosed
 from core.model.access import Scope
 from core.store.people import tokens
 from core.store.people.tokens import TokenDraft
-from tests.bot.api.house import House, house
-from tests.bot.api.rest.test_sse import stream
-from tests.bot.api.websocket.test_connection import talk
+from tests.bot.api.event_stream import stream
+from tests.bot.api.websocket_client import talk
+from tests.support.api_gateway import ApiGateway, api_gateway
 
 SLOW = "seq 1 3 && sleep 3 && echo too late"
 
 
-def streamed(home: House, after_first: Callable[[], None]) -> tuple[str, list[str], float]:
+def streamed(home: ApiGateway, after_first: Callable[[], None]) -> tuple[str, list[str], float]:
     """Watch a run; return what it printed, the kinds of events, and the time from the first on."""
     asked = home.ask(SLOW)
     text, kinds, began = "", [], 0.0
@@ -34,7 +34,7 @@ def streamed(home: House, after_first: Callable[[], None]) -> tuple[str, list[st
 
 def test_a_stream_of_output_ends_with_its_token(tmp_path: Path) -> None:
     """At once, before the run prints again; neither what it prints nor its end is sent."""
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         whole, kinds, _ = streamed(home, lambda: None)
         assert whole == "1\n2\n3\ntoo late\n", "negative control: a token that stands"
         assert kinds[-1] == "end"
@@ -50,7 +50,7 @@ def test_a_stream_of_output_ends_when_its_token_expires(tmp_path: Path) -> None:
     """Nobody tells that a token expires: it is looked at between the pieces of output."""
     steady = " && sleep 0.4 && ".join(f"echo piece-{number}" for number in range(6))
     printed = {}
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         asked = home.ask(steady)
         draft = TokenDraft("brief", frozenset({Scope.READ}), "main", None, "test", life_ms=900)
         home.tokens["brief"] = home.do(home.gateway.store.write(tokens.create, draft)).text
@@ -67,7 +67,7 @@ def test_a_stream_of_output_ends_when_its_token_expires(tmp_path: Path) -> None:
     assert '"event": "end"' not in printed["brief"]
 
 
-def watched(home: House, who: str, run_id: str) -> str:
+def watched(home: ApiGateway, who: str, run_id: str) -> str:
     """Watch a run's output to its end; return all that came."""
     with stream(home, who, f"/v1/runs/{run_id}/output") as events:
         return json.dumps(list(events))
@@ -82,7 +82,7 @@ def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(
     A gateway that stops gives commands 5 s; who watches one hears how that ended it.
     """
     for limits, stops in (({"longestStream": 0.5}, False), ({}, True)):
-        with house(tmp_path / f"home-{stops}", limits=limits) as home:
+        with api_gateway(tmp_path / f"home-{stops}", limits=limits) as home:
             asked = home.ask(silent)
             stop = threading.Timer(0.3, home.loop.call_soon_threadsafe, (home.ended.set,))
             began = time.monotonic()
@@ -99,7 +99,7 @@ def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(
         assert 0.2 < took < (9 if heard else 3)
 
 
-def spoken(home: House, *, stream: bool, revoke: bool) -> tuple[list[dict[str, object]], int]:
+def spoken(home: ApiGateway, *, stream: bool, revoke: bool) -> tuple[list[dict[str, object]], int]:
     """Run on a WebSocket; return what came, and the code with which the line was closed or 0."""
     wish = {"command": SLOW, "cwd": "/", "stream": stream}
     frame = {"jsonrpc": "2.0", "id": 1, "method": "exec.run", "params": wish}
@@ -123,7 +123,7 @@ def spoken(home: House, *, stream: bool, revoke: bool) -> tuple[list[dict[str, o
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_line_tells_nothing_after_its_token(tmp_path: Path, *, stream: bool) -> None:
     """Neither output nor the answer of a call that was made before; the line ends with 4401."""
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         whole, code = spoken(home, stream=stream, revoke=False)
         assert code == 0
         assert "too late" in json.dumps(whole[-1]), "negative control: a token that stands"
@@ -138,7 +138,7 @@ def test_a_line_tells_nothing_after_its_token(tmp_path: Path, *, stream: bool) -
 
 def test_a_long_poll_is_not_answered_after_its_token(tmp_path: Path) -> None:
     """Who may know nothing any more gets 401 where the answer would be."""
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         for revoke, status in ((False, 200), (True, 401)):
             asked = home.ask(SLOW)
             end = threading.Timer(0.3, home.revoke, ("agent" if revoke else "asker",))

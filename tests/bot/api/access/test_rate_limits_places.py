@@ -10,13 +10,13 @@ import pytest
 from bot.api.rest import background
 from core.runner import runner
 from core.runner.concurrency import Turns
-from tests.bot.api import wires
-from tests.bot.api.house import House, house
+from tests.bot.api import raw_sockets
+from tests.support.api_gateway import ApiGateway, api_gateway
 
 TOOL = "/v1/tools/call"
 
 
-def tool_call(home: House, who: str = "agent", *argv: str) -> httpx.Response:
+def tool_call(home: ApiGateway, who: str = "agent", *argv: str) -> httpx.Response:
     """Call Exec; without a vector, with one that people are asked about."""
     vector = argv or ("/usr/bin/touch", str(home.home / "touched"))
     wish = {"tool": "Exec", "args": {"argv": vector, "cwd": str(home.home)}}
@@ -24,7 +24,7 @@ def tool_call(home: House, who: str = "agent", *argv: str) -> httpx.Response:
         return client.post(TOOL, json=wish)
 
 
-def pending(home: House, number: int) -> list[str]:
+def pending(home: ApiGateway, number: int) -> list[str]:
     """Return the ids of the questions once there are so many."""
     found: list[str] = []
     until = time.monotonic() + 5
@@ -42,7 +42,7 @@ def test_tools_that_wait_for_people_keep_nobody_from_answering(tmp_path: Path) -
     """Calls that ask people take no working place, and half of the waiting ones at most."""
     limits = {"concurrent": 2, "waiting": 4}
     with (
-        house(tmp_path / "home", tooled=True, limits=limits) as home,
+        api_gateway(tmp_path / "home", tooled=True, limits=limits) as home,
         ThreadPoolExecutor(4) as threads,
     ):
         calls = [threads.submit(tool_call, home) for _ in range(2)]
@@ -64,11 +64,11 @@ def test_tools_that_wait_for_people_keep_nobody_from_answering(tmp_path: Path) -
 def test_a_tool_that_nobody_waits_for_frees_its_place_and_goes_on(tmp_path: Path) -> None:
     """Who hangs up leaves no place taken, and has not too many calls under way all the same."""
     limits = {"waiting": 2}
-    with house(tmp_path / "home", tooled=True, limits=limits) as home:
+    with api_gateway(tmp_path / "home", tooled=True, limits=limits) as home:
         body = b'{"tool":"Exec","args":{"argv":["/usr/bin/touch","%b/x"],"cwd":"%b"}}'
         body = body.replace(b"%b", str(home.home).encode())
-        with closing(wires.connect(home)) as connection:
-            head = wires.head(home, "agent", path=TOOL)
+        with closing(raw_sockets.connect(home)) as connection:
+            head = raw_sockets.head(home, "agent", path=TOOL)
             connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
             (asked,) = pending(home, 1)
         time.sleep(0.3)
@@ -88,7 +88,7 @@ def test_a_tool_that_nobody_waits_for_frees_its_place_and_goes_on(tmp_path: Path
 
 def test_a_tool_that_takes_long_is_answered_by_how_it_stands(tmp_path: Path) -> None:
     """After the longest wait: 202, where to look on, and the run ends as if it were waited for."""
-    with house(tmp_path / "home", tooled=True, limits={"longestWait": 0.3}) as home:
+    with api_gateway(tmp_path / "home", tooled=True, limits={"longestWait": 0.3}) as home:
         waits = tool_call(home)
         runs = tool_call(home, "agent", "/usr/bin/sleep", "0.8")
         quick = tool_call(home, "agent", "/usr/bin/echo", "hi")
@@ -108,11 +108,11 @@ def test_a_tool_that_takes_long_is_answered_by_how_it_stands(tmp_path: Path) -> 
 
 def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:
     """One agent's streams leave places for others' streams, polls and lines."""
-    with house(tmp_path / "home", limits={"waiting": 4}) as home, ExitStack() as held:
+    with api_gateway(tmp_path / "home", limits={"waiting": 4}) as home, ExitStack() as held:
         path = "/v1/events/stream?session=share"
         for _ in range(2):
-            connection = held.enter_context(closing(wires.connect(home)))
-            connection.sendall(wires.head(home, "agent", "GET", path) + b"\r\n")
+            connection = held.enter_context(closing(raw_sockets.connect(home)))
+            connection.sendall(raw_sockets.head(home, "agent", "GET", path) + b"\r\n")
             assert b"200 OK" in connection.recv(65_536)
         upgrade = (
             b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -120,8 +120,8 @@ def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:
         )
         seen = {}
         for who in ("agent", "person", "reader"):
-            connection = held.enter_context(closing(wires.connect(home)))
-            connection.sendall(wires.head(home, who, "GET", "/ws") + upgrade)
+            connection = held.enter_context(closing(raw_sockets.connect(home)))
+            connection.sendall(raw_sockets.head(home, who, "GET", "/ws") + upgrade)
             seen[who] = connection.recv(65_536)[9:12]
         own = home.client("agent").get(path).status_code
 
@@ -131,7 +131,7 @@ def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:
 
 def test_a_request_without_a_key_holds_no_place(tmp_path: Path) -> None:
     """A key of null is none: the answer is how it stands, while the command runs."""
-    with house(tmp_path / "home", limits={"concurrent": 2}) as home:
+    with api_gateway(tmp_path / "home", limits={"concurrent": 2}) as home:
         began = time.monotonic()
         made = [home.ask("sleep 3", requestKey=key) for key in (None, None, "a key")]
         took = time.monotonic() - began
@@ -148,7 +148,7 @@ def test_what_has_no_turn_yet_is_told_in_time(
 ) -> None:
     """A run that waits behind others has no row: 503 says that it goes on and by which key."""
     monkeypatch.setattr(runner, "Turns", lambda _most: Turns(1))
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         first = home.ask("sleep 1.5")
         monkeypatch.setattr(background, "PATIENCE_S", 0.3)
         wish = {"command": "echo late", "cwd": "/", "requestKey": "late"}

@@ -18,8 +18,8 @@ from cryptography.x509.oid import NameOID
 from bot.app import gateway
 from bot.settings import InvalidConfig, load
 from core.errors import StateError
-from tests.bot.api import wires
-from tests.bot.api.house import configure, house
+from tests.bot.api import raw_sockets
+from tests.support.api_gateway import api_gateway, configure
 
 
 def test_it_is_off_unless_it_is_asked_for(tmp_path: Path) -> None:
@@ -60,13 +60,13 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = pytest.raises(StateError, match=r"cannot listen on .*http\.listen")
-        with refused, house(tmp_path / "home", listen=f"127.0.0.1:{port}"):
+        with refused, api_gateway(tmp_path / "home", listen=f"127.0.0.1:{port}"):
             pass
 
 
 def test_it_stops_within_a_bound_whatever_clients_do(tmp_path: Path) -> None:
     """A long poll under way, an idle connection and a half head do not hold the gateway."""
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         idle = socket.create_connection(home.address)
         half = socket.create_connection(home.address)
         half.sendall(b"GET /heal")
@@ -92,19 +92,19 @@ def test_https_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
     _certificate(home)
     tls = {"cert": "api.pem", "key": "api-key.pem"}
     context = ssl.create_default_context(cafile=str(home / "api.pem"))
-    with house(home, tls=tls, limits={"patience": 0.5}) as running:
+    with api_gateway(home, tls=tls, limits={"patience": 0.5}) as running:
         with socket.create_connection(running.address) as silent:
-            assert wires.seconds_until_hung_up(silent) < 3, "TLS is agreed on in time"
+            assert raw_sockets.seconds_until_hung_up(silent) < 3, "TLS is agreed on in time"
         with httpx.Client(base_url=running.url, verify=context) as client:
             assert client.get("/health").json()["ok"] is True
         with pytest.raises(httpx.TransportError):
             httpx.get(running.url.replace("https", "http") + "/health")
     (home / "api-key.pem").chmod(0o644)
-    with pytest.raises(StateError, match="chmod 600"), house(home, tls=tls):
+    with pytest.raises(StateError, match="chmod 600"), api_gateway(home, tls=tls):
         pass
     (home / "api-key.pem").write_text("no key")
     (home / "api-key.pem").chmod(0o600)
-    with pytest.raises(StateError, match=r"http\.tls cannot be used"), house(home, tls=tls):
+    with pytest.raises(StateError, match=r"http\.tls cannot be used"), api_gateway(home, tls=tls):
         pass
 
 

@@ -8,14 +8,14 @@ from bot.api.http.errors import FaultCode
 from bot.api.rest.routes import ROUTES
 from bot.api.websocket.connection import SUBSCRIBE
 from bot.api.websocket.subscriptions import OVERFLOW
-from tests.bot.api.house import House
 from tests.project.tracked import ROOT
+from tests.support.api_gateway import ApiGateway
 
 PAGE = (ROOT / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def document(home: House) -> dict[str, Any]:
+def document(home: ApiGateway) -> dict[str, Any]:
     """Return the published document; nobody needs a token to read it."""
     found: dict[str, Any] = home.client(None).get("/openapi.json").json()
     return found
@@ -76,7 +76,7 @@ def test_the_page_names_every_route_code_and_push() -> None:
         assert f"`{word}`" in PAGE, word
 
 
-def test_the_page_names_every_counter(home: House) -> None:
+def test_the_page_names_every_counter(home: ApiGateway) -> None:
     """A counter that nobody knows of counts for nobody."""
     text = home.client("reader").get("/metrics").text
     names = set(re.findall(r"^# TYPE (sayso_\w+) ", text, re.MULTILINE))

@@ -12,25 +12,16 @@ from core.errors import StoreError
 from core.gate.guards.lockdown import Lockdown
 from core.store import open_store
 from core.store.views.status import pending
-from tests.bot.api.house import House, house
-from tests.e2e.processes import until
+from tests.bot.api.metrics import value
+from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.waiting import wait_until
 
 SECRET = "ghp_" + "Zz9" * 12
 
 
-def value(text: str, name: str, **labels: str) -> float:
-    """Return one counter of a scrape; 0 where it is not there."""
-    for line in text.splitlines():
-        if line.startswith((f"{name} ", f"{name}{{")) and all(
-            f'{key}="{word}"' in line for key, word in labels.items()
-        ):
-            return float(line.rpartition(" ")[2])
-    return 0.0
-
-
 def test_what_happened_is_counted_once(tmp_path: Path) -> None:
     """Requests by route, decisions, approvals by how they ended, runs, and what waits."""
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         reader = home.client("reader")
         before = reader.get("/metrics").text
         home.ask("true", wait=5)
@@ -64,7 +55,7 @@ def test_what_happened_is_counted_once(tmp_path: Path) -> None:
     assert more("sayso_journal_append_seconds_count") > 5
 
 
-def test_each_question_that_ended_in_nothing_is_counted_by_its_reason(home: House) -> None:
+def test_each_question_that_ended_in_nothing_is_counted_by_its_reason(home: ApiGateway) -> None:
     """What a person denied and what its agent withdrew never ran either."""
     reader, agent = home.client("reader"), home.client("agent")
     before = reader.get("/metrics").text
@@ -81,17 +72,19 @@ def test_each_question_that_ended_in_nothing_is_counted_by_its_reason(home: Hous
 
 def test_a_question_that_nobody_answered_is_counted(tmp_path: Path) -> None:
     """Once, when its time is over."""
-    with house(tmp_path / "home", timeout=1) as home:
+    with api_gateway(tmp_path / "home", timeout=1) as home:
         asked = home.ask("uname")
         ended = home.client("agent").get(f"/v1/requests/{asked['id']}", params={"wait": 20}).json()
         reader = home.client("reader")
         late = {"outcome": "approval_timeout"}
-        until("count", lambda: value(reader.get("/metrics").text, "sayso_runs_total", **late) == 1)
+        wait_until(
+            "count", lambda: value(reader.get("/metrics").text, "sayso_runs_total", **late) == 1
+        )
 
     assert ended["reason"] == "approval_timeout"
 
 
-def test_no_label_holds_what_a_client_chose(home: House) -> None:
+def test_no_label_holds_what_a_client_chose(home: ApiGateway) -> None:
     """No command, path, token, session, query or made-up verb, and no more rows for a flood."""
     reader = home.client("reader")
     home.ask(f"echo {SECRET}", session="secret-session", wait=5)
@@ -108,18 +101,18 @@ def test_no_label_holds_what_a_client_chose(home: House) -> None:
     assert len(text.splitlines()) <= len(before.splitlines()) + 60
 
 
-def test_the_metrics_are_a_readers_or_everybodys(tmp_path: Path, home: House) -> None:
+def test_the_metrics_are_a_readers_or_everybodys(tmp_path: Path, home: ApiGateway) -> None:
     """Without a token only where the configuration says so."""
     assert home.client(None).get("/metrics").status_code == 401
     assert home.client("asker").get("/metrics").status_code == 403
     answer = home.client("reader").get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain")
-    with house(tmp_path / "home", metricsOpen=True) as open_house:
+    with api_gateway(tmp_path / "home", metricsOpen=True) as open_house:
         assert open_house.client(None).get("/metrics").status_code == 200
 
 
-def test_health_tells_everybody_little_and_readers_all(home: House) -> None:
+def test_health_tells_everybody_little_and_readers_all(home: ApiGateway) -> None:
     """Alive and ready without a token; store, channels, disk, clock and proof with one."""
     bare = home.client(None).get("/health")
     asker = home.client("asker").get("/health")
@@ -136,7 +129,7 @@ def test_health_tells_everybody_little_and_readers_all(home: House) -> None:
 
 def test_a_lockdown_is_told_to_everybody_and_restarts_nothing(tmp_path: Path) -> None:
     """Without a token still 200, so that no supervisor restarts it in vain; a reader gets 503."""
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         home.gateway.gate.execution.guard.lockdown.engage("a test", by="uid:0")
         bare, full = (home.client(who).get("/health") for who in (None, "reader"))
 
@@ -172,7 +165,7 @@ async def _no_report() -> dict[str, object]:
 
 
 def test_the_access_log_names_routes_and_nothing_else(
-    home: House, caplog: pytest.LogCaptureFixture
+    home: ApiGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who, which route, which status; no token, no address, no body."""
     with caplog.at_level(logging.INFO, "bot.api.access.access_log"):
@@ -184,7 +177,7 @@ def test_the_access_log_names_routes_and_nothing_else(
         httpx.get(f"{home.url}/v1/history", headers={"Host": "elsewhere.example"})
         httpx.get(f"{home.url}/metrics", headers=home.headers("asker"))
         # An answer may be here before its line.
-        until("the log's last line", lambda: "GET /metrics 403" in caplog.text)
+        wait_until("the log's last line", lambda: "GET /metrics 403" in caplog.text)
     text = "\n".join(record.getMessage() for record in caplog.records)
 
     assert "POST /v1/requests 201" in text

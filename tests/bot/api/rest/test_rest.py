@@ -4,7 +4,7 @@ import time
 import httpx
 import pytest
 
-from tests.bot.api.house import House
+from tests.support.api_gateway import ApiGateway
 
 SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
@@ -20,7 +20,7 @@ def error_of(answer: httpx.Response) -> str:
     return code
 
 
-def test_what_is_listed_runs_and_is_answered_at_once(home: House) -> None:
+def test_what_is_listed_runs_and_is_answered_at_once(home: ApiGateway) -> None:
     """A request within its wait is answered with its end, under an address of its own."""
     wish = {"command": "echo one && echo two", "cwd": "/tmp"}
     answer = home.client("agent").post("/v1/requests?wait=10", json=wish)
@@ -36,7 +36,7 @@ def test_what_is_listed_runs_and_is_answered_at_once(home: House) -> None:
     assert again.json()["status"] == "finished"
 
 
-def test_a_long_run_is_answered_before_its_end(home: House) -> None:
+def test_a_long_run_is_answered_before_its_end(home: ApiGateway) -> None:
     """Who does not wait gets an id at once; the run goes on, and can be stopped under it."""
     began = time.monotonic()
     asked = home.ask("sleep 30", wait=0.2)
@@ -58,7 +58,7 @@ def test_a_long_run_is_answered_before_its_end(home: House) -> None:
     assert error_of(client.post(f"{path}/stop")) == "conflict"
 
 
-def test_a_denial_is_a_result(home: House) -> None:
+def test_a_denial_is_a_result(home: ApiGateway) -> None:
     """Policy's no and an unusable folder are answered like any end, with a reason."""
     gone = home.ask("true", cwd="/no/such/folder")
     locked = home.ask("true", security="deny")
@@ -69,7 +69,7 @@ def test_a_denial_is_a_result(home: House) -> None:
     assert again.json() == gone
 
 
-def test_a_long_poll_ends_with_the_decision(home: House) -> None:
+def test_a_long_poll_ends_with_the_decision(home: ApiGateway) -> None:
     """Who waits for an answer hears it when it is given, not when the wait is over."""
     asked = home.ask("touch decided")
     path = f"/v1/approvals/{asked['id']}"
@@ -93,7 +93,7 @@ def test_a_long_poll_ends_with_the_decision(home: House) -> None:
     assert "denied" in late.json()["error"]["message"]
 
 
-def test_a_long_poll_hears_the_next_event(home: House) -> None:
+def test_a_long_poll_hears_the_next_event(home: ApiGateway) -> None:
     """Events are waited for; what is acknowledged does not come again."""
     client = home.client("agent")
     heard = {"session": "poll"}
@@ -109,7 +109,7 @@ def test_a_long_poll_hears_the_next_event(home: House) -> None:
     assert client.get("/v1/events", params=heard).json() == {"events": []}
 
 
-def test_the_same_key_is_the_same_request(home: House) -> None:
+def test_the_same_key_is_the_same_request(home: ApiGateway) -> None:
     """A request that is sent again after a lost answer runs nothing twice."""
     first = home.ask("touch once", requestKey="k1")
     second = home.ask("touch once", requestKey="k1")
@@ -117,7 +117,7 @@ def test_the_same_key_is_the_same_request(home: House) -> None:
     assert first == second
 
 
-def test_another_command_under_the_same_key_is_a_conflict(home: House) -> None:
+def test_another_command_under_the_same_key_is_a_conflict(home: ApiGateway) -> None:
     """Neither the answer of the first request nor a run of the second."""
     first = home.ask("touch once", requestKey="k1")
     other = home.client("agent").post(
@@ -129,7 +129,7 @@ def test_another_command_under_the_same_key_is_a_conflict(home: House) -> None:
     assert f"key k1 belongs to run {first['id']}" in other.json()["error"]["message"]
 
 
-def test_a_whole_number_may_be_written_as_a_fraction(home: House) -> None:
+def test_a_whole_number_may_be_written_as_a_fraction(home: ApiGateway) -> None:
     """JSON Schema takes 5000.0 for an integer (6.1.1), and so do bodies; 5000.5 is none."""
     client = home.client("agent")
     wish = '{"command": "true", "cwd": "/", "timeoutMs": %s}'
@@ -140,7 +140,7 @@ def test_a_whole_number_may_be_written_as_a_fraction(home: House) -> None:
         assert answer.status_code == status, number
 
 
-def test_an_agent_withdraws_its_question(home: House) -> None:
+def test_an_agent_withdraws_its_question(home: ApiGateway) -> None:
     """DELETE ends what was asked, once; the question is then no longer open."""
     asked = home.ask("touch withdrawn")
     client = home.client("agent")
@@ -154,7 +154,7 @@ def test_an_agent_withdraws_its_question(home: House) -> None:
     assert asked["id"] not in {one["id"] for one in pending}
 
 
-def test_the_allowlists_are_replaced_by_who_read_them(home: House) -> None:
+def test_the_allowlists_are_replaced_by_who_read_them(home: ApiGateway) -> None:
     """An admin puts a new file in place; one who read an older one is refused."""
     read = home.client("reader").get("/v1/allowlists").json()
     admin = home.client("admin")
@@ -171,7 +171,7 @@ def test_the_allowlists_are_replaced_by_who_read_them(home: House) -> None:
     assert back.json()["done"] is True
 
 
-def test_a_grant_is_listed_and_revoked(home: House) -> None:
+def test_a_grant_is_listed_and_revoked(home: ApiGateway) -> None:
     """What a person allowed for a while is there until somebody ends it."""
     asked = home.ask("uname -a", session="grants")
     path = f"/v1/approvals/{asked['id']}/resolve"
@@ -186,7 +186,7 @@ def test_a_grant_is_listed_and_revoked(home: House) -> None:
     assert home.client("reader").get("/v1/grants").json() == {"grants": []}
 
 
-def test_a_task_is_named_and_ended(home: House) -> None:
+def test_a_task_is_named_and_ended(home: ApiGateway) -> None:
     """What a person allowed for a task is told with it, and ends with it, for its agent only."""
     asked = home.ask("uname -a", session="tasks", task="fix-login")
     path = f"/v1/approvals/{asked['id']}/resolve"
@@ -210,7 +210,7 @@ def test_a_task_is_named_and_ended(home: House) -> None:
     assert row["task"] == "fix-login"
 
 
-def test_policy_is_explained_and_nothing_runs(home: House) -> None:
+def test_policy_is_explained_and_nothing_runs(home: ApiGateway) -> None:
     """The verdict on a command, with nothing stored."""
     before = home.client("reader").get("/v1/history").json()
     wish = {"argv": ["touch", str(home.home / "never")], "cwd": "/"}
@@ -224,7 +224,7 @@ def test_policy_is_explained_and_nothing_runs(home: House) -> None:
     assert home.client("reader").get("/v1/history").json() == before
 
 
-def test_a_tool_is_refused_as_an_answer(home: House) -> None:
+def test_a_tool_is_refused_as_an_answer(home: ApiGateway) -> None:
     """A tool that nobody granted is no error of HTTP."""
     answer = home.client("agent").post("/v1/tools/call", json={"tool": "Exec", "args": {}})
 
@@ -232,7 +232,7 @@ def test_a_tool_is_refused_as_an_answer(home: House) -> None:
     assert answer.json()["ok"] is False
 
 
-def test_the_addresses_of_s4_answer(home: House) -> None:
+def test_the_addresses_of_s4_answer(home: ApiGateway) -> None:
     """S4's paths stand where its page writes them; a host that is no contact is a denial."""
     admin = home.client("admin")
     wish = {"agent_id": "ab" * 32, "argv": ["/usr/bin/true"]}
@@ -265,7 +265,7 @@ def test_the_addresses_of_s4_answer(home: House) -> None:
     ],
 )
 def test_what_is_not_there_is_told(
-    home: House, verb: str, path: str, code: str, allowed: str | None
+    home: ApiGateway, verb: str, path: str, code: str, allowed: str | None
 ) -> None:
     """An unknown address and an unknown verb have their codes; the verbs that there are follow."""
     answer = home.client("agent").request(verb, path)
@@ -292,7 +292,7 @@ def test_what_is_not_there_is_told(
         "&".join(f"p{number}=1" for number in range(100)),
     ],
 )
-def test_a_query_is_read_strictly(home: House, query: str) -> None:
+def test_a_query_is_read_strictly(home: ApiGateway, query: str) -> None:
     """Doubled, unknown, ill-typed and unprintable parameters are refused, never guessed."""
     answer = home.client("reader").get(f"/v1/history?{query}")
 
@@ -300,14 +300,14 @@ def test_a_query_is_read_strictly(home: House, query: str) -> None:
 
 
 @pytest.mark.parametrize("wait", ["-1", "1e3", "3601", "NaN", "1.23456", "", "٣"])
-def test_a_wait_is_read_strictly(home: House, wait: str) -> None:
+def test_a_wait_is_read_strictly(home: ApiGateway, wait: str) -> None:
     """Only plain seconds are a wait."""
     answer = home.client("agent").get(f"/v1/requests/{SAMPLE}", params={"wait": wait})
 
     assert error_of(answer) == "bad_request"
 
 
-def test_no_answer_is_kept_or_guessed_by_a_browser(home: House) -> None:
+def test_no_answer_is_kept_or_guessed_by_a_browser(home: ApiGateway) -> None:
     """Every answer says so, also errors; none invites another site's page in."""
     for path in ("/health", "/v1/history", "/nowhere", "/openapi.json"):
         answer = home.client("reader").get(path, headers={"Origin": home.url})

@@ -5,7 +5,7 @@ import pytest
 
 from bot.api.rest.routes import ROUTES
 from core.model.access import Scope
-from tests.bot.api.house import HOLDERS, House
+from tests.support.api_gateway import HOLDERS, ApiGateway
 
 SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 REFUSED = {401, 403}
@@ -63,7 +63,7 @@ def test_the_matrix_names_every_route() -> None:
 
 
 @pytest.mark.parametrize(("verb", "path"), ROUTES_OF_THE_PAGE)
-def test_a_route_lets_in_whose_scope_suffices(home: House, verb: str, path: str) -> None:
+def test_a_route_lets_in_whose_scope_suffices(home: ApiGateway, verb: str, path: str) -> None:
     """Each route with each kind of token: let through exactly where one of its scopes is held."""
     for who, (scopes, agent, _) in HOLDERS.items():
         allowed = bool(ROUTES_OF_THE_PAGE[verb, path] & scopes)
@@ -77,7 +77,7 @@ def test_a_route_lets_in_whose_scope_suffices(home: House, verb: str, path: str)
 
 
 @pytest.mark.parametrize(("verb", "path"), ROUTES_OF_THE_PAGE)
-def test_nobody_is_let_in_without_a_token(home: House, verb: str, path: str) -> None:
+def test_nobody_is_let_in_without_a_token(home: ApiGateway, verb: str, path: str) -> None:
     """No token, a made-up one, one in the address, one in a cookie, another scheme: 401."""
     token = home.tokens["agent"]
     client = home.client(None)
@@ -96,7 +96,7 @@ def test_nobody_is_let_in_without_a_token(home: House, verb: str, path: str) -> 
         assert call(client, verb, f"{path}?{name}={token}") == 401
 
 
-def test_a_revoked_token_is_out_at_once(home: House) -> None:
+def test_a_revoked_token_is_out_at_once(home: ApiGateway) -> None:
     """What was answered a moment ago is refused with the next request."""
     client = home.client("asker")
     heard = {"session": "main"}
@@ -107,7 +107,7 @@ def test_a_revoked_token_is_out_at_once(home: House) -> None:
     assert client.get("/v1/events", params=heard).status_code == 401
 
 
-def test_an_agent_sees_its_own_only(home: House) -> None:
+def test_an_agent_sees_its_own_only(home: ApiGateway) -> None:
     """What another agent asked is answered like what nobody asked; its name cannot be taken."""
     asked = home.ask("touch private")
     path = f"/v1/requests/{asked['id']}"
@@ -130,7 +130,7 @@ def test_an_agent_sees_its_own_only(home: House) -> None:
     assert home.client("agent").get(path).json()["status"] == "pending"
 
 
-def test_nobody_approves_what_an_agent_token_could(home: House) -> None:
+def test_nobody_approves_what_an_agent_token_could(home: ApiGateway) -> None:
     """The token that asked cannot answer, whatever it sends; a person's can."""
     asked = home.ask("touch guarded")
     path = f"/v1/approvals/{asked['id']}/resolve"

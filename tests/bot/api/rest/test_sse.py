@@ -1,40 +1,14 @@
-import json
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import httpx
-
-from tests.bot.api import wires
-from tests.bot.api.house import House, house
+from tests.bot.api import raw_sockets
+from tests.bot.api.event_stream import stream
+from tests.support.api_gateway import ApiGateway, api_gateway
 
 
-@contextmanager
-def stream(home: House, who: str, path: str, **headers: str) -> Iterator[Iterator[dict[str, Any]]]:
-    """Open a stream and yield its events: ``id``, ``event`` and the decoded ``data``."""
-    with home.client(who).stream("GET", path, headers=headers) as answer:
-        assert answer.status_code == 200, answer.read()
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        yield events_of(answer)
-
-
-def events_of(answer: httpx.Response) -> Iterator[dict[str, Any]]:
-    """Read server-sent events as a browser would."""
-    event: dict[str, Any] = {}
-    for line in answer.iter_lines():
-        if not line and "data" in event:
-            yield {**event, "data": json.loads(event["data"])}
-        if not line:
-            event = {}
-        elif not line.startswith(":"):
-            key, _, value = line.partition(": ")
-            event[key] = value
-
-
-def test_events_come_as_they_happen_and_are_resumed(home: House) -> None:
+def test_events_come_as_they_happen_and_are_resumed(home: ApiGateway) -> None:
     """What was told before, what happens now, and after a break only what came since."""
     home.ask("true", session="sse", wait=5)
     path = "/v1/events/stream?session=sse"
@@ -57,7 +31,7 @@ def test_events_come_as_they_happen_and_are_resumed(home: House) -> None:
         assert "its own" in [next(events), next(events)][1]["data"]["text"]
 
 
-def test_a_run_is_watched_to_its_end(home: House) -> None:
+def test_a_run_is_watched_to_its_end(home: ApiGateway) -> None:
     """Output comes while the command runs, and then how it ended."""
     # Not by a shell: `seq` prints at once, `sleep` holds the end back.
     asked = home.ask("echo one && sleep 0.5 && echo two", session="watch", wait=0.1)
@@ -73,7 +47,7 @@ def test_a_run_is_watched_to_its_end(home: House) -> None:
     assert (rest[-1]["event"], rest[-1]["data"]["exitCode"]) == ("end", 0)
 
 
-def test_a_run_that_has_ended_is_still_read(home: House) -> None:
+def test_a_run_that_has_ended_is_still_read(home: ApiGateway) -> None:
     """Its stored output and then its end come on the stream; the tail has both in one answer."""
     secret = "ghp_" + "Zz9" * 12
     asked = home.ask(f"echo {secret}", session="late", wait=5)
@@ -94,7 +68,7 @@ def test_a_run_that_has_ended_is_still_read(home: House) -> None:
     assert tail["how"] == asked["how"]
 
 
-def test_the_tail_of_what_did_not_run_says_so(home: House) -> None:
+def test_the_tail_of_what_did_not_run_says_so(home: ApiGateway) -> None:
     """Denied, not answered yet, and unknown are three answers."""
     client = home.client("agent")
     denied, asked = home.ask("true", security="deny"), home.ask("uname -s", session="t")
@@ -106,7 +80,7 @@ def test_the_tail_of_what_did_not_run_says_so(home: House) -> None:
     assert home.client("reader").get("/v1/runs/zzzz/tail").status_code == 404
 
 
-def test_a_question_is_watched_to_its_end(home: House) -> None:
+def test_a_question_is_watched_to_its_end(home: ApiGateway) -> None:
     """Who watches what people are being asked about sees it run, or not."""
     asked = home.ask("uname -s", session="watch")
     path = f"/v1/approvals/{asked['id']}/resolve"
@@ -121,7 +95,7 @@ def test_a_question_is_watched_to_its_end(home: House) -> None:
     assert found[-1]["data"]["output"] == "Linux\n"
 
 
-def test_a_stream_ends_with_its_token(home: House) -> None:
+def test_a_stream_ends_with_its_token(home: ApiGateway) -> None:
     """A revoked token hears nothing more, also on a stream that is open."""
     with stream(home, "asker", "/v1/events/stream?session=ends") as events:
         home.ask("true", who="agent", session="ends", wait=5)
@@ -132,7 +106,7 @@ def test_a_stream_ends_with_its_token(home: House) -> None:
         assert list(events) == []
 
 
-def test_what_is_not_there_is_told_before_the_stream_begins(home: House) -> None:
+def test_what_is_not_there_is_told_before_the_stream_begins(home: ApiGateway) -> None:
     """An unknown run and a bad number are answered like on any route."""
     client = home.client("agent")
     bad = {"Last-Event-ID": "-1"}
@@ -144,10 +118,10 @@ def test_what_is_not_there_is_told_before_the_stream_begins(home: House) -> None
 
 def test_a_client_that_left_and_a_stop_end_a_stream(tmp_path: Path) -> None:
     """One place for streams: it is free again when its client is gone; a stop waits for none."""
-    with house(tmp_path / "home", limits={"waiting": 1}) as home:
+    with api_gateway(tmp_path / "home", limits={"waiting": 1}) as home:
         path = "/v1/events/stream?session=place"
-        with closing(wires.connect(home)) as connection:
-            connection.sendall(wires.head(home, "agent", "GET", path) + b"\r\n")
+        with closing(raw_sockets.connect(home)) as connection:
+            connection.sendall(raw_sockets.head(home, "agent", "GET", path) + b"\r\n")
             assert b"200 OK" in connection.recv(65_536)
             assert home.client("other").get(path).status_code == 503
         time.sleep(0.3)

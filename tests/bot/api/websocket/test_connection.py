@@ -5,8 +5,7 @@ import struct
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +18,13 @@ from core.model.access import Scope
 from core.store.engine.notifications import RESYNC
 from core.store.people import people, tokens
 from core.store.people.tokens import TokenDraft
-from tests.bot.api import wires
-from tests.bot.api.house import House, house
-from tests.e2e.processes import until
+from tests.bot.api import raw_sockets
+from tests.bot.api.websocket_client import talk
+from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.waiting import wait_until
 
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FORBIDDEN, BUSY, CANCELLED = -32001, -32003, -32800
-
-
-@contextmanager
-def talk(home: House, who: str, **options: Any) -> Iterator[ClientConnection]:
-    """Open a WebSocket with somebody's token."""
-    url = home.url.replace("http", "ws") + "/ws"
-    headers = options.pop("additional_headers", home.headers(who))
-    with connect(url, additional_headers=headers, max_size=None, **options) as made:
-        yield made
 
 
 def call(line: ClientConnection, method: str, number: int = 1, **params: Any) -> dict[str, Any]:
@@ -69,7 +60,7 @@ def closed(line: ClientConnection) -> int:
         return end.rcvd.code if end.rcvd is not None else 1006
 
 
-def test_the_same_methods_as_on_the_socket(home: House) -> None:
+def test_the_same_methods_as_on_the_socket(home: ApiGateway) -> None:
     """A run with its output ahead, answers out of order, another's things hidden."""
     with talk(home, "agent") as line:
         slow = {"command": "sleep 0.5", "cwd": "/"}
@@ -90,7 +81,7 @@ def test_the_same_methods_as_on_the_socket(home: House) -> None:
             assert call(other, "token.create", name="x", scopes=["read"])["error"]
 
 
-def test_events_are_pushed_to_who_asked(home: House) -> None:
+def test_events_are_pushed_to_who_asked(home: ApiGateway) -> None:
     """Questions, answers and the session's own events, each once, to those who may hear them."""
     with talk(home, "person") as ana, talk(home, "agent") as agent, talk(home, "other") as other:
         wish = {"session": "push", "approvals": True}
@@ -114,7 +105,7 @@ def test_events_are_pushed_to_who_asked(home: House) -> None:
             other.recv(0.3)
 
 
-def test_a_token_in_the_subprotocol_is_for_browsers(home: House) -> None:
+def test_a_token_in_the_subprotocol_is_for_browsers(home: ApiGateway) -> None:
     """The token is taken and not echoed; the protocol is."""
     offers = ["sayso.v1", f"bearer.{home.tokens['agent']}"]
     with talk(home, "agent", additional_headers={}, subprotocols=offers) as line:
@@ -136,7 +127,7 @@ def test_a_token_in_the_subprotocol_is_for_browsers(home: House) -> None:
     ],
 )
 def test_who_is_not_let_in_is_told(
-    home: House, headers: dict[str, str], path: str, status: int
+    home: ApiGateway, headers: dict[str, str], path: str, status: int
 ) -> None:
     """No token, a wrong one, one in the address, another site's page: refused before it opens."""
     token = home.tokens["agent"]
@@ -169,7 +160,9 @@ def test_who_is_not_let_in_is_told(
         ('{"jsonrpc": "2.0", "id": 1, "method": "events.subscribe", "params": 1}', INVALID_PARAMS),
     ],
 )
-def test_a_bad_frame_is_answered_and_the_line_goes_on(home: House, frame: str, code: int) -> None:
+def test_a_bad_frame_is_answered_and_the_line_goes_on(
+    home: ApiGateway, frame: str, code: int
+) -> None:
     """Each has its code of JSON-RPC; the next request is served."""
     with talk(home, "agent") as line:
         line.send(frame)
@@ -177,14 +170,14 @@ def test_a_bad_frame_is_answered_and_the_line_goes_on(home: House, frame: str, c
         assert "result" in call(line, "events.drain", session="main")
 
 
-def test_binary_frames_end_the_line(home: House) -> None:
+def test_binary_frames_end_the_line(home: ApiGateway) -> None:
     """Text only: 1003."""
     with talk(home, "agent") as line:
         line.send(b"{}")
         assert closed(line) == 1003
 
 
-def test_a_frame_that_is_too_large_ends_the_line(home: House) -> None:
+def test_a_frame_that_is_too_large_ends_the_line(home: ApiGateway) -> None:
     """One above the bound is 1009, whole or in parts; one below it is read."""
     with talk(home, "agent") as line:
         line.send('{"x": "' + "x" * 60_000 + '"}')
@@ -197,14 +190,14 @@ def test_a_frame_that_is_too_large_ends_the_line(home: House) -> None:
         assert closed(line) in {1009, 1006}
 
 
-def test_a_text_that_is_no_text_ends_the_line(home: House) -> None:
+def test_a_text_that_is_no_text_ends_the_line(home: ApiGateway) -> None:
     """Bytes that are not UTF-8 in a text frame: 1007 (RFC 6455)."""
     with talk(home, "agent") as line:
         line.send(b"\xff\xfe", text=True)
         assert closed(line) == 1007
 
 
-def test_a_message_of_countless_empty_parts_ends_the_line(home: House) -> None:
+def test_a_message_of_countless_empty_parts_ends_the_line(home: ApiGateway) -> None:
     """Parts without content would only fill the memory."""
     with closing(handshaken(home)) as raw:
         mask = b"\0\0\0\0"
@@ -214,15 +207,15 @@ def test_a_message_of_countless_empty_parts_ends_the_line(home: House) -> None:
                 raw.sendall((b"\x00\x80" + mask) * 1000)
         except ConnectionError:
             pass
-        assert wires.seconds_until_hung_up(raw) < 5
+        assert raw_sockets.seconds_until_hung_up(raw) < 5
 
 
-def handshaken(home: House, who: str = "agent") -> Any:
+def handshaken(home: ApiGateway, who: str = "agent") -> Any:
     """Open a WebSocket by hand and return the bare connection."""
-    raw = wires.connect(home)
+    raw = raw_sockets.connect(home)
     key = b64encode(os.urandom(16)).decode()
     raw.sendall(
-        wires.head(home, who, "GET", "/ws")
+        raw_sockets.head(home, who, "GET", "/ws")
         + f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
     )
@@ -236,7 +229,7 @@ def masked(text: str) -> bytes:
     return b"\x81\xfe" + struct.pack("!H", len(data)) + b"\0\0\0\0" + data
 
 
-def test_an_id_in_flight_is_not_taken_again_and_can_be_cancelled(home: House) -> None:
+def test_an_id_in_flight_is_not_taken_again_and_can_be_cancelled(home: ApiGateway) -> None:
     """As on the socket: one answer an id, and cancelling ends the wait, not the run."""
     with talk(home, "agent") as line:
         params = {"command": "sleep 5", "cwd": "/"}
@@ -249,7 +242,7 @@ def test_an_id_in_flight_is_not_taken_again_and_can_be_cancelled(home: House) ->
         assert answer_to(line, 1)["error"]["code"] == CANCELLED
 
 
-def test_a_revoked_token_is_hung_up_on(home: House) -> None:
+def test_a_revoked_token_is_hung_up_on(home: ApiGateway) -> None:
     """The next frame is refused, and the line ends with 4401; a silent line as well."""
     with talk(home, "asker") as line, talk(home, "asker") as silent:
         call(silent, "events.subscribe", session="main")
@@ -266,7 +259,7 @@ def test_a_revoked_token_is_hung_up_on(home: House) -> None:
 def test_an_idle_line_ends_with_its_token(tmp_path: Path) -> None:
     """At its time, its revocation or its person's, without a frame; others stay."""
     draft = TokenDraft("brief", frozenset({Scope.READ}), "main", None, "test", life_ms=4_000)
-    with house(tmp_path / "home") as home:
+    with api_gateway(tmp_path / "home") as home:
         home.tokens["brief"] = home.do(home.gateway.store.write(tokens.create, draft)).text
         with (
             talk(home, "brief") as brief,
@@ -279,7 +272,7 @@ def test_an_idle_line_ends_with_its_token(tmp_path: Path) -> None:
             assert [closed(line) for line in (asker, person, brief)] == [4401] * 3
             assert "result" in call(other, "events.drain", session="main")
             reader = home.client("reader")
-            until("places", lambda: "sayso_websockets 1.0" in reader.get("/metrics").text)
+            wait_until("places", lambda: "sayso_websockets 1.0" in reader.get("/metrics").text)
 
 
 TIGHT = {
@@ -293,9 +286,9 @@ TIGHT = {
 }
 
 
-def test_who_sends_too_fast_is_slowed(tmp_path: Path, home: House) -> None:
+def test_who_sends_too_fast_is_slowed(tmp_path: Path, home: ApiGateway) -> None:
     """Beyond its rate a token's frames are answered busy and read slowly; without it they pass."""
-    with house(tmp_path / "home", limits=TIGHT) as tight:
+    with api_gateway(tmp_path / "home", limits=TIGHT) as tight:
         busy, seconds = _flood(tight)
     free, _ = _flood(home)
 
@@ -304,7 +297,7 @@ def test_who_sends_too_fast_is_slowed(tmp_path: Path, home: House) -> None:
     assert free == 0, "negative control"
 
 
-def _flood(home: House) -> tuple[int, float]:
+def _flood(home: ApiGateway) -> tuple[int, float]:
     """Send a hundred frames at once; return how many were refused as busy, and the seconds."""
     with talk(home, "agent") as line:
         began = time.monotonic()
@@ -318,7 +311,7 @@ def _flood(home: House) -> tuple[int, float]:
 
 def test_lines_have_their_number_and_leave_it(tmp_path: Path) -> None:
     """Beyond the places a line is refused; one that was cut leaves its place."""
-    with house(tmp_path / "home", limits=TIGHT) as tight:
+    with api_gateway(tmp_path / "home", limits=TIGHT) as tight:
         lines = [handshaken(tight, who) for who in ("agent", "asker", "person")]
         with pytest.raises(InvalidStatus) as refused, talk(tight, "other"):
             pass
@@ -334,7 +327,7 @@ def test_lines_have_their_number_and_leave_it(tmp_path: Path) -> None:
 def test_who_does_not_read_is_cut_off(tmp_path: Path) -> None:
     """Megabytes of answers that nobody reads end the line; the gateway keeps none of them."""
     loose = {**TIGHT, "rate": 100_000, "burst": 100_000}
-    with house(tmp_path / "home", limits=loose) as home:
+    with api_gateway(tmp_path / "home", limits=loose) as home:
         made = home.ask("seq 1 60000", wait=10)
         wish = {"jsonrpc": "2.0", "method": "exec.wait", "params": {"id": made["id"]}}
         with closing(handshaken(home)) as deaf:
@@ -345,7 +338,7 @@ def test_who_does_not_read_is_cut_off(tmp_path: Path) -> None:
             except ConnectionError:
                 pass
             time.sleep(1.5)
-            got = len(wires.read_to_end(deaf))
+            got = len(raw_sockets.read_to_end(deaf))
         with talk(home, "agent") as line:
             sizes = [len(json.dumps(call(line, "exec.wait", n, id=made["id"]))) for n in range(3)]
 
@@ -355,7 +348,7 @@ def test_who_does_not_read_is_cut_off(tmp_path: Path) -> None:
 
 def test_a_stop_tells_every_line(tmp_path: Path) -> None:
     """The gateway stops in time with lines open, and tells each that it will be back (1012)."""
-    with house(tmp_path / "home") as home, talk(home, "agent") as line:
+    with api_gateway(tmp_path / "home") as home, talk(home, "agent") as line:
         began = time.monotonic()
         stop = threading.Timer(0.1, home.loop.call_soon_threadsafe, (home.ended.set,))
         stop.start()
@@ -364,7 +357,7 @@ def test_a_stop_tells_every_line(tmp_path: Path) -> None:
     assert time.monotonic() - began < 6
 
 
-def test_more_than_can_be_marked_is_told(home: House) -> None:
+def test_more_than_can_be_marked_is_told(home: ApiGateway) -> None:
     """A client that lags far behind is told to drain instead of being served from memory."""
     told: list[str] = []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.policy.plans import CORPUS
+from tests.support.plans import CORPUS
 
 SAYSO = [sys.executable, "-m", "bot", "policy", "explain"]
 ALLOWLIST = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__SECURITY": "allowlist"}

@@ -32,8 +32,8 @@ from core.store.people import people, token_text, tokens
 from core.store.schema.people_tables import tokens as rows
 from core.store.sessions import overrides
 from core.text.secrets import mask
-from tests.bot.api_callers import ASK, DECIDE, LOOK, RULE, Api, no_health
-from tests.core.gate.line import ANA, gate_at
+from tests.support.api_tokens import ASK, DECIDE, LOOK, RULE, Api, no_health
+from tests.support.gate import ANA, gate_at
 
 NEEDS = {
     "exec.run": "request",

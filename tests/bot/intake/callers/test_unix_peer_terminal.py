@@ -10,7 +10,7 @@ from bot.intake.callers import unix_peer
 from core.ipc.peer import start_ticks
 from core.ipc.unix import Peer
 from core.runner.pool import BOOTSTRAP
-from tests.bot.terminals import terminal
+from tests.support.terminal import terminal
 
 
 def peer(pid: int) -> Peer:

@@ -11,8 +11,8 @@ from bot.intake.methods.tokens import TokenParams
 from bot.intake.registry.params import AskParams, Params, PastParams, ResolveParams, RunParams, read
 from bot.intake.results.remote_bodies import CancelBody, RunBody
 from core.errors import BadRequest
-from tests.bot.api_callers import Api
-from tests.core.gate.line import gate_at
+from tests.support.api_tokens import Api
+from tests.support.gate import gate_at
 
 LS: dict[str, Any] = {"command": "ls", "cwd": "/"}
 SECRET = "hunter2-secret"

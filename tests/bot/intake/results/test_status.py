@@ -7,8 +7,8 @@ import pytest
 from bot.intake.callers.caller import of_peer
 from core.approvals.routing.approvers import Approvers
 from core.ipc.unix import Peer
-from tests.bot.api_callers import ASK, LOOK, Api
-from tests.core.gate.line import gate_at
+from tests.support.api_tokens import ASK, LOOK, Api
+from tests.support.gate import gate_at
 
 CHATS = {"memory": frozenset({"ana"})}
 HERE = of_peer(Peer(1, 0, 0))

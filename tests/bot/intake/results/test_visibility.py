@@ -11,7 +11,7 @@ from core.errors import NotFound
 from core.gate import Gate
 from core.model.access import EVERY_SCOPE
 from core.model.identity import AgentId, ApprovalId
-from tests.core.gate.line import AGENT, gate_at, list_patterns, request
+from tests.support.gate import AGENT, gate_at, list_patterns, request
 
 ROUNDS = 10
 

@@ -22,7 +22,7 @@ from core.policy.matching.allowlist import Allowlist
 from core.policy.rules.compiled import Provisions, compiled
 from core.settings import CoreSettings
 from tests.bot.policy_tools.past import home, sayso, write
-from tests.core.policy.plans import LISTED, pinned, plan_of, wrapped
+from tests.support.plans import LISTED, pinned, plan_of, wrapped
 
 LONG = ("x",) * 30
 

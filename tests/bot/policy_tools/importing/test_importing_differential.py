@@ -21,7 +21,7 @@ from core.model.identity import AgentId
 from core.planning.planner import Refusal
 from tests.bot.policy_tools.importing import corpora
 from tests.bot.policy_tools.importing.corpora import Form
-from tests.core.store.making import SESSION
+from tests.support.store_records import SESSION
 
 PLACES = ("/srv/app", "/srv/app/sub", "/srv/other")
 HOME = "/home/alice"

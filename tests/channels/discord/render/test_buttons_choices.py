@@ -12,7 +12,7 @@ from channels.commands import Approve, Choose
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.discord.world import ANA, EVE, DiscordWorld, channel_for
+from tests.channels.discord.guild import ANA, EVE, DiscordGuild, channel_for
 from tests.contracts.channel_examples import ID, approval
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import BOT, CHANNEL
@@ -45,7 +45,7 @@ class ChoosingInbox:
         return Reply(redact(_STORED), choices=_OFFERED)
 
 
-async def _offered(world: DiscordWorld, inbox: ChoosingInbox) -> str:
+async def _offered(world: DiscordGuild, inbox: ChoosingInbox) -> str:
     await world.channel.start(inbox)
     message = await world.channel.post(world.target, build_prompt(approval()))
     await world.press(message, ApprovalReply.ALLOW_ALWAYS)
@@ -56,7 +56,7 @@ async def _offered(world: DiscordWorld, inbox: ChoosingInbox) -> str:
 class TestPrivate:
     """Behind the prompt's own button."""
 
-    async def test_a_choice_comes_in_and_its_message_is_replaced(self, world: DiscordWorld) -> None:
+    async def test_a_choice_comes_in_and_its_message_is_replaced(self, world: DiscordGuild) -> None:
         """The offer is Ana's alone; after the press it says what was decided, without buttons."""
         inbox = ChoosingInbox()
         message = await _offered(world, inbox)
@@ -74,7 +74,7 @@ class TestPrivate:
         assert world.can_press(message)
         assert len(world.server.messages(CHANNEL)) == 1
 
-    async def test_a_slow_commit_replaces_it_when_it_is_true(self, world: DiscordWorld) -> None:
+    async def test_a_slow_commit_replaces_it_when_it_is_true(self, world: DiscordGuild) -> None:
         """The press is acknowledged in time; until the commit the offer stands as it was."""
         inbox = ChoosingInbox()
         await _offered(world, inbox)
@@ -90,7 +90,7 @@ class TestPrivate:
         assert not any(_STORED in text for text in world.seen())
         assert not pressed.late
 
-    async def test_a_long_outcome_is_told_whole(self, world: DiscordWorld) -> None:
+    async def test_a_long_outcome_is_told_whole(self, world: DiscordGuild) -> None:
         """The first part replaces the offer, the others follow in private."""
         inbox = ChoosingInbox(told="0123456789" * 300)
         await _offered(world, inbox)
@@ -106,7 +106,7 @@ class TestPrivate:
         """Nothing is kept in memory: another process takes the press and replaces the offer."""
         first, second = ChoosingInbox(), ChoosingInbox()
         path = tmp_path / "discord-session.json"
-        world = DiscordWorld(server, channel_for(server, path))
+        world = DiscordGuild(server, channel_for(server, path))
         await _offered(world, first)
         await world.channel.stop()
         world.channel = channel_for(server, path)
@@ -123,7 +123,7 @@ class TestTyped:
     """Under a reply to words, which all can see."""
 
     @pytest.mark.parametrize("slow", [0.0, 1.4])
-    async def test_who_may_not_changes_nothing(self, world: DiscordWorld, slow: float) -> None:
+    async def test_who_may_not_changes_nothing(self, world: DiscordGuild, slow: float) -> None:
         """A refusal is a private note beside the offer; who may still can choose."""
         inbox = ChoosingInbox()
         await world.channel.start(inbox)
@@ -144,7 +144,7 @@ class TestTyped:
         assert not world.server.offers(ANA, "30 min")
         assert all(one.replied_to == "" for one in inbox.got)
 
-    async def test_choices_can_be_pressed_in_a_direct_message(self, world: DiscordWorld) -> None:
+    async def test_choices_can_be_pressed_in_a_direct_message(self, world: DiscordGuild) -> None:
         """The reply in a direct message has its buttons too, and is replaced."""
         inbox = ChoosingInbox()
         await world.channel.start(inbox)

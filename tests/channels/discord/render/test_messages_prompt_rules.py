@@ -16,8 +16,8 @@ from core.model.identity import Target
 from core.text.render import command_text
 from tests.channels.prompt_checks import Entry, asked
 from tests.contracts.channel_examples import OTHER_ID, approval, plan, resolved
-from tests.core.text.test_render import hidden
 from tests.emulators.discord_rules import inside_code, markup, outside_code, utf16
+from tests.support.hidden_characters import hidden
 
 ENTRIES: list[Entry] = json.loads(
     (Path(__file__).parents[3] / "corpus" / "prompts.json").read_text()

@@ -15,9 +15,9 @@ from core.errors import ChannelError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Actor, ApprovalId
 from core.text.render import command_text
-from tests.channels.discord.world import ANA, DiscordWorld
+from tests.channels.discord.guild import ANA, DiscordGuild
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord_objects import CHANNEL
 from tests.emulators.discord_rules import check_message, inside_code, markup, utf16
 from tests.emulators.faults import Fault, FaultKind
@@ -132,7 +132,7 @@ class TestPosted:
     """On a real connection."""
 
     async def test_a_press_names_its_approval_and_the_message(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Each row answers its own prompt, and all come from the one message."""
         assert isinstance(world.channel, Groups)
@@ -152,7 +152,7 @@ class TestPosted:
         assert {one.replied_to for one in inbox.got} == {message}
 
     async def test_ended_prompts_lose_their_buttons_one_by_one(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Those that are open stay whole and answerable; at the end no button is left."""
         assert isinstance(world.channel, Groups)
@@ -172,7 +172,7 @@ class TestPosted:
         assert "/approve" not in world.message(message)["content"]
 
     async def test_a_group_sent_again_stays_one_message(
-        self, world: DiscordWorld, inbox: RecordingInbox
+        self, world: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The nonce covers groups; another set of prompts is another message."""
         assert isinstance(world.channel, Groups)

@@ -11,18 +11,18 @@ from core.errors import SaysoError
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.slack.world import (
+from tests.channels.slack.workspace import (
     ANA,
     BOB,
     CHANNEL,
-    SlackWorld,
+    SlackWorkspace,
     channel_for,
     labels,
     prompts,
     ts_of,
 )
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import BROKEN_STORE
+from tests.contracts.channel_setup import BROKEN_STORE
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import seen
 
@@ -55,7 +55,7 @@ class ChoosingInbox:
 
 
 @pytest.mark.parametrize("label", list(CHOICES))
-async def test_each_choice_comes_in_and_its_buttons_go(world: SlackWorld, label: str) -> None:
+async def test_each_choice_comes_in_and_its_buttons_go(world: SlackWorkspace, label: str) -> None:
     """The press names the terms and no prompt; the answer stands where the choices stood."""
     inbox = ChoosingInbox()
     await world.channel.start(inbox)
@@ -74,7 +74,7 @@ async def test_each_choice_comes_in_and_its_buttons_go(world: SlackWorld, label:
     assert world.can_press(message)
 
 
-async def test_only_whoever_pressed_sees_the_choices(world: SlackWorld) -> None:
+async def test_only_whoever_pressed_sees_the_choices(world: SlackWorkspace) -> None:
     """They say what would be stored, privately; the channel keeps its one message."""
     await world.channel.start(ChoosingInbox())
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -90,7 +90,7 @@ async def test_only_whoever_pressed_sees_the_choices(world: SlackWorld) -> None:
     assert prompts(world) == [ts_of(message)]
 
 
-async def test_choices_outlive_the_gateway_that_showed_them(world: SlackWorld) -> None:
+async def test_choices_outlive_the_gateway_that_showed_them(world: SlackWorkspace) -> None:
     """A new process takes the press, although it never showed the choices."""
     await world.channel.start(ChoosingInbox())
     message = await world.channel.post(world.target, build_prompt(approval()))
@@ -107,7 +107,7 @@ async def test_choices_outlive_the_gateway_that_showed_them(world: SlackWorld) -
     assert [inbound.command for inbound in inbox.got] == [CHOICES["30 min"]]
 
 
-async def test_choices_in_direct_messages_are_replaced_too(world: SlackWorld) -> None:
+async def test_choices_in_direct_messages_are_replaced_too(world: SlackWorkspace) -> None:
     """There they are a message of the conversation; no press of it passes for one of a prompt."""
     inbox = ChoosingInbox()
     await world.channel.start(inbox)
@@ -126,7 +126,7 @@ async def test_choices_in_direct_messages_are_replaced_too(world: SlackWorld) ->
     assert world.can_press(message)
 
 
-async def test_choices_in_a_thread_stay_there(world: SlackWorld) -> None:
+async def test_choices_in_a_thread_stay_there(world: SlackWorkspace) -> None:
     """The reply and what is chosen below it belong to the thread of the prompt."""
     inbox = ChoosingInbox()
     root = world.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
@@ -141,7 +141,7 @@ async def test_choices_in_a_thread_stay_there(world: SlackWorld) -> None:
     assert [inbound.place for inbound in inbox.got] == [target, target]
 
 
-async def test_a_long_answer_to_a_choice_is_told_whole(world: SlackWorld) -> None:
+async def test_a_long_answer_to_a_choice_is_told_whole(world: SlackWorkspace) -> None:
     """The first message takes the place of the choices, the rest follows it."""
     inbox = ChoosingInbox(told="x" * 20_000)
     await world.channel.start(inbox)
@@ -154,7 +154,7 @@ async def test_a_long_answer_to_a_choice_is_told_whole(world: SlackWorld) -> Non
     assert [found for found in world.offered() if found] == []
 
 
-async def test_a_choice_that_cannot_be_stored_yet_is_kept(world: SlackWorld) -> None:
+async def test_a_choice_that_cannot_be_stored_yet_is_kept(world: SlackWorkspace) -> None:
     """The member reads that it waits, then what became of it, in the same place."""
     inbox = ChoosingInbox(failures=[BROKEN_STORE])
     await world.channel.start(inbox)
@@ -168,7 +168,7 @@ async def test_a_choice_that_cannot_be_stored_yet_is_kept(world: SlackWorld) -> 
 
 
 async def test_an_answer_that_cannot_replace_the_choices_comes_beside_them(
-    world: SlackWorld,
+    world: SlackWorkspace,
 ) -> None:
     """Slack no longer takes the address: the member is told all the same."""
     await world.channel.start(ChoosingInbox())
@@ -181,7 +181,7 @@ async def test_an_answer_that_cannot_replace_the_choices_comes_beside_them(
     assert [bool(found) for found in world.offered()] == [True, False]
 
 
-async def test_a_slash_command_can_be_answered_with_choices(world: SlackWorld) -> None:
+async def test_a_slash_command_can_be_answered_with_choices(world: SlackWorkspace) -> None:
     """A typed command's private answer has buttons like any other."""
 
     @dataclass

@@ -20,8 +20,8 @@ from channels.slack.render.messages import (
 from core.model.command import PinnedDirectory
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.slack.world import boxed as boxes
-from tests.channels.slack.world import labels as labels_of
+from tests.channels.slack.workspace import boxed as boxes
+from tests.channels.slack.workspace import labels as labels_of
 from tests.contracts.channel_examples import ID, approval, plan, resolved
 from tests.emulators.slack_rules import buttons, check_blocks, seen, units
 

@@ -18,10 +18,10 @@ from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.identity import Target
 from core.text.render import command_text
 from tests.channels.prompt_checks import Entry, asked
-from tests.channels.slack.world import boxed
+from tests.channels.slack.workspace import boxed
 from tests.contracts.channel_examples import OTHER_ID, approval, plan, resolved
-from tests.core.text.test_render import hidden
 from tests.emulators.slack_rules import buttons, check_blocks, check_metadata, seen, texts
+from tests.support.hidden_characters import hidden
 
 ENTRIES: list[Entry] = json.loads(
     (Path(__file__).parents[3] / "corpus" / "prompts.json").read_text()

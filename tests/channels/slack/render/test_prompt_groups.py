@@ -13,10 +13,10 @@ from channels.slack.render.prompt_groups import fits, render_group
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import PinnedDirectory
 from core.model.identity import Actor, ApprovalId
-from tests.channels.slack.world import (
+from tests.channels.slack.workspace import (
     ANA,
     CHANNEL,
-    SlackWorld,
+    SlackWorkspace,
     boxed,
     channel_for,
     labels,
@@ -24,7 +24,7 @@ from tests.channels.slack.world import (
     ts_of,
 )
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import check_blocks, seen
 
@@ -128,7 +128,7 @@ def test_what_fitted_once_fits_in_every_state(rows: list[tuple[str, str, str, bo
 
 
 async def test_a_press_names_its_approval_and_the_groups_message(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Each button of the message is an answer to one prompt of it."""
     await world.channel.start(inbox)
@@ -146,7 +146,9 @@ async def test_a_press_names_its_approval_and_the_groups_message(
     assert {inbound.replied_to for inbound in inbox.got} == {message}
 
 
-async def test_a_group_is_edited_to_what_is_true(world: SlackWorld, inbox: RecordingInbox) -> None:
+async def test_a_group_is_edited_to_what_is_true(
+    world: SlackWorkspace, inbox: RecordingInbox
+) -> None:
     """First one ends, then the other; a group that vanished is no error."""
     await world.channel.start(inbox)
     assert isinstance(world.channel, Groups)
@@ -164,7 +166,7 @@ async def test_a_group_is_edited_to_what_is_true(world: SlackWorld, inbox: Recor
 
 
 async def test_a_group_whose_sending_was_not_confirmed_is_found(
-    world: SlackWorld, inbox: RecordingInbox
+    world: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The answer got lost, then the gateway died: there is one message, also for one of them."""
     world.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))

@@ -12,9 +12,9 @@ from channels.telegram.render.buttons import choice_keyboard, decode
 from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms
 from core.model.identity import Target
 from core.text.render import redact
-from tests.channels.telegram.world import ANA, CHAT, GROUP, TelegramWorld, channel_for
+from tests.channels.telegram.bot_and_user import ANA, CHAT, GROUP, TelegramUsers, channel_for
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_world import CHOICES
+from tests.contracts.channel_setup import CHOICES
 from tests.emulators.telegram_state import Json
 
 BOB = 43
@@ -37,7 +37,7 @@ class StrictInbox:
         return Reply(redact("Allowed for 30 min: 7K3F9Q."), Tone.OK)
 
 
-async def _offered(world: TelegramWorld, chat: int = CHAT) -> Json:
+async def _offered(world: TelegramUsers, chat: int = CHAT) -> Json:
     """Ask for the choices as Ana, and return the message that shows them."""
     place = Target("telegram", str(chat))
     prompt = await world.channel.post(place, build_prompt(approval()))
@@ -51,7 +51,7 @@ def _labels(message: Json) -> list[str]:
     return [button["text"] for row in rows for button in row]
 
 
-async def test_choices_stand_under_a_reply_and_end_with_it(world: TelegramWorld) -> None:
+async def test_choices_stand_under_a_reply_and_end_with_it(world: TelegramUsers) -> None:
     """The reply says what would be stored; after the press it says what was."""
     await world.channel.start(StrictInbox())
     message = await _offered(world)
@@ -67,7 +67,7 @@ async def test_choices_stand_under_a_reply_and_end_with_it(world: TelegramWorld)
     assert 2 == len(world.server.messages(CHAT))
 
 
-async def test_a_stranger_leaves_the_choices_to_whom_they_are(world: TelegramWorld) -> None:
+async def test_a_stranger_leaves_the_choices_to_whom_they_are(world: TelegramUsers) -> None:
     """In a group everybody sees them; Bob is told privately and nothing else changes."""
     await world.channel.start(StrictInbox())
     message = await _offered(world, GROUP)
@@ -83,7 +83,7 @@ async def test_a_stranger_leaves_the_choices_to_whom_they_are(world: TelegramWor
     assert 2 == len(world.server.messages(GROUP))
 
 
-async def test_choices_outlive_the_gateway(world: TelegramWorld) -> None:
+async def test_choices_outlive_the_gateway(world: TelegramUsers) -> None:
     """A press on them after a restart is the same answer: nothing about them is in memory."""
     await world.channel.start(StrictInbox())
     message = await _offered(world)
@@ -100,7 +100,7 @@ async def test_choices_outlive_the_gateway(world: TelegramWorld) -> None:
     assert "" == inbound.replied_to
 
 
-async def test_choices_that_are_gone_are_answered_anew(world: TelegramWorld) -> None:
+async def test_choices_that_are_gone_are_answered_anew(world: TelegramUsers) -> None:
     """Somebody deleted the message: the reply comes as a new one."""
     await world.channel.start(StrictInbox())
     message = await _offered(world)
@@ -112,7 +112,7 @@ async def test_choices_that_are_gone_are_answered_anew(world: TelegramWorld) -> 
     await world.channel.stop()
 
 
-async def test_a_slow_answer_to_choices_still_takes_their_place(world: TelegramWorld) -> None:
+async def test_a_slow_answer_to_choices_still_takes_their_place(world: TelegramUsers) -> None:
     """The button stops waiting first; the words come when they are true."""
 
     @dataclass(slots=True)
@@ -130,7 +130,7 @@ async def test_a_slow_answer_to_choices_still_takes_their_place(world: TelegramW
     await world.channel.stop()
 
 
-async def test_a_typed_command_can_be_answered_with_choices(world: TelegramWorld) -> None:
+async def test_a_typed_command_can_be_answered_with_choices(world: TelegramUsers) -> None:
     """A running command offers to be looked at and to be stopped."""
     choices = (Choice("Tail", Tail(ID)), Choice("Stop", Stop(ID)))
 

@@ -9,18 +9,11 @@ from hypothesis import strategies as st
 from channels.cards import LONGEST_SHOWN, build_outcome, build_prompt
 from channels.telegram.render.messages import Message, render_outcome, render_prompt
 from core.model.command import PinnedDirectory
+from tests.channels.telegram.render.accepted import accepted
 from tests.contracts.channel_examples import approval, plan, resolved
-from tests.emulators.telegram_rules import check_entities, check_text, utf16
+from tests.emulators.telegram_rules import utf16
 
 _HOSTILE = st.text(st.characters(exclude_categories=()), max_size=200)
-
-
-def accepted(messages: tuple[Message, ...]) -> None:
-    """Check messages by the platform's own rules."""
-    for message in messages:
-        check_text(message.text, 1024 if message.file else 4096)
-        entities = ",".join(entity.to_json() for entity in message.entities)
-        check_entities(message.text, f"[{entities}]")
 
 
 @settings(max_examples=60)

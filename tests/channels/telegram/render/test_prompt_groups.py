@@ -15,10 +15,10 @@ from channels.telegram.render.prompt_groups import fits, render_group
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import PinnedDirectory
 from core.model.identity import Actor, ApprovalId, Target
-from tests.channels.telegram.render.test_messages import accepted
-from tests.channels.telegram.world import ANA, CHAT, GROUP, TelegramWorld
+from tests.channels.telegram.bot_and_user import ANA, CHAT, GROUP, TelegramUsers
+from tests.channels.telegram.render.accepted import accepted
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
-from tests.contracts.channel_world import RecordingInbox
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.telegram_rules import check_markup, tappable, utf16
 
 _TEXT = st.text(st.characters(exclude_categories=()), max_size=120)
@@ -118,7 +118,7 @@ def test_what_fits_is_accepted_until_all_have_ended(
 
 
 async def test_a_press_in_a_group_names_its_own_approval(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The message that was pressed is the one that was posted; the ended item's row is gone."""
     channel = world.channel
@@ -144,7 +144,7 @@ async def test_a_press_in_a_group_names_its_own_approval(
 
 
 async def test_in_a_group_chat_the_typed_command_names_the_bot(
-    world: TelegramWorld, inbox: RecordingInbox
+    world: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Prompts and groups alike: a bot in privacy mode sees no bare command."""
     channel = world.channel

@@ -10,7 +10,7 @@ from core.approvals.file.idle import Idle
 from core.approvals.file.usage import LastUse, UsageFile
 from core.model.approval import AllowlistEntry
 from core.model.identity import DEFAULT_AGENT
-from tests.core.store.bench import START_MS, ManualClock
+from tests.support.stores import START_MS, ManualClock
 
 DAY_MS = 86_400_000
 MAIN = DEFAULT_AGENT

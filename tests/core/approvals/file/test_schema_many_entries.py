@@ -12,7 +12,7 @@ from core.approvals.file.schema import _Document, _meaning, parse
 from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
-from tests.core.gate.line import gate_at
+from tests.support.gate import gate_at
 
 MANY = 30_000
 MAIN = AgentId("main")

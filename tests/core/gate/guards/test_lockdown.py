@@ -21,8 +21,8 @@ from core.model.result import Denied, Finished, Pending
 from core.runner.runner import Runner
 from core.store import approvals
 from core.store.sessions import events
-from tests.core.gate.line import AGENT, gate_at, layer, list_patterns, request, says
-from tests.core.runner.runs import Watcher, planned
+from tests.support.gate import AGENT, gate_at, layer, list_patterns, request, says
+from tests.support.runs import Watcher, planned
 
 FREE = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
 

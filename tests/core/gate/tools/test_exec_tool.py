@@ -13,8 +13,8 @@ from core.gate.tools.registry import DENIED, DISPATCHED, Tools
 from core.model.result import Finished
 from core.planning.paths.search_path import SearchPath
 from core.policy.rules.compiled import NO_COMPILED
-from tests.core.gate.line import request
-from tests.core.gate.tools.tooled import bench
+from tests.core.gate.tools.tool_calls import bench
+from tests.support.gate import request
 
 ROOT = Path(__file__).resolve().parents[4]
 

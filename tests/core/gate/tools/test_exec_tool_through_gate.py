@@ -13,8 +13,8 @@ from core.gate.tools.registry import DENIED, DISPATCHED
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
 from core.store import approvals
-from tests.core.gate.line import layer, list_patterns, says
-from tests.core.gate.tools.tooled import Bench, bench
+from tests.core.gate.tools.tool_calls import Bench, bench
+from tests.support.gate import layer, list_patterns, says
 
 
 async def test_each_stream_has_its_own_text_and_code(tmp_path: Path) -> None:

@@ -20,16 +20,17 @@ from core.model.stdio import Capture, Stdio
 from core.planning.digest import bind
 from core.ports import ExecutionHost
 from core.runner.enclosure import Enclosure
-from tests.core.hosts.sandbox.enclosed import (
+from tests.support.runs import Watcher, new_run, request, running, script
+from tests.support.sandbox import (
     PYTHON,
-    House,
+    HomeBeside,
     bwrap,
     over,
     places_for,
     sandbox,
     sandboxed,
 )
-from tests.core.runner.runs import Watcher, new_run, request, running, script, until
+from tests.support.waiting import until
 
 
 async def test_a_line_runs_inside(tmp_path: Path) -> None:
@@ -166,7 +167,9 @@ async def test_what_was_approved_is_what_runs_inside(tmp_path: Path) -> None:
 class Faulty(Bubblewrap):
     """Bubblewrap without one of its options, or with one more."""
 
-    def __init__(self, house: House, without: tuple[str, ...], also: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, house: HomeBeside, without: tuple[str, ...], also: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(bwrap(), places_for(house.home), network=False)
         self.without = without
         self.also = also

@@ -12,8 +12,8 @@ import pytest
 
 from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.identity import ApprovalId
-from tests.core.runner.runs import until
-from tests.e2e.processes import ROOT
+from tests.support.gateway_process import ROOT
+from tests.support.waiting import until
 
 _AS_NOBODY = """
 import os, sys

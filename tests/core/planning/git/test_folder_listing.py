@@ -5,7 +5,7 @@ import pytest
 
 from core.planning.git import folder_listing
 from core.planning.git.folder_listing import forget, links_away, listing_of
-from tests.core.wait import until
+from tests.support.waiting import wait_until
 
 
 def test_a_listing_names_links_and_folders(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_link_is_found_after_a_walk_that_found_none(tmp_path: Path, path: str)
     place = tmp_path / ".git"
     for folder in ("refs/heads", "objects/pack", "objects/17"):
         (place / folder).mkdir(parents=True)
-    until("a walk that is kept", lambda: walked(place))
+    wait_until("a walk that is kept", lambda: walked(place))
     (place / "objects/17/0a").symlink_to("/etc/passwd")  # git opens none of these for writing
     assert list(links_away(str(place))) == []
 
@@ -113,7 +113,7 @@ def test_another_folder_in_its_place_is_walked_anew(tmp_path: Path) -> None:
     (place / "refs").mkdir(parents=True)
     (other / "refs").mkdir(parents=True)
     (other / "refs/main").symlink_to("/etc/passwd")
-    until("a walk that is kept", lambda: walked(place))
+    wait_until("a walk that is kept", lambda: walked(place))
     place.rename(tmp_path / "away")
     other.rename(place)
 
@@ -127,7 +127,9 @@ def test_a_walk_over_a_link_is_not_kept(tmp_path: Path) -> None:
     loose.parent.mkdir(parents=True)
     loose.touch()
     (place / "config").symlink_to("objects/17/0a")
-    until("listings that are kept", lambda: folder_listing._looked_up(str(place))[1] is not None)
+    wait_until(
+        "listings that are kept", lambda: folder_listing._looked_up(str(place))[1] is not None
+    )
     assert not walked(place)
 
     loose.unlink()
@@ -143,6 +145,6 @@ def test_only_so_many_walks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
     places = [tmp_path / str(number) for number in range(3)]
     for place in places:
         place.mkdir()
-        until("a walk that is kept", lambda: walked(place))  # noqa: B023 - called at once
+        wait_until("a walk that is kept", lambda: walked(place))  # noqa: B023 - called at once
 
     assert list(folder_listing._WALKED) == [str(places[2])]

@@ -8,8 +8,8 @@ import pytest
 from core.errors import PlanDrift
 from core.planning.digest import bind
 from core.runner.runner import Runner
-from tests.core.planning.git.test_repository import git, repository, with_hooks
-from tests.core.runner.runs import Watcher, new_run, planned, request
+from tests.support.git_repositories import git, repository, with_hooks
+from tests.support.runs import Watcher, new_run, planned, request
 
 
 def unsettled(line: str, place: Path) -> list[bool]:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,29 +15,11 @@ from core.planning.git.repository import steering
 from core.planning.planner import Planner
 from core.policy.profiles.tables import section, table
 from core.runner.runner import Runner
-from tests.core.runner.runs import Watcher, new_run, planned, request, run, script
+from tests.support.git_repositories import git, repository, with_hooks
+from tests.support.runs import Watcher, new_run, planned, request, run, script
 
 Plant = Callable[[Path, str], Path]
 """Puts a program's path into a repository's configuration; returns where git is to be run."""
-
-
-def git(folder: Path, *words: str) -> None:
-    """Run git by itself, quietly, as somebody."""
-    who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
-    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-    subprocess.run(["git", "-C", folder, *who, *words], check=True, env=environ, stdout=-3)
-
-
-def repository(folder: Path) -> Path:
-    """Make a repository with a commit and a changed file."""
-    folder.mkdir(parents=True)
-    git(folder, "init", "-q")
-    (folder / "a").write_text("one\n")
-    (folder / ".gitattributes").write_text("a filter=x diff=x\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "first")
-    (folder / "a").write_text("two\n")
-    return folder
 
 
 def setting(key: str) -> Plant:
@@ -204,12 +185,6 @@ def in_linked_tree(place: Path) -> Path:
     """Stand in a linked work tree."""
     git(repository(place / "first"), "worktree", "add", "-q", "../second")
     return place / "second"
-
-
-def with_hooks(place: Path) -> Path:
-    """Keep the hooks elsewhere, as husky does."""
-    git(repository(place), "config", "core.hooksPath", ".husky/_")
-    return place
 
 
 def nowhere(place: Path) -> Path:

@@ -13,7 +13,7 @@ from core.model.command import UNKNOWN_LEAD
 from core.planning.digest import digest_of
 from core.planning.paths.symlinks import links_of
 from core.planning.verify import verify
-from tests.core.runner.runs import planned, request
+from tests.support.runs import planned, request
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.runner.runs import planned, request, script
+from tests.support.runs import planned, request, script
 
 SCRIPT = "#!/bin/sh\necho hello\n"
 

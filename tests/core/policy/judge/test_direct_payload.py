@@ -8,8 +8,8 @@ from core.model.policy import ExecSecurity, Trust
 from core.model.stdio import Capture, Stdio
 from core.policy.judge.direct_payload import direct
 from core.policy.judge.evaluate import evaluate
-from tests.core.policy.plans import LISTED, in_usr_bin, listed, pinned, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import LISTED, in_usr_bin, listed, pinned, plan_of, wrapped
 
 EVERYDAY = listed(
     "/usr/bin/ls", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/cat", "/usr/bin/git", "/opt/tool"

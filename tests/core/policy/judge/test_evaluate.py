@@ -10,7 +10,7 @@ from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
 from core.policy.judge.evaluate import denial_reason, evaluate
 from core.policy.judge.reasons import WHY
 from core.policy.matching.argv_template import ArgvTemplate
-from tests.core.policy.plans import LISTED, command, listed, plan_of, wrapped
+from tests.support.plans import LISTED, command, listed, plan_of, wrapped
 
 REDIRECTION = Unreadable("R4", "a redirection")
 FULL = replace(LISTED, security=ExecSecurity.FULL)

@@ -10,8 +10,8 @@ from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity, Polic
 from core.policy.judge.evaluate import evaluate
 from core.policy.judge.precedence import resolve
 from core.policy.matching.argv_template import ArgvTemplate
-from tests.core.policy.plans import command, listed, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import command, listed, plan_of, wrapped
 
 DEFAULT = ExecPolicy()
 NO_FILE = PolicyLayer("exec-approvals.json")

@@ -8,8 +8,8 @@ from core.model.decision import Decision, Reason
 from core.model.policy import ExecSecurity, Trust
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.argv_template import ArgvTemplate
-from tests.core.policy.plans import LISTED, command, listed, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import LISTED, command, listed, plan_of, wrapped
 
 TOOL = "/opt/app/tool"
 OPEN = replace(command(TOOL), exposed="/opt/app")

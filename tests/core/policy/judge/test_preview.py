@@ -10,8 +10,8 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.judge.preview import Earlier, History, Preview
 from core.policy.matching.allowlist import Allowlist
 from core.policy.rules.compiled import Provisions
-from tests.core.policy.plans import LISTED, command, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import LISTED, command, plan_of, wrapped
 
 MAIN = AgentId("main")
 HERE = SessionKey("main")

@@ -15,7 +15,7 @@ from core.policy.judge.preview import Earlier, History
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.allowlist_union import Either
 from core.policy.matching.template_element import Surroundings
-from tests.core.policy.plans import LISTED, listed, pinned, plan_of, wrapped
+from tests.support.plans import LISTED, listed, pinned, plan_of, wrapped
 
 PYTHON = "/usr/bin/python3.11"
 SEEN, OTHER = "a" * 64, "b" * 64

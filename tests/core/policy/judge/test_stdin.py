@@ -12,8 +12,8 @@ from core.model.stdio import Stdio
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions
-from tests.core.policy.plans import LISTED, listed, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import LISTED, listed, plan_of, wrapped
 
 TEXT = b"drop table orders;\n"
 CODE = (

@@ -24,8 +24,8 @@ from core.policy.profiles.tables import section, table, words
 from core.policy.programs.carriers import is_plain, profiled
 from core.policy.programs.wrappers import names_of
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions
-from tests.core.policy.plans import LISTED, listed, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import LISTED, listed, plan_of, wrapped
 
 ALL = listed("/usr/bin/*")
 GIT = (("GIT_PAGER", "cat"),)

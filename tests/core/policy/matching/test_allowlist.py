@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.model.approval import AllowlistEntry
 from core.policy.matching.allowlist import Allowlist
-from tests.core.policy.plans import listed
+from tests.support.plans import listed
 
 SEGMENTS = st.text("abA*?.", min_size=1, max_size=4).filter(lambda part: part not in {".", ".."})
 PATTERNS = st.lists(SEGMENTS, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts))

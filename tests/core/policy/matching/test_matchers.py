@@ -20,8 +20,8 @@ from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.template_element import Surroundings, below
 from core.policy.programs.carriers import carrier_problem
 from core.policy.rules.compiled import BadRule, compiled
-from tests.core.policy.plans import LISTED, command, listed, plan_of, wrapped
-from tests.core.policy.ruled import provisions, rule, settings
+from tests.core.policy.configured_rules import provisions, rule, settings
+from tests.support.plans import LISTED, command, listed, plan_of, wrapped
 
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
 HERE = Surroundings("/srv/app")

@@ -26,8 +26,8 @@ from core.policy.rules.compiled import BadRule, Provisions, compiled, rule_mista
 from core.policy.rules.self_test import broken_examples, examples
 from core.settings import CoreSettings
 from core.settings.rules import OptionSetSection, RuleSection
-from tests.core.policy.plans import LISTED, command, listed, plan_of
-from tests.core.policy.ruled import rule
+from tests.core.policy.configured_rules import rule
+from tests.support.plans import LISTED, command, listed, plan_of
 
 HERE = Surroundings("/srv/app")
 CURL = shipped_sets()["curl-read"]

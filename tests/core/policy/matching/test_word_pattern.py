@@ -6,8 +6,8 @@ from core.errors import ConfigError
 from core.model.decision import Decision
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
-from tests.core.policy.plans import LISTED, plan_of, wrapped
-from tests.core.policy.ruled import HOME, provisions, rule
+from tests.core.policy.configured_rules import HOME, provisions, rule
+from tests.support.plans import LISTED, plan_of, wrapped
 
 
 def decision(pattern: str, *argv: str) -> Decision:

@@ -12,7 +12,7 @@ from core.policy.programs.carriers import (
     profiled,
 )
 from core.policy.programs.wrappers import names_of, wrapper_kind
-from tests.core.policy.plans import corpus
+from tests.support.plans import corpus
 
 CARRIERS = [
     entry["program"] for entry in corpus("carrier_names.json") if set(entry["effects"]) - {"reads"}

@@ -7,8 +7,8 @@ import pytest
 from core.model.decision import Decision, Promise
 from core.model.policy import Trust
 from core.policy.judge.evaluate import evaluate
-from tests.core.policy.plans import LISTED, command, listed, plan_of
-from tests.core.policy.test_policy_corpus import COMMANDS, judge, workspace
+from tests.core.policy.corpus_judge import COMMANDS, judge, workspace
+from tests.support.plans import LISTED, command, listed, plan_of
 
 __all__ = ["workspace"]
 

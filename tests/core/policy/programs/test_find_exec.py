@@ -8,7 +8,7 @@ import pytest
 from core.model.decision import Decision
 from core.policy.judge.evaluate import evaluate
 from core.policy.programs.find_exec import FindExec, find_exec
-from tests.core.policy.plans import LISTED, listed, plan_of, wrapped
+from tests.support.plans import LISTED, listed, plan_of, wrapped
 
 LINES = (
     ("find", ".", "-name", "*.md", "-exec", "grep", "-l", "x", "{}", ";"),

@@ -9,7 +9,7 @@ from core.model.decision import Decision
 from core.model.policy import ExecPolicy, Trust
 from core.policy.judge.evaluate import evaluate
 from core.policy.profiles.script_effects import awk_may_run, sed_may_run
-from tests.core.policy.plans import LISTED, command, listed, plan_of
+from tests.support.plans import LISTED, command, listed, plan_of
 
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
 CODE = r"""

@@ -19,11 +19,11 @@ from core.policy.programs.neutral_environment import (
     rows_of,
 )
 from core.runner.runner import Runner
-from tests.core.planning.git.test_repository import git, repository
-from tests.core.runner.runs import Watcher, new_run, planned, request, run, script
+from tests.faults.git_oracle.oracle import Trap, trap
 from tests.faults.git_oracle.plants import plant
 from tests.faults.git_oracle.routes import plain, template
-from tests.faults.git_oracle.world import Trap, trap
+from tests.support.git_repositories import git, repository
+from tests.support.runs import Watcher, new_run, planned, request, run, script
 
 GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
 

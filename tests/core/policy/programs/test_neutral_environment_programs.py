@@ -18,8 +18,8 @@ import pytest
 from core.model.command import PinnedFile
 from core.policy.profiles.tables import table
 from core.policy.programs.neutral_environment import Row, When, neutral_environment, rows_of
-from tests.core.runner.runs import script
 from tests.faults.program_traps import Listener, listening
+from tests.support.runs import script
 
 
 def rows(program: str) -> tuple[Row, ...]:

@@ -7,7 +7,7 @@ from core.model.policy import Trust
 from core.policy.judge.evaluate import evaluate
 from core.policy.profiles.tables import section, table, words
 from core.policy.programs.required_operands import required_of
-from tests.core.policy.plans import LISTED, command, listed, plan_of
+from tests.support.plans import LISTED, command, listed, plan_of
 
 PLAIN = frozenset(words(table("carriers"), "plain"))
 

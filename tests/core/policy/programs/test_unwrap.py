@@ -10,7 +10,8 @@ from core.policy.profiles.tables import section, table, words
 from core.policy.programs.shell_payload import shell_grammars
 from core.policy.programs.unwrap import Unwrapped, reading_applet, unwrap
 from core.policy.programs.wrapper_grammar import Opaque, find_command, grammars
-from tests.core.policy.plans import (
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import (
     LISTED,
     command,
     in_usr_bin,
@@ -19,7 +20,6 @@ from tests.core.policy.plans import (
     plan_of,
     wrapped,
 )
-from tests.core.policy.ruled import provisions, rule
 
 EVERYDAY = listed("/usr/bin/ls", "/usr/bin/grep", "/usr/bin/git", "/opt/a=b/tool")
 

@@ -12,8 +12,8 @@ from core.model.policy import ExecSecurity, Trust
 from core.policy.judge.evaluate import denial_reason, evaluate
 from core.policy.matching.template_element import below
 from core.policy.rules.compiled import compiled
-from tests.core.policy.plans import LISTED, command, listed, pinned, plan_of, wrapped
-from tests.core.policy.ruled import CODER, HOME, provisions, settings
+from tests.core.policy.configured_rules import CODER, HOME, provisions, settings
+from tests.support.plans import LISTED, command, listed, pinned, plan_of, wrapped
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)

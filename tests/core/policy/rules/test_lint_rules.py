@@ -6,7 +6,7 @@ import pytest
 
 from core.policy.rules.compiled import BadRule, compiled
 from core.policy.rules.lint_rules import idle_rules, lint, open_effects, open_paths, open_rests
-from tests.core.policy.ruled import HOME, rule, settings
+from tests.core.policy.configured_rules import HOME, rule, settings
 
 
 def told(*rules: dict[str, Any], **more: Any) -> tuple[str, ...]:

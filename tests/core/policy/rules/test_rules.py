@@ -12,8 +12,8 @@ from core.policy.judge.evaluate import denial_reason, evaluate
 from core.policy.matching.matchers import surroundings
 from core.policy.rules.compiled import BadRule, compiled
 from core.policy.rules.rules import Rules
-from tests.core.policy.plans import LISTED, command, in_usr_bin, listed, plan_of, wrapped
-from tests.core.policy.ruled import CODER, HOME, provisions, rule, settings
+from tests.core.policy.configured_rules import CODER, HOME, provisions, rule, settings
+from tests.support.plans import LISTED, command, in_usr_bin, listed, plan_of, wrapped
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
 EVERYTHING = ("/**",)

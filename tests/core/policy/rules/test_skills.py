@@ -8,8 +8,8 @@ from core.model.identity import AgentId
 from core.policy.judge.evaluate import evaluate
 from core.policy.rules.compiled import Compiled, Provisions
 from core.policy.rules.skills import skills_of
-from tests.core.policy.plans import LISTED, command, listed, plan_of
-from tests.core.policy.ruled import file_at
+from tests.core.policy.configured_rules import file_at
+from tests.support.plans import LISTED, command, listed, plan_of
 
 
 def find(name: str) -> PinnedFile | str:

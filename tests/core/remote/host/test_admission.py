@@ -50,7 +50,7 @@ from core.remote.trust.envelope import (
 )
 from core.remote.trust.identity import Identity
 from core.remote.trust.replay_window import SKEW_MS, Freshness, wall_clock_ms
-from tests.core.remote.world import acl_text, contact_of
+from tests.support.remote_machines import acl_text, contact_of
 
 D = RemoteDenial
 

@@ -112,10 +112,10 @@ async def test_a_log_torn_by_a_power_cut_is_mended_and_looked_through(tmp_path: 
 HOST = """
 import asyncio, json, sys
 from pathlib import Path
-from tests.core.remote.world import world
+from tests.support.remote_machines import two_machines
 
 async def main():
-    async with world(Path(sys.argv[1]), vectors=[tuple(json.loads(sys.argv[2]))]) as host:
+    async with two_machines(Path(sys.argv[1]), vectors=[tuple(json.loads(sys.argv[2]))]) as host:
         asyncio.ensure_future(host.run(*json.loads(sys.argv[2])))
         await asyncio.sleep(60)
 

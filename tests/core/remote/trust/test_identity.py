@@ -6,7 +6,7 @@ from core.errors import StateError
 from core.remote.trust.certificate import TLS_FILE, fingerprint
 from core.remote.trust.contacts import FILE, Contacts, ContactsFile, Trust
 from core.remote.trust.identity import AGENT_KEY, MACHINE_KEY, Identity, is_signed
-from tests.core.remote.world import contact_of
+from tests.support.remote_machines import contact_of
 
 KEYS = (AGENT_KEY, MACHINE_KEY)
 

@@ -27,12 +27,12 @@ from core.remote.wire.frames import (
 )
 from core.remote.wire.link import LinkLost, StreamLink
 from core.remote.wire.listener import Listener
-from tests.core.remote.world import World, world
+from tests.support.remote_machines import Machines, two_machines
 
 D = RemoteDenial
 
 
-async def told(host: World, data: bytes) -> End:
+async def told(host: Machines, data: bytes) -> End:
     """Send raw bytes on a connection of their own; return what the host says to them."""
     link = await host.link()
     try:
@@ -66,7 +66,7 @@ async def told(host: World, data: bytes) -> End:
 )
 async def test_what_is_no_request_is_denied_and_the_host_lives(tmp_path: Path, data: bytes) -> None:
     """Nothing is read beyond the fault, no exception is logged, the next request is served."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         assert (await told(host, data)).denial_reason is D.BAD_REQUEST
         assert (await host.run("echo", "hello")).code == 0
 
@@ -74,7 +74,7 @@ async def test_what_is_no_request_is_denied_and_the_host_lives(tmp_path: Path, d
 async def test_random_bytes_are_survived(tmp_path: Path) -> None:
     """Two hundred seeded bodies behind a right length and prefix; each is denied in words."""
     dice = random.Random(5)
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         host.service.strangers = Strangers(burst=1000, _left=1000)
         refusals = {D.BAD_REQUEST, D.SIGNATURE_INVALID, D.MACHINE_BINDING_UNVERIFIED}
         good = encode(host.sealed("echo", "hello"))[HEADER.size :]
@@ -91,7 +91,7 @@ async def test_random_bytes_are_survived(tmp_path: Path) -> None:
 
 async def test_a_silent_peer_is_hung_up_on(tmp_path: Path) -> None:
     """Neither nothing nor half a frame holds a connection for longer than the patience."""
-    async with world(tmp_path, first_frame_s=0.2) as host:
+    async with two_machines(tmp_path, first_frame_s=0.2) as host:
         half = encode(host.sealed("echo", "hello"))[:-10]
         for data in (b"", half):
             link = await host.link()
@@ -104,7 +104,7 @@ async def test_a_silent_peer_is_hung_up_on(tmp_path: Path) -> None:
 
 async def test_connections_are_bounded_and_room_comes_back(tmp_path: Path) -> None:
     """The third of two hears nothing; once one has gone, the next is served."""
-    async with world(tmp_path, most_connections=2) as host:
+    async with two_machines(tmp_path, most_connections=2) as host:
         first, second = await host.link(), await host.link()
         await asyncio.sleep(0.1)
         third = await host.link()
@@ -120,7 +120,7 @@ async def test_connections_are_bounded_and_room_comes_back(tmp_path: Path) -> No
 async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_path: Path) -> None:
     """Its output fills the socket; the host gives up on it, not on the others."""
     flood = ("head", "-c", "50000000", "/dev/zero")
-    async with world(
+    async with two_machines(
         tmp_path, vectors=[flood, ("echo", "hello")], write_s=0.3, max_stdout_bytes=50_000_000
     ) as host:
         link = await host.link()
@@ -137,7 +137,7 @@ async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_pat
 
 async def test_strangers_beyond_a_burst_hear_and_write_nothing(tmp_path: Path) -> None:
     """Else whoever reaches the port fills the log; who is known is served all the while."""
-    async with world(tmp_path) as host:
+    async with two_machines(tmp_path) as host:
         host.service.strangers = Strangers(burst=3, a_second=0.001, _left=3)
         junk = HEADER.pack(5) + b"hello"
         for _ in range(3):
@@ -180,7 +180,7 @@ async def test_the_memory_for_a_frame_grows_only_as_it_arrives() -> None:
 
 async def test_a_socket_on_which_somebody_answers_is_left_alone(tmp_path: Path) -> None:
     """Two hosts do not share one; what a dead one left behind is replaced."""
-    async with world(tmp_path / "a", unix=True) as host:
+    async with two_machines(tmp_path / "a", unix=True) as host:
         taken, other = host.contact.place, Listener(host.service.serve)
         with pytest.raises(StateError, match="Address already in use"):
             await other.open(taken, server_context(tmp_path / "a" / "host")[0])
@@ -194,7 +194,7 @@ async def test_a_socket_on_which_somebody_answers_is_left_alone(tmp_path: Path) 
 
 async def test_another_users_process_is_not_served_on_the_unix_socket(tmp_path: Path) -> None:
     """The kernel says who connects; the mode already keeps others out."""
-    async with world(tmp_path, unix=True) as host:
+    async with two_machines(tmp_path, unix=True) as host:
         path = host.contact.place.path
         assert os.stat(path).st_mode & 0o077 == 0  # noqa: PTH116 - a string
 

@@ -1,4 +1,3 @@
-import asyncio
 import os
 import random
 from pathlib import Path
@@ -8,7 +7,7 @@ import pytest
 from core.model.command import Connector
 from core.runner.runner import Runner
 from core.runner.supervisor import connectors as pipeline
-from tests.core.runner.runs import planned, request, run
+from tests.core.runner.supervisor.bash_oracle import agrees_with_bash
 
 LINES = [
     "true && echo a || echo b",
@@ -33,26 +32,6 @@ LINES = [
     "sh -c 'sleep 0.2; echo 1' | cat ; echo 2",
     "sh -c 'echo on-error >&2' | cat",
 ]
-
-
-async def agrees_with_bash(runner: Runner, line: str, cwd: Path) -> None:
-    """Run a line both ways and compare output and status."""
-    plan = planned(request(line, cwd=cwd))
-    assert plan.unreadable is None
-    bash = await asyncio.create_subprocess_exec(
-        *("bash", "--norc", "-c", line),
-        cwd=cwd,
-        env=dict(plan.env),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    printed, _ = await bash.communicate()
-
-    done = await run(runner, request(line, cwd=cwd))
-
-    status = done.exit_code if done.exit_code is not None else 128 + (done.signal or 0)
-    assert (done.output.text, status) == (printed.decode(), bash.returncode)
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -14,8 +14,8 @@ from core.planning.planner import Planner
 from core.planning.verify import verify
 from core.runner.runner import Runner
 from core.runner.supervisor import connectors
-from tests.core.runner.runs import Watcher, new_run, planned, request, run
-from tests.core.runner.supervisor.test_connectors import agrees_with_bash
+from tests.core.runner.supervisor.bash_oracle import agrees_with_bash
+from tests.support.runs import Watcher, new_run, planned, request, run
 
 LINES = [
     "echo $?",

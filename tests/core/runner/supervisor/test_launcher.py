@@ -10,17 +10,8 @@ import pytest
 
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.core.runner.runs import (
-    Watcher,
-    alive,
-    marked,
-    new_run,
-    planned,
-    request,
-    run,
-    shell,
-    until,
-)
+from tests.support.runs import Watcher, alive, marked, new_run, planned, request, run, shell
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[4]
 SUPERVISOR = ROOT / "core" / "runner" / "supervisor"

@@ -8,7 +8,7 @@ from core.model.approval import THIS_TASK
 from core.model.identity import AgentId, TaskId
 from core.store import approvals, open_store
 from core.store.approvals import grants
-from tests.core.store.making import ALICE, ALWAYS, SESSION, draft
+from tests.support.store_records import ALICE, ALWAYS, SESSION, draft
 
 MAIN, FIX = AgentId("main"), TaskId("fix")
 

@@ -9,8 +9,8 @@ import time_machine
 from core.model.approval import ApprovalState
 from core.store import approvals, open_store
 from core.store.engine.clock import HighWater, Mark, now_ms, steady_ms
-from tests.core.store.bench import ManualClock
-from tests.core.store.making import ALICE, HALF_HOUR, MINUTE, ONCE, draft
+from tests.support.store_records import ALICE, HALF_HOUR, MINUTE, ONCE, draft
+from tests.support.stores import ManualClock
 
 HOUR = 60 * MINUTE
 

@@ -15,8 +15,8 @@ from core.store.engine.clock import now_ms
 from core.store.engine.read_only import open_and_read
 from core.store.schema.tables import approvals, schema_version
 from core.store.views.past_commands import past
-from tests.core.store.bench import Bench
-from tests.core.store.making import ALICE, DENY, draft
+from tests.support.store_records import ALICE, DENY, draft
+from tests.support.stores import OpenStore
 
 
 def told(conn: Connection) -> int:
@@ -24,12 +24,12 @@ def told(conn: Connection) -> int:
     return int(conn.execute(select(func.sayso_now())).scalar_one())
 
 
-async def aside(bench: Bench, op: object, *args: object) -> object:
+async def aside(bench: OpenStore, op: object, *args: object) -> object:
     """Read in a thread, as a command in another process would."""
     return await asyncio.to_thread(open_and_read, bench.url, op, *args)  # type: ignore[arg-type]
 
 
-async def test_what_was_asked_is_read_while_the_store_is_open(bench: Bench) -> None:
+async def test_what_was_asked_is_read_while_the_store_is_open(bench: OpenStore) -> None:
     """Plan, verdict, reply and the time that the answer took."""
     question = draft(local=True, targets=())
     await bench.ask(question)
@@ -43,7 +43,7 @@ async def test_what_was_asked_is_read_while_the_store_is_open(bench: Bench) -> N
     assert () == await aside(bench, past, one.at_ms + 1, 10)
 
 
-async def test_a_retry_that_waits_behind_its_question_is_joined(bench: Bench) -> None:
+async def test_a_retry_that_waits_behind_its_question_is_joined(bench: OpenStore) -> None:
     """It shares the prompt, so it costs no second one."""
     await bench.ask(draft(digest="a" * 64))
     await bench.ask(draft(digest="a" * 64))
@@ -52,7 +52,7 @@ async def test_a_retry_that_waits_behind_its_question_is_joined(bench: Bench) ->
     assert [False, True] == sorted(one.joined for one in found)  # type: ignore[attr-defined]
 
 
-async def test_nothing_can_be_written(bench: Bench) -> None:
+async def test_nothing_can_be_written(bench: OpenStore) -> None:
     """The database itself refuses, on either engine."""
     await bench.ask()
 
@@ -73,7 +73,7 @@ async def test_it_has_the_gateways_time(tmp_path: Path) -> None:
     assert abs(seen - began) < 60_000
 
 
-async def test_another_schema_is_not_guessed(bench: Bench) -> None:
+async def test_another_schema_is_not_guessed(bench: OpenStore) -> None:
     """An older or newer store is named with both versions."""
     await bench.store.write(age)
 

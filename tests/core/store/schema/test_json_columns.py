@@ -9,7 +9,7 @@ from core.model.command import ExecPlan
 from core.model.decision import Evaluation
 from core.model.identity import Target
 from core.store.schema.json_columns import dump, load, plain
-from tests.core.store.making import evaluation, plan
+from tests.support.store_records import evaluation, plan
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

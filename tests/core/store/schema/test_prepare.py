@@ -19,8 +19,8 @@ from core.store.runs import runs
 from core.store.schema.people_tables import ALL_TABLES
 from core.store.schema.prepare import prepare, upgrade
 from core.store.schema.tables import SCHEMA_VERSION
-from tests.core.store.making import ALICE, ALWAYS, SESSION, draft, run_draft
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.store_records import ALICE, ALWAYS, SESSION, draft, run_draft
 
 
 def _shape(conn: object) -> dict[str, object]:

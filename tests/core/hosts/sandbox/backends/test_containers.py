@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.hosts.sandbox.backends.containers import Containers
-from tests.core.hosts.sandbox.podman import OPTIONS, Podman, a_podman
-from tests.core.runner.runs import running
+from tests.support.podman import OPTIONS, Podman, a_podman
+from tests.support.runs import running
 
 LABEL = "sayso-run=0busy"
 BUSY = """#!/bin/sh

@@ -20,10 +20,11 @@ from core.model.identity import ApprovalId
 from core.model.result import Finished
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.core.hosts.sandbox.enclosed import PROTECTED, PYTHON, over, sandboxed, wished
-from tests.core.hosts.sandbox.podman import OPTIONS, Podman, a_podman
-from tests.core.runner.runs import Watcher, new_run, request, running, until
 from tests.faults import sandbox_attacks as attacks
+from tests.support.podman import OPTIONS, Podman, a_podman
+from tests.support.runs import Watcher, new_run, request, running
+from tests.support.sandbox import PROTECTED, PYTHON, over, sandboxed, wished
+from tests.support.waiting import until
 
 RUN = ApprovalId("0run")
 OfDocker = TypeVar("OfDocker", bound=Docker)

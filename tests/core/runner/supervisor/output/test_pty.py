@@ -12,7 +12,7 @@ from core.model.stdio import Capture, Stdio
 from core.planning.planner import Refusal
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.core.runner.runs import (
+from tests.support.runs import (
     PLANNER,
     Watcher,
     marked,
@@ -22,9 +22,8 @@ from tests.core.runner.runs import (
     request,
     run,
     running,
-    until,
 )
-from tests.e2e.processes import until as eventually
+from tests.support.waiting import until, wait_until
 
 TERMINAL = Stdio(capture=Capture.PTY)
 
@@ -113,7 +112,7 @@ def kept_terminals() -> Iterator[None]:
     """Fail when terminals are left over; those of tests that run beside this one go away."""
     before = set(os.listdir("/dev/pts"))  # noqa: PTH208 - as names
     yield
-    eventually("the end of the terminals", lambda: set(os.listdir("/dev/pts")) <= before)  # noqa: PTH208 - as names
+    wait_until("the end of the terminals", lambda: set(os.listdir("/dev/pts")) <= before)  # noqa: PTH208 - as names
 
 
 @pytest.mark.parametrize("deaf", ["TERM", "TERM HUP", "TERM HUP INT QUIT PIPE TTOU TSTP"])

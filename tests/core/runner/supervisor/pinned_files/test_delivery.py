@@ -13,7 +13,8 @@ import pytest
 from core.model.stdio import Capture, Stdio
 from core.runner.runner import Runner
 from core.runner.supervisor.pinned_files import open_notifier
-from tests.core.runner.runs import Watcher, new_run, planned, request, running, script, until
+from tests.support.runs import Watcher, new_run, planned, request, running, script
+from tests.support.waiting import until
 
 GOOD, EVIL = "echo good\n", "echo evil\n"
 
@@ -30,7 +31,7 @@ async def printed(runner: Runner, line: str, place: Path, change: Callable[[], o
     """Run a line whose first command waits; make a change meanwhile."""
     plan = planned(request(line, cwd=place, timeout_ms=60_000))
     task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
-    await until((place / "ready").exists, patience_s=30)
+    await until((place / "ready").exists)
     change()
     (place / "go").touch()
     return (await task).output.text
@@ -92,7 +93,7 @@ async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> Non
     async with running() as runner:
         plan = planned(request(f"./wait $(true); sh {place}/x.sh", cwd=place))
         task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
-        await until((place / "ready").exists, patience_s=30)
+        await until((place / "ready").exists)
         moved(place)
         for one in (place, place.with_name("old")):
             (one / "go").touch()
@@ -199,7 +200,7 @@ async def test_what_a_supervisor_cannot_look_at_is_not_opened(place: Path) -> No
     async with running() as runner:
         plan = planned(request("./wait $(true); sh x.sh", cwd=place, timeout_ms=60_000))
         task = asyncio.ensure_future(runner.run(new_run(), plan, watcher))
-        await until((place / "ready").exists, patience_s=30)
+        await until((place / "ready").exists)
         assert watcher.identity is not None
         supervisor = watcher.identity[0]
         before = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.runner.supervisor.pinned_files.file_leases import drop, is_exposed, take
-from tests.core.runner.supervisor.test_launcher import ROOT
+from tests.support.gateway_process import ROOT
 
 _AS_NOBODY = """
 import os, sys

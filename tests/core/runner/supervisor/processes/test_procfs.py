@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from core.runner.supervisor.processes import procfs
-from tests.core.runner.runs import until
+from tests.support.waiting import until
 
 TREE = "import os, time\nfor _ in range(3): os.fork()\ntime.sleep(60)"
 """Eight processes: itself and seven that stem from it."""

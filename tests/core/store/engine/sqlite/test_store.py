@@ -15,7 +15,7 @@ from core.store import approvals, open_store
 from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
 from core.store.runs import runs
 from core.store.schema.tables import SCHEMA_VERSION
-from tests.core.store.making import draft, new_id, run_draft
+from tests.support.store_records import draft, new_id, run_draft
 
 
 def _url(folder: Path) -> str:

@@ -1,0 +1,105 @@
+"""Run a whole gate between two platforms: the one under test, and one inside this process.
+
+Inbox, outbox, dispatch and clock are the gateway's own, the store is SQLite, and what people allow
+is really run.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.chat.inbox import inbox_of
+from bot.health import Health
+from bot.jobs.message_sender import Delivery
+from bot.jobs.outbox import Outbox
+from bot.jobs.periodic import TimedWork
+from bot.jobs.run_dispatcher import Dispatch
+from bot.jobs.scheduler import Clock
+from bot.settings import load
+from channels.base import Channel
+from channels.memory import MemoryChannel
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.forwarding import Forwarding, Step
+from core.approvals.routing.principals import Listing
+from core.gate import Gate
+from core.model.identity import Target
+from core.settings import ForwardMode
+from tests.contracts.channel_setup import PeopleSetup
+from tests.contracts.people_prompts import PeopleLine, end, until
+from tests.contracts.simultaneous_answers import Meeting
+from tests.support.gate import gate_at
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleGateway:
+    """The rules of a test; the person under test may answer unless ``here`` lists others.
+
+    ``first`` and ``then`` name channels: with them, ``then`` is asked where ``first`` let
+    ``step_ms`` pass.
+    """
+
+    here: frozenset[str] | None = None
+    quorum: int = 1
+    timeout_ms: int = 60_000
+    remind_ms: int | None = None
+    first: str = ""
+    step_ms: int = 100
+
+
+@asynccontextmanager
+async def people_line(
+    home: Path, world: PeopleSetup, other: MemoryChannel, house: PeopleGateway
+) -> AsyncIterator[PeopleLine]:
+    """Run a gateway's parts over both platforms; Ana may send commands on both."""
+    here, there = world.channel.name, other.name
+    lists = {there: frozenset({"ana", "bob"}), here: house.here or frozenset({world.account})}
+    approvers = Approvers(lists, quorum=house.quorum)
+    senders = Listing({here: frozenset({world.account}), there: frozenset({"ana"})})
+    async with AsyncExitStack() as stack:
+        gate = await stack.enter_async_context(
+            gate_at(
+                home,
+                timeout_ms=house.timeout_ms,
+                remind_ms=house.remind_ms,
+                people=approvers,
+                forwarding=_forwarding(house, (world.target, Target(there, "room"))),
+            )
+        )
+        meeting = Meeting(inbox_of(gate, approvers, senders, elevated=False))
+        channels: dict[str, Channel] = {here: world.channel, there: other}
+        for channel in channels.values():
+            await channel.start(meeting)
+            stack.push_async_callback(channel.stop)
+            await until(lambda channel=channel: _ready(channel))  # type: ignore[misc] # a default
+        sending = Delivery(gate.store, channels)
+        line = PeopleLine(
+            world, other, gate, home, meeting, lambda: Outbox(gate.store, channels, sending).run()
+        )
+        await line.send()
+        stack.push_async_callback(line.hold_outbox)
+        stack.push_async_callback(end, asyncio.create_task(Dispatch(gate, gate.store).run()))
+        _tick(stack, gate, channels, home)
+        yield line
+
+
+def _forwarding(house: PeopleGateway, places: tuple[Target, ...]) -> Forwarding:
+    if not house.first:
+        return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=places)
+    first, then = sorted(places, key=lambda place: place.channel != house.first)
+    steps = (Step((first,), False, house.step_ms), Step((then,), False, house.timeout_ms))
+    return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(), steps=steps)
+
+
+def _tick(stack: AsyncExitStack, gate: Gate, channels: dict[str, Channel], home: Path) -> None:
+    settings = load(home, environ={})
+    health = Health(gate.store, channels, settings)
+    clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
+    clock.start()
+    stack.callback(clock.stop)
+    stack.callback(gate.store.subscribe(clock.hear))
+
+
+async def _ready(channel: Channel) -> bool:
+    return (await channel.check()).ok

@@ -1,0 +1,16 @@
+"""What tests of several folders share.
+
+::
+
+    gateway_process     a gateway as a process;  forked_cli  commands of sayso;  terminal
+    api_gateway         a gateway with its API in this process;  api_tokens
+    gate                a gate over real parts;  chat  its inbox and outbox;  plans  runs
+    stores              both engines;  store_records  postgres
+    three_platforms     a gateway over local chat platforms;  platform_processes  prompt_copies
+    decision_history    what was decided, to compare a history with
+    sandbox             a real sandbox;  podman
+    remote_machines     a host and a client of remote exec
+    git_repositories    version_managers  hidden_characters  clock_work  memory_use
+    waiting             wait for what others bring about;  pace  how slow the machine is now
+    order               long tests first
+"""

@@ -1,0 +1,91 @@
+"""Run a gate's inbox and outbox over a memory channel, as the gateway does."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+from bot.chat.inbox import GateInbox, inbox_of
+from bot.jobs.message_sender import Delivery
+from bot.jobs.outbox import Outbox
+from bot.jobs.run_dispatcher import Dispatch
+from channels.base import Inbound, Reply
+from channels.commands import Command
+from channels.grammar import parse
+from channels.memory import MemoryChannel, Shown
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.principals import Listing
+from core.gate import Gate
+from core.model.identity import Actor, Target
+from core.model.result import Pending
+from core.store import outbox
+from tests.support.gate import ANA, PLACE, request
+
+BOB = Actor("memory", "bob", "Bob")
+CARL = Actor("memory", "carl", "Carl")
+_numbers = count(1)
+
+
+@asynccontextmanager
+async def sending(
+    gate: Gate,
+    channel: MemoryChannel,
+    *,
+    threaded: bool = False,
+    approvers: tuple[str, ...] = ("ana",),
+) -> AsyncIterator[GateInbox]:
+    """Run outbox and dispatch over one channel; Ana may send commands."""
+    people = Approvers({"memory": frozenset(approvers)})
+    inbox = inbox_of(gate, people, Listing({"memory": frozenset({"ana"})}), elevated=True)
+    await channel.start(inbox)
+    channels = {"memory": channel}
+    sender = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
+    works = [asyncio.create_task(work.run()) for work in (sender, Dispatch(gate, gate.store))]
+    try:
+        yield inbox
+    finally:
+        for work in works:
+            work.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
+
+
+async def settled(gate: Gate) -> None:
+    """Wait until every shown copy is noted to be in its final state."""
+    async with asyncio.timeout(10):
+        # A place shows an edit a moment before the gateway has noted that it does.
+        while await gate.store.read(outbox.open_surfaces):
+            await asyncio.sleep(0.01)
+
+
+async def ask(gate: Gate, cwd: Path, line: str = "touch made") -> Pending:
+    """Ask for something that a person must allow."""
+    asked = await gate.submit(request(line, cwd=cwd))
+    assert isinstance(asked, Pending)
+    return asked
+
+
+async def say(
+    inbox: GateInbox, said: str | Command, actor: Actor = ANA, place: Target = PLACE, to: str = ""
+) -> str:
+    """Type or press something and return the words that come back."""
+    command = parse(said, bot_name="sayso", is_reply=bool(to)) if isinstance(said, str) else said
+    assert command is not None
+    reply = await inbox.receive(Inbound(actor, place, command, f"k{next(_numbers)}", to))
+    return reply.text.text
+
+
+def said(reply: Reply | None) -> str:
+    """Return the words of a reply."""
+    assert reply is not None
+    return reply.text.text
+
+
+def prompts(channel: MemoryChannel) -> list[Shown]:
+    """Return the messages with prompts, in the order in which they came."""
+    return [shown for shown in channel.shown.values() if shown.prompts]
+
+
+def notices(channel: MemoryChannel) -> list[str]:
+    """Return the words of the notices, in the order in which they came."""
+    return [shown.notice.text.text for shown in channel.shown.values() if shown.notice]
