@@ -25,7 +25,7 @@ from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
 from bot.health import Health, Kept
 from bot.health.gate import GateLook
-from bot.health.sandbox import BAD_S, GOOD_S, SandboxLook, is_wanted
+from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
@@ -127,7 +127,7 @@ def _health(
     look = GateLook(prover, settings.proof.every)
     health = Health(ground.store, channels, settings, ground.owner, look)
     if is_wanted(settings):
-        health.add(Kept(SandboxLook(machines.sandbox), GOOD_S, BAD_S))
+        health.add(Kept(SandboxLook(machines.sandbox), SANDBOX_GOOD_S, SANDBOX_BAD_S))
     return health
 
 

@@ -25,6 +25,7 @@ from channels.memory import MemoryChannel
 from channels.terminal_card import Page, prompt_lines
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor
+from core.store.engine.wakeups import wakeups
 from core.text.render import redact
 
 _WIDTH = 76
@@ -168,23 +169,17 @@ async def _events(running: Gateway, viewer: "Viewer") -> AsyncIterator[None]:
             seen = event["seq"]
             viewer.event(event)
 
-    changed = asyncio.Event()
-    unsubscribe = running.store.subscribe(
-        lambda note: changed.set() if note == "session:demo" else None
-    )
-
     async def follow() -> None:
-        while True:
-            await changed.wait()
-            changed.clear()
-            await asyncio.to_thread(drain)
+        with wakeups(running.store, "session:demo") as changed:
+            while True:
+                await changed.wait()
+                await asyncio.to_thread(drain)
 
     task = asyncio.create_task(follow())
     try:
         yield
     finally:
         task.cancel()
-        unsubscribe()
         await asyncio.gather(task, return_exceptions=True)
         await asyncio.to_thread(drain)
 

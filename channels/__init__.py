@@ -8,6 +8,7 @@
     commands         what people may ask for in a chat;  grammar  the same, as it is typed (pure)
     argument_values  durations and settings in commands
     button_payload   what a button means, in at most 58 bytes
+    background       what nobody waits for, until its channel stops
     payload_preview  what a platform would be sent, for `sayso prompt render`
     registry         name → class; entry points `sayso.channels`
     plugin           the settings of a third party's channel

@@ -56,7 +56,7 @@ class Answers:
     async def choices(self, inbound: Inbound, command: Choose) -> Reply:
         """Say exactly what allow-always would store, and offer for how long."""
         asked = Answer(ref=command.ref, reply=_ALWAYS, actor=inbound.actor)
-        offered = await self.gate.broker.answering.offer(asked)
+        offered = await self.gate.offer(asked)
         if offered.outcome is not AnswerOutcome.OFFERED or offered.approval is None:
             return _told(offered)
         approval = offered.approval

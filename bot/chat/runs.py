@@ -121,7 +121,7 @@ class ChatRuns:
         if live is not None:
             head = redact(f"{_code(run_id)} printed {live.total_bytes:,} bytes so far:")
             return Reply(phrase("{}\n{}", head, printed(live.text)), choices=_handles(run_id))
-        stands = await self.gate.wait(run_id, 0)
+        stands = await self.gate.status(run_id)
         return _no_run(command.ref) if stands is None else _told(stands)
 
     async def stop(self, inbound: Inbound, command: Stop) -> Reply:
@@ -134,7 +134,7 @@ class ChatRuns:
         note = f"stopped by {inbound.actor.name or inbound.actor.account} ({inbound.actor.channel})"
         if await self.gate.cancel(run_id, note):
             return Reply(phrase("{} is being stopped.", redact(_code(run_id))), Tone.OK)
-        stands = await self.gate.wait(run_id, 0)
+        stands = await self.gate.status(run_id)
         return _no_run(command.ref) if stands is None else _told(stands)
 
     async def _find(self, ref: str) -> ApprovalId | None:

@@ -10,9 +10,9 @@ from bot.client import Client
 from bot.doctor.finding import Finding, Verdict
 from bot.doctor.network import api, other_users, remote_exec
 from bot.factories.channels import approvers
+from bot.factories.policy import idle_of
 from bot.factories.rules import provisions_of
 from bot.factories.sandbox import prove_sandbox, unprotected
-from bot.policy_tools.judge import idle_of
 from bot.settings import Settings, load
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.routing.approvers import Approvers

@@ -5,18 +5,22 @@ The only way to explain: ``policy.explain`` and ``sayso policy explain`` both en
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bot.explain.approval_terms import Asks, Terms, asks_of
-from bot.explain.idle_entries import idle_words
 from bot.explain.rule_trace import Looks, looks_of
 from bot.explain.session_context import SessionContext
-from core.gate.apply_grants import lifted, rule_of, with_grants
+from core.approvals.file.idle import Sorted, told
+from core.gate.apply_grants import lifted, rule_of
 from core.gate.effective_policy import Rulebook
-from core.model.command import ExecPlan, ExecRequest
+from core.model.approval import AllowlistEntry
+from core.model.command import ExecPlan, ExecRequest, PlannedCommand
 from core.model.decision import Decision, Evaluation
 from core.model.identity import AgentId, Requester
 from core.model.policy import ExecPolicy
 from core.planning.planner import Planner, Refusal
+from core.policy.matching.allowlist import Allowlist
+from core.policy.matching.matchers import surroundings
 from core.store.approvals.grants import Grant
 
 _UNNAMED = "granted for a while"
@@ -82,11 +86,7 @@ class Explaining:
         if verdict.decision is not Decision.ASK or not grants:
             return verdict
 
-        def judged(given: Sequence[Grant]) -> Evaluation:
-            listed = with_grants(book.allowlist(plan.agent), given, book.home)
-            return book.judge(plan, policy, listed)
-
-        found = lifted(verdict, grants, judged)
+        found = lifted(book, plan, policy, verdict, grants)
         if found is None:
             return verdict
         return found[0] if self.names else _unnamed(*found)
@@ -99,3 +99,23 @@ def _unnamed(verdict: Evaluation, needed: Sequence[Grant]) -> Evaluation:
         replace(one, rule=_UNNAMED) if one.rule == rule else one for one in verdict.segments
     )
     return replace(verdict, why=verdict.why.replace(rule, _UNNAMED), segments=segments)
+
+
+def idle_words(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
+    """Return the entries that would cover a command of a plan, were they not idle, in words."""
+    commands = [one for command in plan.commands for one in (command, *command.effective)]
+    return tuple(
+        told(entry, at)
+        for entry, at in entries.idle
+        if any(_covers(entry, one, plan.cwd.path) for one in commands)
+    )
+
+
+def _covers(entry: AllowlistEntry, command: PlannedCommand, folder: str) -> bool:
+    file = command.executable
+    if file is None:
+        return False
+    listed, paths = Allowlist([entry], str(Path.home())), (file.path, file.realpath)
+    at = surroundings(command, folder)
+    found = listed.match(paths) or listed.match_vector(paths, command.argv[1:], at)
+    return found is not None

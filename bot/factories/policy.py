@@ -1,6 +1,7 @@
 """Make the rulebook of a configuration: the gateway's own, or one to look things up with."""
 
 import os
+from pathlib import Path
 
 from bot.factories.rules import provisions_of
 from bot.settings import Settings
@@ -10,18 +11,27 @@ from core.approvals.file.usage import UsageFile
 from core.gate.effective_policy import Rulebook
 
 
-def rulebook_of(settings: Settings, *, looks: bool = False) -> Rulebook:
+def idle_of(settings: Settings, home: Path) -> Idle:
+    """Return what knows which entries of the file in a home count no longer."""
+    usage = UsageFile(home / "exec-approvals.usage.json")
+    return Idle.of(home, usage, settings.approvals.exec.allow_always_idle)
+
+
+def rulebook_of(
+    settings: Settings, approvals: Path | None = None, *, looks: bool = False
+) -> Rulebook:
     """Return what the agents of a home may do now; skills and roots are looked up now.
 
-    ``looks``: it is for whoever looks beside a gateway, and notes of no entry that it was seen.
+    ``approvals`` is the approvals file, ``None``: that of the home. ``looks``: it is for whoever
+    looks beside a gateway, and notes of no entry that it was seen.
     """
-    usage = UsageFile(settings.home / "exec-approvals.usage.json")
-    idle = Idle.of(settings.home, usage, settings.approvals.exec.allow_always_idle)
+    file = approvals or settings.home / "exec-approvals.json"
+    idle = idle_of(settings, file.parent)
     idle.writes = not looks
     return Rulebook(
         configured=settings.exec_layers,
-        file=ApprovalsFile(settings.home / "exec-approvals.json"),
-        usage=usage,
+        file=ApprovalsFile(file),
+        usage=idle.usage,
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
         elevated=settings.tools.elevated.enabled,
         compiled=provisions_of(settings),

@@ -5,9 +5,8 @@
     report     all parts together, as `health.get`, /health and `sayso doctor` show them
     component  the state of one part, kept for a while
     store      a write that reaches the disk, its time, the room that is left, the store's clock
-    clock      whether the wall clock jumped
-    channels   what each platform says, asked once a minute at most
-    sandbox    the backend that encloses commands, where that is wanted
+    looks      whether the wall clock jumped; what each platform says, asked once a minute at most;
+               the backend that encloses commands, where that is wanted
     gate       the last proof of each entry point, and whether all is locked down
 """
 

@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bot.health.channels import BAD_S, GOOD_S, ChannelLook
-from bot.health.clock import ClockLook
 from bot.health.component import Kept, Look, Part
 from bot.health.gate import GateLook
+from bot.health.looks import CHANNEL_BAD_S, CHANNEL_GOOD_S, ChannelLook, ClockLook
 from bot.health.store import StoreLook, disk
 from bot.settings import Settings
 from channels.base import Channel
@@ -38,7 +37,7 @@ class Health:
         looks = [ChannelLook(channel, name) for name, channel in self.channels.items()]
         self._looks = [
             Kept(StoreLook(self.store, self.owner), _STORE_S, _STORE_S),
-            *(Kept(look, GOOD_S, BAD_S) for look in looks),
+            *(Kept(look, CHANNEL_GOOD_S, CHANNEL_BAD_S) for look in looks),
         ]
 
     def add(self, look: Look) -> None:

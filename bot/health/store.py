@@ -11,7 +11,7 @@ from bot.health.component import Part
 from core.errors import SaysoError, StoreAway
 from core.store import Store
 from core.store.engine import replicas
-from core.store.engine.probe import Probed, probe
+from core.store.engine.replicas import Probed, probe
 from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
 
 _PATIENCE_S = 5.0

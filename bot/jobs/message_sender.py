@@ -18,7 +18,7 @@ from core.model.identity import Target
 from core.store import Store, approvals, outbox
 from core.store.engine.clock import now_ms
 from core.store.sessions.threads import keep_thread, thread_of
-from core.store.views.message_state import Shown, shown_by
+from core.store.views.status import Shown, shown_by
 from core.text.render import phrase, printed, redact
 
 _BURST = 3

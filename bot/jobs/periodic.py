@@ -27,7 +27,7 @@ class TimedWork:
     async def due(self) -> int | None:
         """End and repeat all that is due; return in how many ms something is due next."""
         await self.gate.expire()
-        while await self.gate.broker.remind(_BATCH) >= _BATCH:
+        while await self.store.write(approvals.remind_due, _BATCH) >= _BATCH:
             pass
         return await self.store.read(approvals.wake_in)
 

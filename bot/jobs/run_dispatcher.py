@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,6 +10,7 @@ from core.gate import Gate
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.store import Store
+from core.store.engine.wakeups import wakeups
 
 _log = logging.getLogger(__name__)
 _LOOK_AGAIN_S = 1.0
@@ -25,27 +25,17 @@ class Dispatch:
 
     gate: Gate
     store: Store
-    _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: dict[ApprovalId, asyncio.Task[None]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Start runs for as long as the task lives."""
-        unsubscribe = self.store.subscribe(self._hear)
-        try:
-            while True:
-                await self._start_queued()
-                # Not wait_for: it can swallow a cancellation (bpo-37658); stop would never end.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
-                        await self._wake.wait()
-                self._wake.clear()
-        finally:
-            unsubscribe()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-
-    def _hear(self, note: str) -> None:
-        if note.startswith("approval:") or note == "resync":
-            self._wake.set()
+        with wakeups(self.store, "approval:") as woken:
+            try:
+                while True:
+                    await self._start_queued()
+                    await woken.wait(_LOOK_AGAIN_S)
+            finally:
+                await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def _start_queued(self) -> None:
         try:

@@ -10,23 +10,21 @@ and in the outbox's key, so that neither a restart nor a second gateway over one
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from bot.jobs.scheduler import Clock
 from bot.jobs.week_time import WeekTime
 from bot.policy_tools.weekly_suggest import Patience, notice_of, week_of
 from bot.settings import Settings
-from core.errors import ApprovalsFileError, SaysoError
-from core.files.private_state import read_private, replace_private
+from core.errors import SaysoError
+from core.files.state_file import StateFile
 
 _log = logging.getLogger(__name__)
 NAME = "suggest-week.json"
@@ -85,24 +83,15 @@ class WeeklyLook:
         return notice_of(found, self.settings.approvals.exec.suggest.least)
 
     @property
-    def _path(self) -> Path:
-        return self.settings.home / NAME
+    def _file(self) -> StateFile[_File]:
+        return StateFile(self.settings.home / NAME, _File, durable=True)
 
     def _known(self) -> str | None:
-        try:
-            return _File.model_validate_json(read_private(str(self._path))[0]).week
-        except FileNotFoundError:
-            return None
-        except (ApprovalsFileError, ValidationError) as error:
-            _log.warning("%s starts anew, it cannot be read: %s", self._path, type(error).__name__)
-            return None
+        found = self._file.read()
+        return None if found is None else found.week
 
     def _keep(self, week: str) -> None:
-        text = json.dumps({"version": 1, "week": week}) + "\n"
-        try:
-            replace_private(str(self._path), text.encode())
-        except OSError as error:
-            _log.warning("%s could not be written: %s", self._path, error.strerror)
+        self._file.write({"week": week})
 
 
 def every_week(clock: Clock, tell: Tell, settings: Settings) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.policy_tools.judge import idle_of, present_settings
+from bot.factories.policy import idle_of
+from bot.policy_tools.judge import present_settings
 from bot.settings import InvalidConfig
 from core.approvals.file.edit import known_agent
 from core.approvals.file.file import ApprovalsFile

@@ -5,12 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.factories.rules import provisions_of
+from bot.factories.policy import rulebook_of
 from bot.settings import Settings, home_folder, read
 from bot.settings.home import CONFIG_NAME
-from core.approvals.file.file import ApprovalsFile
-from core.approvals.file.idle import Idle
-from core.approvals.file.usage import UsageFile
 from core.errors import BadRequest
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest
@@ -18,11 +15,8 @@ from core.model.decision import Decision, Evaluation
 from core.model.identity import AgentId
 from core.model.policy import ExecPolicy
 from core.planning.planner import Planner, Refusal
-from core.policy.judge.evaluate import evaluate
-from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.argv_template import ArgvTemplate
-from core.policy.rules.compiled import Compiled
 
 APPROVALS_NAME = "exec-approvals.json"
 
@@ -47,12 +41,9 @@ class Judge:
     """A configuration with the approvals file beside it, ready to judge."""
 
     def __init__(self, settings: Settings, approvals: Path) -> None:
-        self._settings = settings
-        self._file = ApprovalsFile(approvals)
-        self._idle = idle_of(settings, approvals.parent)
-        self._compiled: Compiled = provisions_of(settings)
+        self._book = rulebook_of(settings, approvals, looks=True)
         self._planner = Planner(settings.tools.exec.search_path)
-        self._allowlists: dict[tuple[AgentId, tuple[AllowlistEntry, ...]], Allowlist] = {}
+        self._extended: dict[tuple[AgentId, tuple[AllowlistEntry, ...]], Allowlist] = {}
 
     def policy(self, agent: AgentId) -> ExecPolicy:
         """Return what holds for an agent: configuration and approvals file, the stricter of both.
@@ -60,7 +51,7 @@ class Judge:
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe.
         """
-        return resolve(self._settings.exec_layers(agent), self._file.layer(agent))
+        return self._book.agent_policy(agent)
 
     def plan(self, request: ExecRequest, policy: ExecPolicy | None = None) -> ExecPlan | Refusal:
         """Plan a request on this machine, as it is now."""
@@ -74,30 +65,15 @@ class Judge:
         acl: tuple[ArgvTemplate, ...] | None = None,
     ) -> Evaluation:
         """Judge a plan; what is given replaces the agent's own."""
-        agent = plan.agent
-        skilled = self._file.read().auto_allow_skills(agent)
-        return evaluate(
-            plan,
-            policy or self.policy(agent),
-            self.allowlist(agent) if allowlist is None else allowlist,
-            acl,
-            self._compiled.of(agent, skilled=skilled),
-        )
+        return self._book.judge(plan, policy or self.policy(plan.agent), allowlist, acl)
 
     def allowlist(self, agent: AgentId, extra: tuple[AllowlistEntry, ...] = ()) -> Allowlist:
         """Return an agent's allowlist, with further entries."""
-        found = self._allowlists.get((agent, extra))
+        found = self._extended.get((agent, extra))
         if found is None:
-            counted = self._idle.sort(agent, self._file.entries(agent)).counted
-            found = listed((*counted, *extra))
-            self._allowlists[agent, extra] = found
+            found = listed((*self._book.entries(agent).counted, *extra))
+            self._extended[agent, extra] = found
         return found
-
-
-def idle_of(settings: Settings, home: Path) -> Idle:
-    """Return what knows which entries of the file in a home count no longer."""
-    usage = UsageFile(home / "exec-approvals.usage.json")
-    return Idle.of(home, usage, settings.approvals.exec.allow_always_idle)
 
 
 def listed(entries: tuple[AllowlistEntry, ...]) -> Allowlist:

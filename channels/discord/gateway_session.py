@@ -7,11 +7,12 @@ it by its key.
 
 import json
 import logging
-import os
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from core.files.private_state import replace_private
 
 _log = logging.getLogger(__name__)
 _MOST_IN_HAND = 1_000
@@ -73,18 +74,10 @@ class SessionFile:
         if self.path is None:
             return
         try:
-            _write(self.path, session)
+            if session is None:
+                self.path.unlink(missing_ok=True)
+            else:
+                data = json.dumps(asdict(session)).encode()
+                replace_private(str(self.path), data, durable=False)
         except OSError as error:
             _log.warning("The gateway session could not be kept: %s", error)
-
-
-def _write(path: Path, session: Session | None) -> None:
-    if session is None:
-        path.unlink(missing_ok=True)
-        return
-    fresh = path.with_name(f"{path.name}.new")
-    with suppress(FileNotFoundError):
-        fresh.unlink()
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123 - a mode that no umask widens
-        json.dump(asdict(session), file)
-    fresh.replace(path)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import discord
 
+from channels.background import finish
 from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
 from channels.discord.errors import FAILURES, translate
 from channels.discord.render.messages import nonce, render_reply
@@ -76,13 +77,7 @@ class Answers:
 
     async def finish(self) -> bool:
         """Wait a moment for what is in hand, then give it up; say whether nothing was."""
-        if not self._in_hand:
-            return True
-        _, late = await asyncio.wait(self._in_hand, timeout=_STOP_PATIENCE_S)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-        return not late
+        return await finish(self._in_hand, _STOP_PATIENCE_S)
 
     def _hold(self) -> None:
         task = asyncio.current_task()

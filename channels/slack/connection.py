@@ -93,7 +93,7 @@ class Connection:
         """Stop listening, let what is in hand be committed, close every connection."""
         await self._hang_up()
         await self._intake.finish()
-        await self._notes.finish()
+        await self._notes.background.finish()
         await self._session.close()
 
     def _known(self) -> None:

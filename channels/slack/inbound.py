@@ -5,6 +5,7 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from channels.background import finish
 from channels.base import STOPPING, Inbox, Reply, Tone
 from channels.slack.inbound_events import Heard
 from channels.slack.membership import Membership
@@ -56,13 +57,7 @@ class Intake:
 
     async def finish(self) -> None:
         """Wait a moment for what is being committed, then give it up uncommitted."""
-        working = set(self._open.values())
-        if not working:
-            return
-        _, late = await asyncio.wait(working, timeout=_STOP_PATIENCE_S)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        await finish(self._open.values(), _STOP_PATIENCE_S)
 
     async def _work(self, heard: Heard) -> None:
         reply = await self._received(heard)

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 
+from channels.background import Background
 from channels.base import Reply
 from channels.slack.inbound_events import NAME, Asker
 from channels.slack.render.messages import Message, body, render_reply
@@ -13,7 +13,6 @@ from core.errors import ChannelError
 from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
-_STOP_PATIENCE_S = 3.0
 _HEAD_START_S = 0.02
 
 
@@ -22,25 +21,11 @@ class Notes:
     """The notes that are on their way."""
 
     calls: Calls
-    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    background: Background = field(default_factory=Background)
 
     def tell(self, asker: Asker, reply: Reply) -> None:
         """Send a note in the background; the next answer does not wait for it."""
-        self._spawn(self._tell(asker, reply))
-
-    async def finish(self) -> None:
-        """Wait a moment for notes under way, then give them up."""
-        if not self._under_way:
-            return
-        _, late = await asyncio.wait(self._under_way, timeout=_STOP_PATIENCE_S)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-
-    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(coroutine)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self.background.spawn(self._tell(asker, reply))
 
     async def _tell(self, asker: Asker, reply: Reply) -> None:
         # The acknowledgement and the prompt's edit are what others wait for; they go first.

@@ -14,7 +14,6 @@ from channels.commands import SLASH_COMMANDS
 from channels.telegram.errors import translate
 from channels.telegram.inbound import Intake
 from channels.telegram.inbound_events import NAME, Identity
-from channels.telegram.log_redaction import prepare_library
 from channels.telegram.outbound import Sender
 from channels.telegram.polling import PollWatch
 from channels.telegram.render import prompt_groups
@@ -22,7 +21,14 @@ from channels.telegram.render.messages import render_notice, render_outcome, ren
 from channels.telegram.replies import Answers
 from channels.telegram.self_check import prove
 from channels.telegram.settings import Mode, TelegramSettings
-from channels.telegram.transport import App, Line, PollingLine, polling_app, webhook_app
+from channels.telegram.transport import (
+    App,
+    Line,
+    PollingLine,
+    polling_app,
+    prepare_library,
+    webhook_app,
+)
 from channels.telegram.update_ack import Handled
 from channels.telegram.webhook import WebhookLine
 from core.errors import ChannelError
@@ -79,7 +85,7 @@ class TelegramChannel:
         await self._line.close()
         if app.running:
             await app.stop()
-        await self._answers.finish()
+        await self._answers.background.finish()
         await app.shutdown()
         await app.bot.shutdown()
 

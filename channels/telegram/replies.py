@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from telegram import Update
 from telegram.constants import CallbackQueryLimit
 from telegram.error import TelegramError
 
+from channels.background import Background
 from channels.base import Reply, Tone
 from channels.telegram.outbound import Sender
 from channels.telegram.render.buttons import decode
@@ -16,7 +16,6 @@ from channels.utf16 import cut, units
 
 _log = logging.getLogger(__name__)
 _MOST_UNITS = CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
-_STOP_PATIENCE_S = 3.0
 
 
 @dataclass(slots=True)
@@ -25,31 +24,17 @@ class Answers:
 
     sender: Sender
     _acknowledged: set[int] = field(default_factory=set)
-    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    background: Background = field(default_factory=Background)
 
     def tell(self, update: Update, reply: Reply) -> None:
         """Answer a press or a message in the background."""
-        self._spawn(self._tell(update, reply))
+        self.background.spawn(self._tell(update, reply))
 
     def acknowledge(self, update: Update) -> None:
         """End the wait that a pressed button shows, where the decision takes long; once."""
         if update.callback_query is not None and update.update_id not in self._acknowledged:
             self._acknowledged.add(update.update_id)
-            self._spawn(self._acknowledge(update))
-
-    async def finish(self) -> None:
-        """Wait a moment for answers under way, then give them up."""
-        if not self._under_way:
-            return
-        _, late = await asyncio.wait(self._under_way, timeout=_STOP_PATIENCE_S)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-
-    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(coroutine)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+            self.background.spawn(self._acknowledge(update))
 
     async def _acknowledge(self, update: Update) -> None:
         await self._answer_query(update, "", alert=False)

@@ -2,8 +2,8 @@
 
 ::
 
-    broker     the state machine: open, answer, wait, expire; every change is one guarded
-               statement of ``core.store``, everything here is only a wake-up
+    broker     the state machine: ask and answer together, wait for an end; every change is one
+               guarded statement of ``core.store``, everything here is only a wake-up
     ask        open a question and choose its places
     answer     take a person's answer
     routing    who may answer what (listed ids only, never the requester), and where prompts go

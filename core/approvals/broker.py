@@ -1,4 +1,4 @@
-"""Run the approval state machine: open, answer, wait, expire.
+"""Run the approval state machine: ask and answer together, wait for an end.
 
 ``pending`` becomes ``allowed``, ``denied``, ``expired`` or ``cancelled``, once and for good. Each
 arrow is one guarded statement in ``core.store.approvals`` on the database's clock, and expiry is
@@ -6,20 +6,17 @@ part of the statement that resolves (DESIGN §1 rules 5 to 8). Nothing here is a
 wake-up only makes somebody look again.
 """
 
-import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core.approvals.answer import Answer, Answered, Answering
-from core.approvals.ask import Asking, Fallback
+from core.approvals.answer import Answering
+from core.approvals.ask import Asking
 from core.errors import StoreAway
 from core.model.approval import Approval
-from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
-from core.model.pending_limits import Crowded
 from core.store import Store, approvals, outbox
+from core.store.engine.wakeups import wakeups
 
 _LOOK_AGAIN_S = 5.0
 _LOOK_SOON_S = 0.5
@@ -33,31 +30,12 @@ class Broker:
     asking: Asking
     answering: Answering
 
-    async def open(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
-    ) -> Approval | Crowded:
-        """Persist a question with its prompts; settle it at once when nobody can be reached.
-
-        Where too many wait already, nothing is persisted and nobody is asked: ``Crowded``.
-
-        Raises:
-            StoreError: nothing was persisted, so nothing will run.
-        """
-        return await self.asking.open(request, plan, evaluation, fallback)
-
-    async def answer(self, answer: Answer) -> Answered:
-        """Take a person's answer; the returned sentence is true for whoever gave it."""
-        return await self.answering.answer(answer)
-
     async def wait(self, approval_id: ApprovalId) -> Approval | None:
         """Wait until an approval is final and return it; ``None`` if no such approval exists.
 
         A store that is away is waited for: what was asked is kept there.
         """
-        changed = asyncio.Event()
-        about = {f"approval:{approval_id}", "resync"}
-        unsubscribe = self.store.subscribe(lambda note: changed.set() if note in about else None)
-        try:
+        with wakeups(self.store, f"approval:{approval_id}") as changed:
             while True:
                 pause = _LOOK_SOON_S
                 with suppress(StoreAway):
@@ -65,18 +43,7 @@ class Broker:
                     if approval is None or approval.resolution is not None:
                         return approval
                     pause = _LOOK_AGAIN_S
-                await _either(changed, pause)
-                changed.clear()
-        finally:
-            unsubscribe()
-
-    async def expire(self, limit: int = 500) -> dict[ApprovalId, DenialReason]:
-        """Turn pending approvals past their deadline into expired ones; return which, and why."""
-        return await self.store.write(approvals.expire_and_tell, limit)
-
-    async def remind(self, limit: int = 100) -> int:
-        """Enqueue the reminders that are due; return how many."""
-        return await self.store.write(approvals.remind_due, limit)
+                await changed.wait(pause)
 
     async def tell(self, approval: Approval, words: str) -> None:
         """Tell the places that were asked something that their people should know, once."""
@@ -84,15 +51,3 @@ class Broker:
             key = f"{approval.id}:{place.channel}:{place.to}:{place.thread}"
             payload = json.dumps({"text": words})
             await self.store.write(outbox.enqueue_notice, approval.id, place, payload, key)
-
-    async def cancel(self, approval_id: ApprovalId, note: str) -> Approval | None:
-        """Withdraw a question; ``None`` if it is unknown or already ended."""
-        return await self.store.write(approvals.cancel, approval_id, note)
-
-
-async def _either(changed: asyncio.Event, seconds: float) -> None:
-    # A note can be lost with its connection, so every waiter also looks by itself.
-    # Not wait_for: before Python 3.12 it can swallow a cancellation (bpo-37658).
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await changed.wait()

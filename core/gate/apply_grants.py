@@ -44,7 +44,7 @@ class Granted:
         active = await self.store.read(grants.active, *whose)
         if not active:
             return None
-        found = lifted(asked, active, lambda given: self._judged(plan, policy, given))
+        found = lifted(self.rulebook, plan, policy, asked, active)
         if found is None:
             return None
         evaluation, needed = found
@@ -54,26 +54,22 @@ class Granted:
             return None
         return evaluation
 
-    def _judged(self, plan: ExecPlan, policy: ExecPolicy, given: Sequence[Grant]) -> Evaluation:
-        own = self.rulebook.allowlist(plan.agent)
-        return self.rulebook.judge(plan, policy, with_grants(own, given, self.rulebook.home))
 
-
-def with_grants(own: Allowlist, given: Sequence[Grant], home: str) -> Allowlist:
+def _with_grants(own: Allowlist, given: Sequence[Grant], home: str) -> Allowlist:
     """Return an agent's own allowlist with what grants promised."""
     promised = (AllowlistEntry(p.pattern, argv=p.argv) for grant in given for p in grant.promise)
     return Either(own, Allowlist(promised, home))
 
 
 def lifted(
-    asked: Evaluation,
-    active: Sequence[Grant],
-    judged: Callable[[Sequence[Grant]], Evaluation],
+    book: Rulebook, plan: ExecPlan, policy: ExecPolicy, asked: Evaluation, active: Sequence[Grant]
 ) -> tuple[Evaluation, tuple[Grant, ...]] | None:
-    """Return the evaluation that allows a plan and the grants that it needs, ``None`` if none.
+    """Return the evaluation that allows a plan and the grants that it needs, ``None`` if none."""
 
-    ``judged`` judges the plan under some of the grants.
-    """
+    def judged(given: Sequence[Grant]) -> Evaluation:
+        own = book.allowlist(plan.agent)
+        return book.judge(plan, policy, _with_grants(own, given, book.home))
+
     found = judged(active)
     if found.decision is not Decision.ALLOW:
         return None

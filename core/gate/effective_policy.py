@@ -25,6 +25,7 @@ from core.model.policy import (
 from core.policy.judge.evaluate import evaluate
 from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
+from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.rules.compiled import NO_COMPILED, Compiled, Provisions
 from core.text.render import redact
 
@@ -144,7 +145,11 @@ class Rulebook:
         return self.compiled.of(agent, skilled=self.file.read().auto_allow_skills(agent))
 
     def judge(
-        self, plan: ExecPlan, policy: ExecPolicy, allowlist: Allowlist | None = None
+        self,
+        plan: ExecPlan,
+        policy: ExecPolicy,
+        allowlist: Allowlist | None = None,
+        acl: tuple[ArgvTemplate, ...] | None = None,
     ) -> Evaluation:
         """Judge a plan by all that is known of its agent; ``allowlist`` replaces the agent's own.
 
@@ -152,7 +157,7 @@ class Rulebook:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
         """
         own = self.allowlist(plan.agent) if allowlist is None else allowlist
-        return evaluate(plan, policy, own, provisions=self.provisions(plan.agent))
+        return evaluate(plan, policy, own, acl, self.provisions(plan.agent))
 
     def fallback(self, plan: ExecPlan, policy: ExecPolicy) -> Fallback:
         """Return what happens to a plan that needs a person where none can be reached (S1).

@@ -19,17 +19,16 @@ from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
 from core.errors import BadRequest
-from core.gate import journal_records, record_resolution
+from core.gate import journal_records, record
 from core.gate.apply_grants import Granted
 from core.gate.claims import Claim, NewRun, QueuedRun
 from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Chunks, Execution
 from core.gate.guards.canary import Mark
-from core.gate.refuse import refuse
+from core.gate.record import Remembering, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
-from core.gate.store_always import Remembering
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -156,7 +155,7 @@ class Gate:
     ) -> Submission:
         fallback = self.rulebook.fallback(plan, policy)
         missing = await self.execution.missing(plan)
-        approval = missing or await self.broker.open(request, plan, evaluation, fallback)
+        approval = missing or await self.broker.asking.open(request, plan, evaluation, fallback)
         if isinstance(approval, Refusal | Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)
         await self.journal.append(
@@ -229,12 +228,20 @@ class Gate:
         with self._closing.inside():
             return await self._answered(answer)
 
+    async def offer(self, answer: Answer) -> Answered:
+        """Return whether a person could answer so now, and change nothing; ``OFFERED`` if so.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return await self.broker.answering.offer(answer)
+
     async def _answered(self, answer: Answer) -> Answered:
-        answered = await self.broker.answer(answer)
+        answered = await self.broker.answering.answer(answer)
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:
-            await record_resolution.write(self.store, self.journal, answered.approval)
+            await record.end(self.store, self.journal, answered.approval)
         elif answered.outcome is AnswerOutcome.COUNTED:
             await self.journal.append("vote", journal_records.voted(answered.approval, answer))
         return answered
@@ -261,11 +268,15 @@ class Gate:
         if self.closed:
             return 0
         with self._closing.inside():
-            return await record_resolution.expire(self.broker, self.journal)
+            return await record.expire(self.store, self.journal)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
-        return await self._waiters.wait(run_id, timeout_ms) or await self._waiters.status(run_id)
+        return await self._waiters.wait(run_id, timeout_ms) or await self.status(run_id)
+
+    async def status(self, run_id: ApprovalId) -> Submission | None:
+        """Return where a request stands; ``None`` if there is none of this id."""
+        return await self._waiters.status(run_id)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
         """Return the agent that asked; ``None`` if there is no request of this id."""
@@ -288,9 +299,9 @@ class Gate:
         asked = await self.store.read(approvals.get, run_id)
         if asked is None or asked.resolution is not None:
             return False
-        withdrawn = await self.broker.cancel(run_id, note)
+        withdrawn = await self.store.write(approvals.cancel, run_id, note)
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered in this very moment
-        await record_resolution.write(self.store, self.journal, withdrawn)
+        await record.end(self.store, self.journal, withdrawn)
         return True

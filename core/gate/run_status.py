@@ -13,6 +13,7 @@ from core.model.command import ExecPlan
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import ExecResult, Running, Submission
 from core.store import Store
+from core.store.engine.wakeups import wakeups
 from core.store.runs import runs
 from core.store.views import owners
 from core.store.views.status import status_of
@@ -101,25 +102,18 @@ class Waiters:
 
     async def _watch(self, run_id: ApprovalId, future: asyncio.Future[ExecResult]) -> None:
         """Look into the store at each change: the run may end on another gateway, or be denied."""
-        changed = asyncio.Event()
-        about = {f"run:{run_id}", f"approval:{run_id}", "resync"}
-        unsubscribe = self._store.subscribe(lambda note: changed.set() if note in about else None)
         try:
-            while not future.done():
-                outcome, pause = await self._look(run_id)
-                # What ends here is settled with its whole output; the store keeps the tail only.
-                if outcome is not None and run_id not in self._running:
-                    self.settle(run_id, outcome)
-                    return
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(pause):
-                        await changed.wait()
-                changed.clear()
+            with wakeups(self._store, f"run:{run_id}", f"approval:{run_id}") as changed:
+                while not future.done():
+                    outcome, pause = await self._look(run_id)
+                    # What ends here is settled with its whole output; the store keeps the tail.
+                    if outcome is not None and run_id not in self._running:
+                        self.settle(run_id, outcome)
+                        return
+                    await changed.wait(pause)
         except Exception as failure:  # noqa: BLE001 - handed to the waiter, who must not hang
             if not future.done():
                 future.set_exception(failure)
-        finally:
-            unsubscribe()
 
     async def _look(self, run_id: ApprovalId) -> tuple[ExecResult | None, float]:
         """Return how a run ended, and after how many seconds to look again.

@@ -328,14 +328,3 @@ class Connection:
                 await self.writer.wait_closed()
             return
         self.writer.transport.abort()
-
-
-async def serve_connection(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    methods: Mapping[str, Handler],
-    peer: Peer,
-    limits: Limits | None = None,
-) -> None:
-    """Serve one connection until it ends."""
-    await Connection(reader, writer, methods, peer, limits or Limits()).serve()

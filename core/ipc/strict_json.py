@@ -46,7 +46,12 @@ def parsed(line: bytes, decoder: json.JSONDecoder | None = None) -> object:
         raise FrameError(Code.PARSE_ERROR, f"the frame is not JSON: {error}") from None
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the object of these pairs.
+
+    Raises:
+        ValueError: a key is there twice.
+    """
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("duplicate key in one object")
@@ -83,7 +88,7 @@ def _integer(text: str) -> int:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
+    object_pairs_hook=unique,
     parse_float=_finite,
     parse_int=_integer,
     parse_constant=_no_constant,
@@ -91,7 +96,7 @@ _DECODER = json.JSONDecoder(
 
 
 _BODY_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
+    object_pairs_hook=unique,
     parse_float=_number,
     parse_int=lambda text: _exact(_integer(text)),
     parse_constant=_no_constant,

@@ -125,11 +125,3 @@ class AllowlistEntry:
         if self.argv is None and not self.content:
             return self.pattern
         return Promise(self.pattern, self.argv, self.content).words
-
-
-@dataclass(frozen=True, slots=True)
-class SentPrompt:
-    """One copy of a prompt that a platform accepted."""
-
-    target: Target
-    message: str

@@ -7,7 +7,6 @@ from typing import NewType
 
 AgentId = NewType("AgentId", str)
 SessionKey = NewType("SessionKey", str)
-NodeId = NewType("NodeId", str)
 TaskId = NewType("TaskId", str)
 """One piece of an agent's work, as the agent names it; it narrows and proves nothing."""
 TASK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/#-]{0,99}")

@@ -1,7 +1,7 @@
 """Describe what may run where, and when a person is asked (S0 "Key concepts", S1)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -105,22 +105,6 @@ def stricter_fallback(a: AskFallback, b: AskFallback) -> AskFallback:
 def stricter_trust(a: Trust, b: Trust) -> Trust:
     """Return the one that trusts fewer programs."""
     return min(a, b, key=_TRUST_ORDER.index)
-
-
-def stricter(a: ExecPolicy, b: ExecPolicy) -> ExecPolicy:
-    """Combine two policies setting by setting; host, node, timeout and sources stay those of ``a``.
-
-    Commutative and idempotent in the strictness settings (S1: "the stricter of tools.exec.* and
-    approvals defaults").
-    """
-    return replace(
-        a,
-        security=stricter_security(a.security, b.security),
-        ask=stricter_ask(a.ask, b.ask),
-        ask_fallback=stricter_fallback(a.ask_fallback, b.ask_fallback),
-        trust=stricter_trust(a.trust, b.trust),
-        safe_bins=tuple(name for name in a.safe_bins if name in b.safe_bins),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,6 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 
 
-class RunState(StrEnum):
-    """Where a run stands; ``UNKNOWN`` means that its gateway died and nobody saw the end."""
-
-    QUEUED = "queued"
-    STARTED = "started"
-    DONE = "done"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
 class Output:
     """What a run printed on both streams, capped (S0 "Output caps").

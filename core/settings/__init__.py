@@ -29,15 +29,19 @@ from core.settings.execution import (
     ExecSection,
     ToolsSection,
 )
+from core.settings.gateway import (
+    AuditSection,
+    IntakeSection,
+    ProofSection,
+    RemoteSection,
+    StoreSection,
+    UnixUserSection,
+)
 from core.settings.http import HttpSection
-from core.settings.intake import IntakeSection, UnixUserSection
-from core.settings.proof import ProofSection
 from core.settings.quiet_hours import QuietHoursSection
-from core.settings.remote import RemoteSection
 from core.settings.rules import SkillsSection
 from core.settings.sandbox import SandboxBackend, SandboxSection
 from core.settings.session_filter import session_filter
-from core.settings.storage import AuditSection, StoreSection
 
 __all__ = [
     "DEFAULT_SEARCH_PATH",

@@ -6,13 +6,14 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from core.model.identity import Target
+from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
 from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
-from core.settings.pending import PendingSection
 from core.settings.quiet_hours import QuietHoursSection, Zone
 from core.settings.session_filter import session_filter
-from core.settings.suggest import SuggestSection
 
 DEFAULT_APPROVAL_SECONDS = 600
+_WORTH_A_MESSAGE = 20
+_MOST_PROMPTS = 100_000
 LONGEST_LADDER_SECONDS = 30 * 24 * 3600
 MOST_REMINDERS = 100
 MOST_APPROVERS_NEEDED = 20
@@ -129,6 +130,54 @@ class TiersSection(Section):
     )
     critical: TierSection = Field(
         default_factory=TierSection, description="questions by rules of the tier critical"
+    )
+
+
+Waiting = Annotated[int, Field(ge=1, le=100_000)]
+"""How many questions; each new one costs a look at all that wait."""
+Waited = Annotated[int, Field(ge=0, le=1 << 40)]
+"""Bytes of what waits; 0: a question brings no standard input."""
+
+
+class PendingSection(Section):
+    """``approvals.exec.pending``: how much may wait for people at a time."""
+
+    per_agent: Waiting = Field(
+        default=DEFAULT_LIMITS.per_agent,
+        description="questions of one agent that wait at a time; further requests are denied",
+    )
+    total: Waiting = Field(
+        default=DEFAULT_LIMITS.total, description="questions of all agents that wait at a time"
+    )
+    input_bytes_per_agent: Waited = Field(
+        default=DEFAULT_LIMITS.input_bytes_per_agent,
+        description="bytes of standard input that the waiting questions of one agent hold",
+    )
+    input_bytes: Waited = Field(
+        default=DEFAULT_LIMITS.input_bytes,
+        description="bytes of standard input that all waiting questions hold",
+    )
+
+    @property
+    def limits(self) -> PendingLimits:
+        """Return them in the words of the model."""
+        return PendingLimits(
+            self.per_agent, self.total, self.input_bytes_per_agent, self.input_bytes
+        )
+
+
+class SuggestSection(Section):
+    """``approvals.exec.suggest``: when people are told that entries would save prompts."""
+
+    weekly: bool = Field(
+        default=True,
+        description="whether the gateway checks each Monday at 09:00 (approvals.exec.zone) whether "
+        "allowlist entries would have saved prompts of the last seven days, "
+        "and notifies people once",
+    )
+    least: Annotated[int, Field(ge=1, le=_MOST_PROMPTS)] = Field(
+        default=_WORTH_A_MESSAGE,
+        description="prompts a week that entries must save; below that nobody is told",
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from core.settings.base import Seconds, Section, Word, milliseconds
+from core.settings.base import Seconds, Section, Word
 
 _LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})")
 _HIGHEST_PORT = 65_535
@@ -130,11 +130,6 @@ class HttpSection(Section):
             return ipaddress.ip_address(host).is_loopback
         except ValueError:
             return False
-
-    @property
-    def longest_wait_ms(self) -> int:
-        """Return the bound of a long poll in milliseconds."""
-        return milliseconds(self.limits.longest_wait)
 
     @model_validator(mode="after")
     def _reachable_on_purpose(self) -> Self:

@@ -21,7 +21,7 @@ import pytest
 
 from bot.client import Client
 from core.remote.host.exec_log import ExecEvent, open_exec_log
-from tests.e2e.test_remote_exec import identity, know, write
+from tests.e2e.remote_gateways import identity, know, write
 from tests.support.gateway_process import GatewayProcess
 from tests.support.waiting import wait_until
 

@@ -10,7 +10,7 @@ from core.model.pending_limits import Crowded, PendingBound, PendingLimits
 from core.model.stdio import Stdio
 from core.store import approvals
 from core.store.schema.records import ApprovalDraft
-from core.store.views import counts
+from core.store.views import status
 from tests.support.store_records import ALICE, DENY, HALF_HOUR, MINUTE, draft
 from tests.support.stores import OpenStore
 
@@ -40,7 +40,7 @@ async def test_each_agent_has_so_many_places_and_all_have_some(bench: OpenStore)
     assert await _asked(bench, question()) == Crowded(PendingBound.PER_AGENT, 2, 2, 1)
     assert await _asked(bench, third) == third.id
     assert await _asked(bench, question("other")) == Crowded(PendingBound.TOTAL, 3, 3, 1)
-    assert await bench.store.read(counts.pending) == 3
+    assert await bench.store.read(status.pending) == 3
 
 
 async def test_standard_input_has_its_own_bounds(bench: OpenStore) -> None:
@@ -61,7 +61,7 @@ async def test_without_limits_nothing_is_counted(bench: OpenStore) -> None:
     """The negative control: the same questions are taken where nobody bounds them."""
     for _ in range(4):
         await bench.store.write(approvals.create, question(stdin=b"x" * 100))
-    assert await bench.store.read(counts.pending) == 4
+    assert await bench.store.read(status.pending) == 4
 
 
 @pytest.mark.parametrize("end", ["answered", "withdrawn", "expired"])
@@ -120,7 +120,7 @@ async def test_of_many_at_the_same_moment_only_so_many_get_in(bench: OpenStore) 
     told = await asyncio.gather(*(_asked(bench, one) for one in drafts))
     won = [one for one in told if isinstance(one, str)]
     assert set(won) < {ApprovalId(one.id) for one in drafts}
-    assert (len(won), await bench.store.read(counts.pending)) == (2, 2)
+    assert (len(won), await bench.store.read(status.pending)) == (2, 2)
     assert {one for one in told if isinstance(one, Crowded)} == {
         Crowded(PendingBound.PER_AGENT, 2, 2, 1)
     }

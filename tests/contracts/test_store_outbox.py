@@ -1,4 +1,4 @@
-"""What every engine must do with the outbox, cursors, leases and retention."""
+"""What every engine must do with the outbox and retention."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ import pytest
 
 from core.model.identity import Target
 from core.store import approvals, outbox, prune
-from core.store.engine import leases, replicas
-from core.store.outbox import OutboxItem, OutboxKind, cursors
+from core.store.engine import replicas
+from core.store.outbox import OutboxItem, OutboxKind
 from core.store.runs import runs
 from core.store.sessions import events
 from tests.support.store_records import (
@@ -167,40 +167,6 @@ async def test_targets_and_payloads_survive(bench: OpenStore) -> None:
     await bench.store.write(outbox.enqueue_notice, None, target, '{"t": "\\u0000é"}', "n")
     (item,) = await _claim(bench)
     assert (item.target, item.payload, item.approval_id) == (target, '{"t": "\\u0000é"}', None)
-
-
-async def test_a_cursor_is_fenced_by_the_younger_token(bench: OpenStore) -> None:
-    """A frozen poller that wakes up cannot move the position back."""
-    write = bench.store.write
-    assert await bench.store.read(cursors.get, "telegram") is None
-    old = await write(leases.acquire, "telegram", "a", 3_000)
-    assert old is not None
-    assert await write(leases.acquire, "telegram", "b", 3_000) is None
-    assert await write(cursors.set, "telegram", "5", old.token)
-    await bench.advance(4_000)
-    new = await write(leases.acquire, "telegram", "b", 3_000)
-    assert new is not None
-    assert new.token > old.token
-    assert not await write(cursors.set, "telegram", "6", old.token)
-    assert not await write(leases.renew, old, 3_000)
-    assert await write(cursors.set, "telegram", "9", new.token)
-    assert not await write(cursors.set, "telegram", "7", old.token)
-    assert await bench.store.read(cursors.get, "telegram") == "9"
-
-
-async def test_a_released_lease_is_free_at_once(bench: OpenStore) -> None:
-    """Renewed it stays held beyond its first end; released it is free, with a new token."""
-    write = bench.store.write
-    held = await write(leases.acquire, "poll", "a", 3_000)
-    assert held is not None
-    await bench.advance(2_000)
-    assert await write(leases.renew, held, 3_000)
-    await bench.advance(2_000)
-    assert await write(leases.acquire, "poll", "b", 3_000) is None
-    await write(leases.release, held)
-    taken = await write(leases.acquire, "poll", "b", 3_000)
-    assert taken is not None
-    assert taken.token == held.token + 1
 
 
 async def test_replicas_live_as_long_as_they_beat(bench: OpenStore) -> None:

@@ -9,7 +9,7 @@ from core.store.runs import runs
 from core.store.runs.refusals import RefusedRequest, record_refused
 from core.store.schema.states import RowState
 from core.store.sessions import events
-from core.store.views import counts, owners
+from core.store.views import owners, status
 from tests.support.store_records import SESSION, new_id
 from tests.support.stores import OpenStore
 
@@ -52,7 +52,7 @@ async def test_what_waits_is_counted_and_writes_are_timed(bench: OpenStore) -> N
     await bench.ask()
     await bench.ask()
 
-    assert await timed.read(counts.pending) == 2
+    assert await timed.read(status.pending) == 2
     await timed.write(record_refused, refused())
     assert len(took) == 1
     assert 0 < took[0] < 10

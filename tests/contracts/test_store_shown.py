@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.model.result import Denied
 from core.store import approvals, outbox
 from core.store.schema.records import OutboxItem
-from core.store.views.message_state import shown_by
+from core.store.views.status import shown_by
 from tests.support.store_records import ALICE, DENY, GROUP, draft
 from tests.support.stores import OpenStore
 

@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.e2e.remote_gateways import identity, know, write
 from tests.support.gateway_process import ROOT, GatewayProcess
 from tests.support.waiting import wait_until
 
@@ -40,20 +40,6 @@ class Pair:
             timeout=60,
             check=False,
         )
-
-
-def identity(gateway: GatewayProcess) -> dict[str, str]:
-    """Return a home's ids, as its owner would read them out."""
-    found: dict[str, str] = gateway.json("exec", "identity")
-    return found
-
-
-def write(home: Path, **config: Any) -> GatewayProcess:
-    """Make a home with settings."""
-    home.mkdir(mode=0o700)
-    (home / "config.json5").write_text(json.dumps(config))
-    (home / "config.json5").chmod(0o600)
-    return GatewayProcess(home)
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +75,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     yield Pair(client, host, acl, hosts["agent_id"])
     client.stop()
     host.stop()
-
-
-def know(gateway: GatewayProcess, name: str, ids: dict[str, str], *more: str) -> None:
-    """Add a trusted contact by the command."""
-    words = ["--agent-id", ids["agent_id"], "--machine-id", ids["machine_id"]]
-    done = gateway.cli("exec", "contacts", "add", name, *words, "--trust", "accept", *more)
-    assert done.returncode == 0, done.stderr
 
 
 def both(pair: Pair) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from core.model.pending_limits import PendingLimits
 from core.store import Store, approvals, open_store
 from core.store.approvals import limits
 from core.store.schema.records import ApprovalDraft
-from core.store.views import counts
+from core.store.views import status
 from tests.support.store_records import HALF_HOUR, draft
 
 ONE = PendingLimits(per_agent=1)
@@ -77,7 +77,7 @@ async def test_who_asks_for_the_last_place_waits_for_who_is_taking_it(
     waited, second = await _both(replicas, barrier)
     assert waited
     assert isinstance(second.exception(), approvals.TooMany)
-    assert await replicas[0].read(counts.pending) == 1
+    assert await replicas[0].read(status.pending) == 1
 
 
 async def test_without_the_lock_both_would_take_it(
@@ -89,4 +89,4 @@ async def test_without_the_lock_both_would_take_it(
     monkeypatch.setattr(limits, "_ONE_AT_A_TIME", select(1))
     waited, second = await _both(replicas, barrier)
     assert (waited, second.exception()) == (False, None)
-    assert await replicas[0].read(counts.pending) == 2
+    assert await replicas[0].read(status.pending) == 2

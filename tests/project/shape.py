@@ -25,6 +25,15 @@ LONG_MODULES: Mapping[str, str] = {
 }
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
+FRAGMENTS: Mapping[str, str] = {
+    "bot/chat/pairing.py": "one of the parts that bot/chat/inbox.py asks in turn, a module each",
+    "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
+    "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
+    "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
+    "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",
+}
+"""Why a module of fewer than ``FRAGMENT`` lines with one importer is a module."""
+
 Arrow = tuple[str, str]
 
 

@@ -117,7 +117,7 @@ def test_every_method_and_param_is_documented() -> None:
 
 DESIGN_WORDS = (
     "ExecRequest ExecHost ExecSecurity ExecAsk AskFallback ExecPolicy Decision Evaluation"
-    " DenialReason ExecPlan Approval ApprovalReply Resolution AllowlistEntry Target SentPrompt"
+    " DenialReason ExecPlan Approval ApprovalReply Resolution AllowlistEntry Target"
     " SessionEvent ExecResult Lease AclEntry ArgvTemplate channel session"
 )
 

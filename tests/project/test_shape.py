@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from tests.project.shape import (
+    FRAGMENTS,
     LARGE_FOLDERS,
     LONG_MODULES,
     LONGEST_MODULE,
@@ -37,6 +38,13 @@ def test_a_long_module_has_a_reason() -> None:
     long = {module.path for module in measure(ROOT) if module.lines > LONGEST_MODULE}
 
     assert long == set(LONG_MODULES), "split the module, or state why in LONG_MODULES of shape.py"
+
+
+def test_a_fragment_has_a_reason() -> None:
+    """A module of under 40 lines with one importer has its reason stated; none is left over."""
+    small = {module.path for module in fragments(measure(ROOT))}
+
+    assert small == set(FRAGMENTS), "merge the module, or state why in FRAGMENTS of shape.py"
 
 
 def test_imports_go_one_way() -> None:

@@ -6,7 +6,6 @@
     origin            Host and Origin
     rate_limits       by address, token and fault
     authentication    whose token this is
-    token_expiry      the moment a token ends or is revoked
     access_log        one line for each request, by its route
     gate_proof_token  the token of the gateway's own proofs
 """

@@ -1,9 +1,11 @@
 """Find out who calls: a bearer token in a header, checked anew whenever something is done."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from starlette.types import Scope
 
@@ -12,9 +14,14 @@ from bot.api.access.rate_limits import Buckets, Slots
 from bot.api.http.bodies import header
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.intake.callers.caller import Caller
-from core.errors import Unauthenticated
+from core.errors import StoreError, Unauthenticated
 from core.model.identity import Intake
+from core.store import Store
+from core.store.engine.clock import wall_ms
+from core.store.engine.wakeups import wakeups
+from core.store.people import tokens
 
+_log = logging.getLogger(__name__)
 Check = Callable[[str, Intake], Awaitable[Caller]]
 """Return the caller that a token stands for now, or raise ``Unauthenticated``."""
 PROTOCOL = "sayso.v1"
@@ -26,6 +33,8 @@ _PENALTY_S = 1.0
 _MOST_PENALTIES = 32
 _FAILURES_A_SECOND = 0.2
 _FRESH_S = 0.25
+_LOOK_AGAIN_S: Final = 1.0
+"""Where the store's clock, which decides, is behind ours, or the store cannot be asked now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +140,27 @@ def token_of(scope: Scope) -> str | None:
 def _fitting(token: str) -> str | None:
     fits = 0 < len(token) <= _LONGEST_TOKEN and token.isascii() and token.isprintable()
     return token if fits else None
+
+
+async def token_end(store: Store, login: Login) -> Unauthenticated:
+    """Return why a token lets nobody in any more, once it is so; nothing is asked meanwhile."""
+    with wakeups(store, tokens.CHANGED) as changed:
+        while True:
+            try:
+                seconds = await _left(login)
+            except Unauthenticated as ended:
+                return ended
+            await changed.wait(seconds)
+
+
+async def _left(login: Login) -> float | None:
+    """Return the seconds until a token has to be looked at again, ``None`` without an end."""
+    try:
+        until_ms = (await login.caller()).until_ms
+    except StoreError as failure:
+        _log.warning("whether a token still stands cannot be told now: %s", failure)
+        return _LOOK_AGAIN_S
+    if until_ms is None:
+        return None
+    left = (until_ms - wall_ms()) / 1000
+    return left if left > 0 else _LOOK_AGAIN_S

@@ -15,7 +15,7 @@ from core.gate.guards.lockdown import Lockdown
 from core.model.access import Scope as Right
 from core.settings.http import HttpSection
 from core.store import Store
-from core.store.views.counts import pending
+from core.store.views.status import pending
 
 Report = Callable[[], Awaitable[dict[str, object]]]
 _GETS = frozenset({"GET", "HEAD"})

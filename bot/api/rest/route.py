@@ -49,7 +49,6 @@ class Route:
     fixed: tuple[str, ...] = ()
     finds: bool = False
     clashes: bool = False
-    tag: str = ""
 
     @property
     def has_body(self) -> bool:

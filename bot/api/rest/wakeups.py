@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from core.store import Store
-from core.store.engine.notifications import RESYNC
+from core.store.engine.wakeups import Wakeups, wakeups
 
 Woken = Callable[[float], Awaitable[bool]]
 """Wait at most these seconds; ``True`` if there was a wake-up since the last time."""
@@ -18,13 +18,13 @@ class Wakes:
 
     store: Store
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _waiting: set[asyncio.Event] = field(default_factory=set)
+    _waiting: set[Wakeups] = field(default_factory=set)
 
     def stop(self) -> None:
         """Wake everybody for the last time."""
         self.stopping.set()
         for waiting in self._waiting:
-            waiting.set()
+            waiting.wake()
 
     @asynccontextmanager
     async def of(self, *about: str) -> AsyncIterator[Woken]:
@@ -32,27 +32,16 @@ class Wakes:
 
         ``about`` are notes such as ``session:main``; one that ends with ``:`` is about all of it.
         """
-        heard = asyncio.Event()
-        self._waiting.add(heard)
+        with wakeups(self.store, *about) as heard:
+            self._waiting.add(heard)
 
-        def listen(note: str) -> None:
-            if note in about or note == RESYNC or note.partition(":")[0] + ":" in about:
-                heard.set()
+            async def woken(seconds: float) -> bool:
+                found = await heard.wait(seconds)
+                if found and self.stopping.is_set():
+                    heard.wake()
+                return found
 
-        unsubscribe = self.store.subscribe(listen)
-
-        async def woken(seconds: float) -> bool:
             try:
-                async with asyncio.timeout(seconds):
-                    await heard.wait()
-            except TimeoutError:
-                return False
-            if not self.stopping.is_set():
-                heard.clear()
-            return True
-
-        try:
-            yield woken
-        finally:
-            unsubscribe()
-            self._waiting.discard(heard)
+                yield woken
+            finally:
+                self._waiting.discard(heard)

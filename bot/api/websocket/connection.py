@@ -9,13 +9,11 @@ from dataclasses import dataclass, field, replace
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access.access_log import ROUTE
-from bot.api.access.authentication import PROTOCOL, Login, Recent
+from bot.api.access.authentication import PROTOCOL, Login, Recent, token_end
 from bot.api.access.rate_limits import Buckets, Places
-from bot.api.access.token_expiry import token_end
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.metrics import Meters
 from bot.api.websocket.subscriptions import Subscriptions
-from bot.api.websocket.writer import Line
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import AnyMethod, Table, invoke
 from core.errors import SaysoError, Unauthenticated
@@ -30,6 +28,31 @@ SUBSCRIBE = "events.subscribe"
 PATH = "/ws"
 _IN_FLIGHT = 64
 _NOT_TEXT, _OVERLOADED, _LOGGED_OUT = 1003, 1013, 4401
+
+
+@dataclass(slots=True)
+class Line:
+    """What goes out; nothing does once the other end is gone or was cut off."""
+
+    send: Send
+    closed: bool = False
+
+    async def write(self, frame: bytes) -> None:
+        """Send one frame."""
+        await self._send({"type": "websocket.send", "text": frame.decode().rstrip("\n")})
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say why, and end it."""
+        await self._send({"type": "websocket.close", "code": code, "reason": reason})
+        self.closed = True
+
+    async def _send(self, message: dict[str, object]) -> None:
+        if self.closed:
+            return
+        try:
+            await self.send(message)
+        except (OSError, RuntimeError):  # uvicorn: gone, or its own close was sent already
+            self.closed = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,10 +111,10 @@ class RunMethods:
     async def cancel(self, params: IdParams, caller: Caller) -> object:
         """Withdraw a question or end a running command."""
         run_id = await visibility.named(self.gate, params.id, caller)
-        stands = await self.gate.wait(run_id, 0)
+        stands = await self.gate.status(run_id)
         done = await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")
         if not done:
-            stands = await self.gate.wait(run_id, 0)
+            stands = await self.gate.status(run_id)
         if stands is None:
             visibility.unknown(params.id)
         return outcomes.cancelled(stands, done=done)
@@ -125,7 +125,7 @@ class RunMethods:
         found = await self.gate.tail(run_id)
         if found is not None:
             return outcomes.live(found, caller)
-        stands = await self.gate.wait(run_id, 0)
+        stands = await self.gate.status(run_id)
         if stands is None:
             visibility.unknown(params.id)
         return outcomes.tail(stands, caller)

@@ -5,5 +5,4 @@
     method        the table, and the one way to call a method
     params        the params of every method, strict
     param_errors  which param is wrong, and what to give
-    stdin_param   standard input in a frame
 """

@@ -1,11 +1,13 @@
 """Shape the params of the methods; strict at this edge, domain types inside."""
 
+import base64
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -14,15 +16,36 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from bot.intake.registry.param_errors import complaints
-from bot.intake.registry.stdin_param import Base64Input
 from channels.argument_values import grant_terms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import DEFAULT_AGENT, TASK_NAME, AgentId, Requester, SessionKey, TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
-from core.model.stdio import Capture, Stdio
+from core.model.stdio import LARGEST_STDIN, Capture, Stdio
 from core.text.render import redact
+
+
+def _decoded(value: object) -> object:
+    """Return the bytes of strict base64.
+
+    Raises:
+        ValueError: it is none, or too much.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        data = base64.b64decode(value, validate=True)
+    except ValueError:
+        raise ValueError("must be base64") from None
+    if len(data) > LARGEST_STDIN:
+        raise ValueError(f"must be {LARGEST_STDIN} bytes or fewer")
+    return data
+
+
+Base64Input = Annotated[bytes, BeforeValidator(_decoded)]
+"""Standard input in a frame: strict base64, and no more than a request may bring."""
+
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A name of anything: no control character, 200 characters at most."""

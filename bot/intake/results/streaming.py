@@ -9,7 +9,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bot.intake.callers.caller import Caller
@@ -21,6 +21,7 @@ from core.ipc.jsonrpc import Notify
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission
+from core.store.engine.wakeups import wakeups
 
 _log = logging.getLogger(__name__)
 _SHORT_S = 0.03
@@ -92,22 +93,14 @@ class Streaming:
 
         ``running`` is done once that was told.
         """
-        changed = asyncio.Event()
-        about = {f"run:{run_id}", f"approval:{run_id}", "resync"}
-        unsubscribe = self.gate.store.subscribe(
-            lambda note: changed.set() if note in about else None
-        )
         told: Submission | None = None
-        if stored:
-            changed.set()
-        try:
+        with wakeups(self.gate.store, f"run:{run_id}", f"approval:{run_id}") as changed:
+            if stored:
+                changed.wake()
             while True:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
-                        await changed.wait()
-                changed.clear()
+                await changed.wait(_LOOK_AGAIN_S)
                 try:
-                    now = await self.gate.wait(run_id, 0)
+                    now = await self.gate.status(run_id)
                 except StoreError:
                     continue  # it is looked at again; the answer itself waits as well
                 if isinstance(now, Pending | Running) and now != told:
@@ -116,8 +109,6 @@ class Streaming:
                     await self.notify("exec.state", stands)
                     if isinstance(now, Running) and not running.done():
                         running.set_result(None)
-        finally:
-            unsubscribe()
 
     async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
         """Send what is printed as soon as the run is told of, all of it from the start on."""

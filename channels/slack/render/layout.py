@@ -12,9 +12,6 @@ from collections.abc import Iterator
 Json = dict[str, object]
 """A JSON object of the Web API."""
 
-MAX_HEADER = 150
-MAX_SECTION = 3000
-MAX_FIELD = 2000
 MAX_FIELDS = 10
 MAX_BLOCKS = 50
 MAX_MESSAGE = 9_500

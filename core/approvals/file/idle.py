@@ -7,24 +7,19 @@ that file, or a wall clock that is set back, lets entries count for longer, neve
 written in exec-approvals.json.
 """
 
-import json
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from core.approvals.file.document import AgentApprovals
 from core.approvals.file.usage import UsageFile
-from core.errors import ApprovalsFileError
-from core.files.private_state import read_private, replace_private
+from core.files.state_file import StateFile
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
 
-_LOG = logging.getLogger(__name__)
-_VERSION = 1
 _DAY_MS = 86_400_000
 _LOOK_AGAIN_MS = 60_000
 """Entries that end one after the other are looked at once a minute, not each for itself."""
@@ -131,25 +126,13 @@ class Idle:
         return self._seen
 
     def _read(self) -> dict[str, dict[str, int]]:
-        if self.path is None:
-            return {}
-        try:
-            return _File.model_validate_json(read_private(str(self.path))[0]).agents
-        except FileNotFoundError:
-            return {}
-        except (ApprovalsFileError, ValidationError) as error:
-            _LOG.warning("%s starts anew, it cannot be read: %s", self.path, type(error).__name__)
-            return {}
+        found = None if self.path is None else StateFile(self.path, _File).read()
+        return {} if found is None else found.agents
 
     def _keep(self, seen: dict[str, dict[str, int]]) -> None:
         self._seen = seen
-        if self.path is None or not self.writes:
-            return
-        text = json.dumps({"version": _VERSION, "agents": seen}, indent=2) + "\n"
-        try:
-            replace_private(str(self.path), text.encode(), durable=False)
-        except OSError as error:
-            _LOG.warning("%s could not be written: %s", self.path, error.strerror)
+        if self.path is not None and self.writes:
+            StateFile(self.path, _File).write({"agents": seen})
 
 
 def told(entry: AllowlistEntry, since_ms: int) -> str:

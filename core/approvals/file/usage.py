@@ -5,23 +5,18 @@ at most once an interval and not synced: losing it costs statistics, never a per
 """
 
 import contextlib
-import json
-import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from core.approvals.file.schema import Raw
-from core.errors import ApprovalsFileError
-from core.files.private_state import read_private, replace_private
+from core.files.state_file import StateFile
 from core.model.approval import AllowlistEntry
 
-_LOG = logging.getLogger(__name__)
-_VERSION = 1
 _LONGEST_COMMAND = 500
 DEFAULT_INTERVAL_S = 5.0
 
@@ -57,7 +52,7 @@ class UsageFile:
     """
 
     def __init__(self, path: Path, interval_s: float = DEFAULT_INTERVAL_S) -> None:
-        self._path = str(path)
+        self._file = StateFile(path, _File)
         self._interval_s = interval_s
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -94,18 +89,12 @@ class UsageFile:
         return merged
 
     def _read_file(self) -> dict[Key, LastUse]:
-        try:
-            file = _File.model_validate_json(read_private(self._path)[0])
-        except FileNotFoundError:
-            return {}
-        except (ApprovalsFileError, ValidationError) as error:
-            _LOG.warning("%s starts anew, it cannot be read: %s", self._path, type(error).__name__)
-            return {}
+        file = self._file.read()
         return {
             (agent, pattern): LastUse(
                 use.last_used_at, use.last_used_command, use.last_resolved_path
             )
-            for agent, uses in file.agents.items()
+            for agent, uses in (file.agents if file else {}).items()
             for pattern, use in uses.items()
         }
 
@@ -114,10 +103,7 @@ class UsageFile:
         for key, use in notes.items():
             if key not in merged or merged[key].at_ms <= use.at_ms:
                 merged[key] = use
-        try:
-            replace_private(self._path, _dumped(merged), durable=False)
-        except OSError as error:
-            _LOG.warning("%s could not be written: %s", self._path, error.strerror)
+        if not self._file.write(_shaped(merged)):
             with self._lock:
                 self._notes = {**notes, **self._notes}
 
@@ -130,11 +116,11 @@ def _fields(use: LastUse) -> dict[str, object]:
     }
 
 
-def _dumped(uses: Mapping[Key, LastUse]) -> bytes:
+def _shaped(uses: Mapping[Key, LastUse]) -> dict[str, object]:
     agents: dict[str, dict[str, object]] = {}
     for (agent, pattern), use in uses.items():
         agents.setdefault(agent, {})[pattern] = _fields(use)
-    return (json.dumps({"version": _VERSION, "agents": agents}, indent=2) + "\n").encode()
+    return {"agents": agents}
 
 
 def with_usage(raw: Raw, uses: Mapping[Key, LastUse]) -> Raw:

@@ -49,11 +49,6 @@ def paths_of(files: Iterable[PinnedFile]) -> Iterator[str]:
         yield from (file.path, file.realpath)
 
 
-def shared_folder_above(paths: Iterable[str]) -> str:
-    """Return a folder above an absolute path that users may write to besides its owner and root."""
-    return next(filter(_is_shared, _above(paths)), "")
-
-
 def _above(paths: Iterable[str]) -> Iterator[str]:
     """Yield the folders above absolute paths, each once, the nearest first."""
     seen: set[str] = set()

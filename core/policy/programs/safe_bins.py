@@ -7,7 +7,6 @@ of that name in a trusted directory. No profile, no safe bin.
 from collections.abc import Sequence
 from functools import cache
 
-from core.errors import ConfigError
 from core.policy.profiles.load_profiles import profile_of
 from core.policy.profiles.profile import Profile
 from core.policy.profiles.tables import section, table, words
@@ -27,22 +26,6 @@ def _trusted() -> frozenset[str]:
 def profiled() -> frozenset[str]:
     """Return the names that have a profile; configuring another safe bin is an error."""
     return frozenset(_profiles())
-
-
-def require_profiles(configured: Sequence[str]) -> None:
-    """Check ``tools.exec.safeBins``: a name without a profile would never be a safe bin.
-
-    Raises:
-        ConfigError: a name has no profile; the message names it.
-    """
-    lacking = [name for name in configured if name not in _profiles()]
-    if lacking:
-        msg = (
-            f"tools.exec.safeBins: {', '.join(map(repr, lacking))} has no profile of harmless"
-            f" arguments. Take it out, and put its path on an allowlist instead. Profiled are:"
-            f" {', '.join(sorted(_profiles()))}."
-        )
-        raise ConfigError(msg)
 
 
 def safe_bin_of(invoked: str, real: str) -> str | None:

@@ -6,18 +6,20 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.errors import JournalError, LockedDown, PlanDrift, SpawnError
-from core.model.command import ExecPlan
-from core.model.identity import ApprovalId
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import DenialReason
+from core.model.identity import AgentId, ApprovalId, Intake, Requester, SessionKey
+from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished, OutputChunk, Streams
-from core.planning.planner import Planner
+from core.model.stdio import Capture, Environ, Stdio
+from core.planning.planner import Planner, Refusal
+from core.policy.programs.wrappers import is_shell, names_of
 from core.ports import RunWatcher
 from core.remote.acl.acl import ExecTable
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.host.active_runs import Session
 from core.remote.host.exec_log import ExecEvent, ExecLog
 from core.remote.host.lease import LeaseEnd
-from core.remote.host.planning import plan_of
-from core.remote.host.warnings import notices_of
 from core.remote.trust.envelope import Order, Sealed
 from core.remote.wire.frames import PIECE, SETTLING_MS, Accepted, BadFrame, End, Piece, Renewed
 from core.remote.wire.link import Link, LinkLost
@@ -56,7 +58,6 @@ class Hosted:
     link: Link
     take: Callable[[Sealed, Session], bool]
     _spawned: asyncio.Task[None] | None = None
-    _claimed: bool = False
     _notices: list[Notice] = field(default_factory=list)
 
     async def result(self) -> End:
@@ -108,7 +109,6 @@ class Hosted:
         if self.session.lease.ended is not None:
             return False
         await self.place.log.note(ExecEvent.STARTED, self.session.run_id)
-        self._claimed = True
         return True
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
@@ -207,3 +207,53 @@ class Hosted:
             await self.place.log.note(event, self.session.run_id, **record)
         except JournalError:
             self._notices.append(Notice.AUDIT_INCOMPLETE)
+
+
+def notices_of(finished: Finished, streams: Streams, table: ExecTable) -> list[Notice]:
+    """Return what passed a threshold, and how it ended if not by itself."""
+    found = {
+        Notice.STDOUT_LARGE: streams.stdout.total_bytes > table.warn_stdout_bytes,
+        Notice.STDERR_LARGE: streams.stderr.total_bytes > table.warn_stderr_bytes,
+        Notice.DURATION_LONG: finished.duration_ms > table.warn_duration_secs * 1000,
+        Notice.TIMED_OUT: finished.timed_out,
+        Notice.END_UNSEEN: finished.exit_code is None and finished.signal is None,
+    }
+    return [notice for notice, true in found.items() if true]
+
+
+def plan_of(
+    planner: Planner, table: ExecTable, session: Session, order: Order
+) -> ExecPlan | RemoteDenial:
+    """Pin the program on the fixed search path, in ``default_cwd``, with S4's environment.
+
+    Reads and hashes files, so it is called in a thread. A shell under any name is refused.
+    """
+    policy = ExecPolicy(host=ExecHost.GATEWAY, timeout_ms=table.max_duration_secs * 1000)
+    plan = planner.plan(_request(table, session, order), policy)
+    if isinstance(plan, Refusal):
+        bad_cwd = plan.reason is DenialReason.BAD_CWD
+        return RemoteDenial.BAD_CWD if bad_cwd else RemoteDenial.BAD_REQUEST
+    program = plan.commands[0].executable
+    if program is None:
+        return RemoteDenial.EXECUTABLE_NOT_FOUND
+    if is_shell(names_of(program.path) | names_of(program.realpath)):
+        return RemoteDenial.ARGV_NOT_ALLOWED
+    return plan
+
+
+def _request(table: ExecTable, session: Session, order: Order) -> ExecRequest:
+    return ExecRequest(
+        requester=Requester(Intake.REMOTE, f"{session.agent_id}@{session.machine_id}"),
+        session=SessionKey(f"remote:{session.agent_id}"),
+        cwd=table.default_cwd,
+        argv=order.argv,
+        agent=AgentId(session.agent_id),
+        timeout_ms=order.timeout_ms,
+        stdio=Stdio(
+            stdin=order.stdin,
+            capture=Capture.SEPARATE,
+            most_stdout=table.max_stdout_bytes,
+            most_stderr=table.max_stderr_bytes,
+        ),
+        environ=Environ.REMOTE,
+    )

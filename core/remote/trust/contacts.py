@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from core.errors import StateError
 from core.files.private import read_private, replace_private
+from core.ipc.strict_json import unique
 from core.model.address import Address
 from core.remote.ids import KeyId
 from core.validation.model_errors import faults, place
@@ -143,7 +144,7 @@ class ContactsFile:
         except FileNotFoundError:
             return Contacts()
         try:
-            return Contacts.model_validate(json.loads(text, object_pairs_hook=_unique))
+            return Contacts.model_validate(json.loads(text, object_pairs_hook=unique))
         except ValidationError as error:
             raise StateError(f"{self.path} cannot be used: {told(error)} Fix it.") from None
         except (ValueError, RecursionError) as error:
@@ -180,13 +181,6 @@ class ContactsFile:
         """
         text = contacts.model_dump_json(indent=2, exclude_none=True)
         replace_private(self.path, text.encode() + b"\n")
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("duplicate key in one object")
-    return found
 
 
 def told(error: ValidationError) -> str:

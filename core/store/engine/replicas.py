@@ -1,4 +1,4 @@
-"""Tell the other gateways on one PostgreSQL that this one lives."""
+"""Tell the other gateways on one PostgreSQL that this one lives; try the store by saying so."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.store.engine.clock import now_ms
+from core.store.engine.context import context_of
 from core.store.schema.tables import replicas
 
 LEASE_MS = 6_000
@@ -53,3 +54,21 @@ def alive(conn: Connection) -> tuple[str, ...]:
 def others(conn: Connection, owner: str) -> tuple[Replica, ...]:
     """Return all replicas but ``owner``, whether they beat or not."""
     return tuple(Replica(row.id, row.process) for row in conn.execute(_OTHERS, {"p_id": owner}))
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """The database's time (epoch ms), and whether only the reserve for denials is left."""
+
+    now_ms: int
+    full: bool
+
+
+def probe(conn: Connection, owner: str, ttl_ms: int) -> Probed:
+    """Write this gateway's heartbeat once more; nothing else, and nothing that grows.
+
+    Raises:
+        StoreError: the database does not take it.
+    """
+    heartbeat(conn, owner, ttl_ms)
+    return Probed(now_ms(conn), context_of(conn).full)

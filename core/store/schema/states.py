@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class RowState(StrEnum):
-    """Where a row of ``runs`` stands: ``RunState`` and the refusals by policy."""
+    """Where a row of ``runs`` stands; ``UNKNOWN``: its gateway died and nobody saw the end."""
 
     QUEUED = "queued"
     STARTED = "started"

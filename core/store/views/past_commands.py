@@ -1,6 +1,6 @@
 """Read the commands of the past with what is needed to judge them anew."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -145,13 +145,8 @@ def _earlier(row: RowMapping, question: RowMapping | None) -> Earlier:
 def _asked(row: RowMapping) -> PastCommand:
     reply = ApprovalReply(row["reply"]) if row["reply"] else None
     plan, evaluation = _question(row)
-    return PastCommand(
-        id=ApprovalId(row["id"]),
-        at_ms=row["created_ms"],
-        agent=AgentId(row["agent"]),
-        session=SessionKey(row["session"]),
-        place=row["place"],
-        text=row["text"],
+    return replace(
+        _unasked(row),
         asked=True,
         plan=plan,
         evaluation=evaluation,

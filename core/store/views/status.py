@@ -1,14 +1,20 @@
-"""Tell where a request stands now: asked, underway, or how it ended."""
+"""Read where requests stand: one, those that a message shows, how many wait."""
 
-from sqlalchemy import Connection, bindparam, select
+from dataclasses import dataclass
 
+from sqlalchemy import Connection, bindparam, func, select
+
+from core.model.approval import Approval
 from core.model.identity import ApprovalId
-from core.model.result import Pending, Running, Submission
-from core.store.approvals import queries
+from core.model.result import ExecResult, Pending, Running, Submission
+from core.store.approvals.queries import get
+from core.store.outbox.message_lookup import members
 from core.store.runs.outcomes import outcome
-from core.store.schema.tables import runs
+from core.store.schema.records import OutboxItem
+from core.store.schema.tables import IS_PENDING, approvals, runs
 
 _IS_RUN = select(runs.c.id).where(runs.c.id == bindparam("p_id"))
+_PENDING = select(func.count()).select_from(approvals).where(IS_PENDING)
 
 
 def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
@@ -17,7 +23,7 @@ def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
     A request only moves on, question, run, end, so it is looked for from the first to the last: it
     cannot pass by between two looks.
     """
-    approval = queries.get(conn, run_id)
+    approval = get(conn, run_id)
     is_run = conn.execute(_IS_RUN, {"p_id": run_id}).first() is not None
     ended = outcome(conn, run_id)
     if ended is not None:
@@ -25,3 +31,32 @@ def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
     if approval is not None and approval.resolution is None:
         return Pending(run_id, approval.code, approval.deadline_ms)
     return None if approval is None and not is_run else Running(run_id)
+
+
+def pending(conn: Connection) -> int:
+    """Return how many approvals wait for an answer."""
+    return int(conn.execute(_PENDING).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One approval that a message shows, and how its request ended, where it has."""
+
+    approval: Approval
+    outcome: ExecResult | None
+
+
+def shown_by(conn: Connection, edit: OutboxItem) -> tuple[Shown, ...]:
+    """Return what the message of an edit shows, in the order of its prompts.
+
+    A message that no prompt is recorded for shows the edit's own approval; one that is gone is
+    left out.
+    """
+    known = members(conn, edit.target, edit.message) if edit.message else ()
+    own = (edit.approval_id,) if edit.approval_id else ()
+    found = (get(conn, approval_id) for approval_id in known or own)
+    return tuple(
+        Shown(approval, None if approval.resolution is None else outcome(conn, approval.id))
+        for approval in found
+        if approval is not None
+    )

@@ -10,9 +10,9 @@ import pytest
 
 from bot.gate_proof.prover import Proof, ProofState
 from bot.health import Health, Part
-from bot.health.clock import ClockLook
 from bot.health.component import Kept
 from bot.health.gate import GateLook
+from bot.health.looks import ClockLook
 from bot.health.store import disk
 from bot.jobs.scheduler import Clock
 from bot.settings import load

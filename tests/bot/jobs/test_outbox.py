@@ -12,6 +12,7 @@ from core.errors import ChannelError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.store import approvals, outbox
+from core.store.outbox.message_lookup import approval_of
 from tests.support.chat import BOB, ask, said, sending, settled
 from tests.support.gate import ANA, PLACE, gate_at
 from tests.support.waiting import until
@@ -65,6 +66,10 @@ async def test_words_of_people(tmp_path: Path) -> None:
         asked = await ask(gate, tmp_path)
         await until(lambda: channel.shown)
         (shown,) = channel.shown.values()
+        async with asyncio.timeout(10):
+            # The channel shows the message a moment before the gateway has noted whose it is.
+            while await gate.store.read(approval_of, PLACE, shown.id) is None:
+                await asyncio.sleep(0.01)
         listed = await say(PendingList())
         helped = await say(Help())
         malformed = await say(Malformed())
@@ -154,7 +159,7 @@ async def test_reminder_and_expiry_reach_the_people(tmp_path: Path) -> None:
         await ask(gate, tmp_path)
         await until(lambda: channel.shown)
         await asyncio.sleep(0.35)
-        await gate.broker.remind()
+        await gate.store.write(approvals.remind_due, 100)
         await until(lambda: len(channel.shown) == 2)
         prompt, reminder = channel.shown.values()
         await asyncio.sleep(0.3)

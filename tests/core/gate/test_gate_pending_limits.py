@@ -15,7 +15,7 @@ from core.model.result import Denied, Finished, Pending
 from core.model.stdio import Stdio
 from core.store import outbox
 from core.store.sessions import events
-from core.store.views import counts
+from core.store.views import status
 from tests.support.gate import gate_at, list_patterns, request, says
 
 TWO = PendingLimits(per_agent=2, total=3, input_bytes_per_agent=100, input_bytes=150)
@@ -90,7 +90,7 @@ async def test_a_crowd_at_the_same_moment_gets_so_many_places(tmp_path: Path) ->
     async with gate_at(tmp_path, limits=TWO) as gate:
         wishes = [_wish(number, f"agent{number % 3}") for number in range(30)]
         told = await asyncio.gather(*map(gate.submit, wishes))
-        assert await gate.store.read(counts.pending) == 3
+        assert await gate.store.read(status.pending) == 3
     assert [isinstance(one, Pending) for one in told].count(True) == 3
     assert {one.reason for one in told if isinstance(one, Denied)} == {
         DenialReason.TOO_MANY_PENDING

@@ -18,9 +18,9 @@ ROUNDS, WATCHERS = 25, 4
 
 async def watched(gate: Gate, run_id: ApprovalId) -> list[Submission | None]:
     """Ask at once and again how a request stands, until it has ended."""
-    seen = [await gate.wait(run_id, 0)]
+    seen = [await gate.status(run_id)]
     while seen[-1] is not None and not isinstance(seen[-1], Finished | Denied):
-        seen.append(await gate.wait(run_id, 0))
+        seen.append(await gate.status(run_id))
     return seen
 
 
@@ -68,7 +68,7 @@ async def test_what_runs_on_another_gateway_is_running(tmp_path: Path) -> None:
     plan = planned(wished("echo x", cwd=tmp_path))
     elsewhere = runs.RunDraft(new_id(), plan, AGENT, "another-gateway")
     async with gate_at(tmp_path) as gate:
-        before = await gate.wait(elsewhere.id, 0)
+        before = await gate.status(elsewhere.id)
         await gate.store.write(runs.begin, elsewhere)
         stands = await gate.wait(elsewhere.id, 0)
 

@@ -2,11 +2,12 @@
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """
-# ruff: noqa: PTH112, PTH114
+# ruff: noqa: PTH112, PTH114, PTH116, PTH123
 # Asked for each run; pathlib is ten times slower here.
 
 import functools
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from pathlib import Path
 from core.hosts.sandbox.filesystem.bind_mounts import mounts_now
 from core.hosts.sandbox.filesystem.mounts import Kind, View, is_within
 from core.hosts.sandbox.filesystem.protect import lies_in_protected
-from core.hosts.sandbox.filesystem.sockets import sockets
 
 _SHOWN = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
@@ -33,6 +33,9 @@ _SECRETS = (
 """Hidden where the gateway may read them, which it may as root."""
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - inside they are private ones
+_SOCKETS = "/proc/net/unix"
+_SOCKET_PATH = 7
+"""The column of the path; sockets without a name have none (proc(5))."""
 _CODE = str(Path(__file__).parents[4])
 
 
@@ -174,3 +177,25 @@ def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:
 def _is_deep(path: str, folder: str) -> bool:
     """Return whether a path lies in a subfolder: that one could be renamed, and then shows it."""
     return is_within(path, folder) and os.path.dirname(path) != folder  # noqa: PTH120 - as above
+
+
+def sockets(view: View) -> Iterator[str]:
+    """Yield the real paths of this machine's sockets that a view shows, but for the workspace's.
+
+    A read-only view would not keep a command from the services that listen there.
+    """
+    with open(_SOCKETS, "rb") as table:
+        content = table.read()
+    if b"/" not in content:
+        return
+    named = {line.split(None, _SOCKET_PATH)[-1] for line in content.splitlines() if b" /" in line}
+    for path in map(os.fsdecode, named):
+        if view.sees(path) and not view.in_workspace(path) and _is_socket(path):
+            yield os.path.realpath(path)
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)
+    except OSError:
+        return False

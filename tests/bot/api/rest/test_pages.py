@@ -11,7 +11,7 @@ from bot.api.rest.pages import HealthPage
 from core.errors import StoreError
 from core.gate.guards.lockdown import Lockdown
 from core.store import open_store
-from core.store.views.counts import pending
+from core.store.views.status import pending
 from tests.bot.api.metrics import value
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.waiting import wait_until

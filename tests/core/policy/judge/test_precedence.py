@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,6 @@ from core.model.policy import (
     ExecSecurity,
     PolicyLayer,
     Trust,
-    stricter,
     stricter_ask,
     stricter_fallback,
     stricter_security,
@@ -46,6 +47,22 @@ POLICIES = st.builds(
     trust=st.sampled_from(Trust),
     safe_bins=BINS,
 )
+
+
+def stricter(a: ExecPolicy, b: ExecPolicy) -> ExecPolicy:
+    """Combine two policies setting by setting; host, node, timeout and sources stay those of ``a``.
+
+    Commutative and idempotent in the strictness settings (S1: "the stricter of tools.exec.* and
+    approvals defaults").
+    """
+    return replace(
+        a,
+        security=stricter_security(a.security, b.security),
+        ask=stricter_ask(a.ask, b.ask),
+        ask_fallback=stricter_fallback(a.ask_fallback, b.ask_fallback),
+        trust=stricter_trust(a.trust, b.trust),
+        safe_bins=tuple(name for name in a.safe_bins if name in b.safe_bins),
+    )
 
 
 def is_no_laxer(policy: ExecPolicy, than: ExecPolicy) -> bool:

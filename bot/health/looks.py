@@ -1,0 +1,90 @@
+"""Look at what lies around the gateway: the wall clock, the chat platforms and the sandbox."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from bot.health.component import Part
+from bot.settings import Settings
+from channels.base import Channel
+from core.errors import SaysoError
+from core.hosts.sandbox.host import SandboxHost
+from core.model.policy import ExecHost
+
+_JUMP_S = 1.0
+_TOLD_FOR_S = 600.0
+_PATIENCE_S = 10.0
+CHANNEL_GOOD_S, CHANNEL_BAD_S = 60.0, 10.0
+"""Seconds that an answer is shown before the platform is asked again."""
+SANDBOX_GOOD_S, SANDBOX_BAD_S = 60.0, 30.0
+"""Seconds that an answer is shown before the sandbox is looked at again."""
+
+
+@dataclass(slots=True)
+class ClockLook:
+    """Compare the wall clock with the steady one at each look; a jump is told for ten minutes."""
+
+    wall: Callable[[], float] = time.time
+    steady: Callable[[], float] = time.monotonic
+    _apart_s: float = field(init=False)
+    _jump: str = ""
+    _until: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Note how far apart both clocks are now."""
+        self._apart_s = self.wall() - self.steady()
+
+    def __call__(self) -> Part:
+        """Look at both clocks."""
+        apart_s = self.wall() - self.steady()
+        jumped_s, self._apart_s = apart_s - self._apart_s, apart_s
+        if abs(jumped_s) >= _JUMP_S:
+            at = datetime.fromtimestamp(self.wall(), UTC).strftime("%H:%M:%S")
+            self._jump = f"jumped by {jumped_s:+.1f} s before {at} UTC; see that NTP keeps it"
+            self._until = self.steady() + _TOLD_FOR_S
+        if self.steady() < self._until:
+            return Part(False, self._jump)
+        return Part(True, "runs evenly")
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLook:
+    """Look at one channel."""
+
+    channel: Channel
+    name: str
+
+    async def __call__(self) -> Mapping[str, Part]:
+        """Ask the platform."""
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                state = await self.channel.check()
+        except TimeoutError:
+            part = Part(False, f"the platform did not answer within {_PATIENCE_S:.0f} s")
+        except SaysoError as failure:
+            part = Part(False, str(failure))
+        else:
+            part = Part(state.ok, state.detail)
+        return {f"channel {self.name}": part}
+
+
+def is_wanted(settings: Settings) -> bool:
+    """Say whether commands of everybody, or of one agent, run in the sandbox unless told else."""
+    agents = (entry.tools.exec.host for entry in settings.agents.entries)
+    return ExecHost.SANDBOX in {settings.tools.exec.host, *agents}
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLook:
+    """Look at the backend that was proved to work here."""
+
+    host: SandboxHost
+
+    async def __call__(self) -> Mapping[str, Part]:
+        """Return its name, or why none works."""
+        try:
+            return {"sandbox": Part(True, f"{await self.host.backend()} encloses commands")}
+        except SaysoError as failure:
+            return {"sandbox": Part(False, str(failure))}

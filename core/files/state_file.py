@@ -1,0 +1,47 @@
+"""Keep one small JSON file of state that may be lost: what cannot be read starts anew."""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from core.errors import ApprovalsFileError
+from core.files.private_state import read_private, replace_private
+
+_LOG = logging.getLogger(__name__)
+_VERSION = 1
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile(Generic[Shape]):
+    """One file, mode 0600; ``durable``: a power cut does not bring back what it held before."""
+
+    path: Path
+    shape: type[Shape]
+    durable: bool = False
+
+    def read(self) -> Shape | None:
+        """Return what it holds; ``None`` where there is none, or none that can be read."""
+        try:
+            return self.shape.model_validate_json(read_private(str(self.path))[0])
+        except FileNotFoundError:
+            return None
+        except (ApprovalsFileError, ValidationError) as error:
+            _LOG.warning("%s starts anew, it cannot be read: %s", self.path, type(error).__name__)
+            return None
+
+    def write(self, content: Mapping[str, object]) -> bool:
+        """Replace what it holds; return whether it could be written."""
+        text = json.dumps({"version": _VERSION, **content}, indent=2) + "\n"
+        try:
+            replace_private(str(self.path), text.encode(), durable=self.durable)
+        except OSError as error:
+            _LOG.warning("%s could not be written: %s", self.path, error.strerror)
+            return False
+        return True

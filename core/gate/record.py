@@ -1,0 +1,124 @@
+"""Write down what became of requests: refused, answered, over, or allowed for good."""
+
+import asyncio
+import shlex
+from dataclasses import dataclass
+
+from core.approvals.broker import Broker
+from core.approvals.ids import new_id
+from core.errors import BadRequest, StateError
+from core.gate import journal_records
+from core.gate.effective_policy import Rulebook
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.command import ExecRequest
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.pending_limits import Crowded
+from core.model.policy import ExecHost, ExecPolicy
+from core.model.result import Denied
+from core.planning.planner import Refusal
+from core.ports import Journal
+from core.store import Store, approvals
+from core.store.runs.refusals import RefusedRequest, record_refused
+from core.text.render import redact
+
+_EXPIRY_BATCH = 500
+
+
+async def end(store: Store, journal: Journal, approval: Approval) -> None:
+    """Write an end to the journal, and the identical questions that ended with it."""
+    ended = journal_records.resolved(approval)
+    await journal.append("resolve", ended)
+    if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
+        return
+    for follower in await store.read(approvals.ended_with, approval.id):
+        await journal.append("resolve", {**ended, "run": follower, "with": approval.id})
+
+
+async def expire(store: Store, journal: Journal) -> int:
+    """End all that nobody answered in time; return how many.
+
+    Ending comes first and the journal after: ten thousand deadlines of one instant must not wait
+    for each other's records.
+    """
+    expired: dict[ApprovalId, DenialReason] = {}
+    while True:
+        ended = await store.write(approvals.expire_and_tell, _EXPIRY_BATCH)
+        expired |= ended
+        if len(ended) < _EXPIRY_BATCH:
+            break
+    for_good = {"state": ApprovalState.EXPIRED.value}
+    await asyncio.gather(
+        *(
+            journal.append("resolve", {"run": run_id, **for_good, "denial": why})
+            for run_id, why in expired.items()
+        )
+    )
+    return len(expired)
+
+
+async def refuse(
+    store: Store,
+    journal: Journal,
+    request: ExecRequest,
+    refused: Refusal | Crowded,
+    policy: ExecPolicy | None = None,
+) -> Denied:
+    """Write a refusal to the journal, tell the session, and return it.
+
+    Without a ``policy`` the place is told as the call named it.
+
+    Raises:
+        SaysoError: it could not be recorded; nothing runs all the same.
+    """
+    run_id, refusal = new_id(), _refusal(refused)
+    record = journal_records.refused(run_id, request, refusal.reason, refusal.why)
+    await journal.append("refuse", record)
+    overrides = request.overrides
+    node, host = (overrides.node, overrides.host) if policy is None else (policy.node, policy.host)
+    place = node or host or ExecHost.GATEWAY
+    row = RefusedRequest(
+        id=run_id,
+        agent=request.agent,
+        session=request.session,
+        place=place,
+        text=request.line if request.line is not None else shlex.join(request.argv or ()),
+        reason=refusal.reason,
+        why=refusal.why,
+    )
+    await store.write(record_refused, row)
+    return Denied(run_id, refusal.reason, refusal.why)
+
+
+def _refusal(refused: Refusal | Crowded) -> Refusal:
+    if isinstance(refused, Crowded):
+        return Refusal(DenialReason.TOO_MANY_PENDING, refused.sentence)
+    return refused
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """Write what people allowed for good into the approvals file, once."""
+
+    store: Store
+    rulebook: Rulebook
+    journal: Journal
+    broker: Broker
+
+    async def store_promise(self, run_id: ApprovalId) -> None:
+        """Store what an unlimited allow-always promised; a limited one is a grant already."""
+        approval = await self.store.read(approvals.get, run_id)
+        if approval is None or approval.resolution is None:
+            return
+        end = approval.resolution
+        if end.reply is not ApprovalReply.ALLOW_ALWAYS or end.terms is not None:
+            return
+        try:
+            for one in approval.evaluation.promise:
+                await self.rulebook.remember(approval.plan.agent, one)
+        except (StateError, BadRequest) as failure:
+            # The person allowed this run, so it runs; that it will be asked again must be told.
+            words = f"{approval.code} runs, but could not be stored as always allowed: {failure}"
+            await self.journal.append("remember", {"run": run_id, "why": redact(words).text})
+            await self.broker.tell(approval, words)
+        await self.store.write(approvals.mark_remembered, run_id)

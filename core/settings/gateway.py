@@ -1,0 +1,109 @@
+"""Settings of the gateway itself: `intake`, `proof`, `remote`, `store` and `audit`."""
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, SecretStr, model_validator
+
+from core.model.access import PEOPLES_SCOPES, Scope
+from core.model.address import Address
+from core.settings.base import AbsolutePath, Days, Seconds, Section, Word, Words
+
+_LARGEST_UID = (1 << 32) - 2
+_QUARTER_OF_AN_HOUR = 900
+_PATIENCE = 5
+DEFAULT_RETENTION_DAYS = 30
+_ScopeWord = Annotated[Scope, Field(strict=False)]
+
+
+class UnixUserSection(Section):
+    """One entry of `intake.unix`."""
+
+    user: Word | None = Field(default=None, description="the user's login name; or give `uid`")
+    uid: Annotated[int, Field(ge=0, le=_LARGEST_UID)] | None = Field(
+        default=None, description="the user's numeric id; or give `user`"
+    )
+    agents: Annotated[Words, Field(min_length=1)] = Field(
+        description="the agents in whose name this user may ask; no other name is accepted"
+    )
+    may: Annotated[tuple[_ScopeWord, ...], Field(strict=False, min_length=1)] = Field(
+        default=(Scope.REQUEST,),
+        description="request: ask for commands and follow them; read: see what its agents asked",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_agents_user(self) -> Self:
+        if (self.user is None) == (self.uid is None):
+            raise ValueError("give either `user` or `uid`")
+        if not PEOPLES_SCOPES.isdisjoint(self.may):
+            raise ValueError("`may` holds request and read only: an agent's user never approves")
+        return self
+
+
+class IntakeSection(Section):
+    """`intake`: the ways in besides the owner's own socket."""
+
+    unix: Annotated[tuple[UnixUserSection, ...], Field(strict=False)] = Field(
+        default=(),
+        description="other users of this machine who may ask on `socket`; nobody else is served",
+    )
+    socket: AbsolutePath = Field(
+        default="/run/sayso/agents.sock",
+        description="where these users connect; its folder must be the gateway's own user's",
+    )
+
+
+class ProofSection(Section):
+    """``proof``: the gate proofs."""
+
+    every: Seconds | None = Field(
+        default=_QUARTER_OF_AN_HOUR,
+        description="seconds between two gate proofs; null: only at the start",
+    )
+    patience: Seconds = Field(
+        default=_PATIENCE, description="seconds that each way in has to answer its gate proof"
+    )
+
+
+def _address(text: str) -> str:
+    return str(Address.parse(text))
+
+
+Addresses = Annotated[
+    tuple[Annotated[Word, AfterValidator(_address)], ...], Field(strict=False, max_length=8)
+]
+
+
+class RemoteSection(Section):
+    """``remote``: run listed commands for agents on other machines."""
+
+    acl: Word | None = Field(
+        default=None,
+        description="the access list; null: /etc/sayso/exec-acl.toml, and where that is missing "
+        "remote exec is off; relative to $SAYSO_HOME",
+    )
+    listen: Addresses = Field(
+        default=(),
+        description="where requests are taken: 127.0.0.1:PORT or [::1]:PORT with TLS, or "
+        "unix:/path; none: no requests are taken",
+    )
+
+
+class StoreSection(Section):
+    """``store``: where approvals, runs and events are kept."""
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="a sqlite: or postgresql: URL, as a secret; null: state.db in $SAYSO_HOME",
+    )
+    retention_days: Days = Field(
+        default=DEFAULT_RETENTION_DAYS,
+        description="days that decided approvals, ended runs and read events are kept",
+    )
+
+
+class AuditSection(Section):
+    """``audit``: the hash-chained journal."""
+
+    path: Word | None = Field(
+        default=None, description="the journal's file; null: audit.jsonl in $SAYSO_HOME"
+    )
