@@ -3,7 +3,8 @@
 ::
 
     ground: journal, store, what an earlier gateway left ─▶ machines: guard, runner, hosts ─▶ gate
-          ─▶ channels ─▶ outbox, dispatch, clock ─▶ ways in: remote exec, socket, network ─▶ proof
+          ─▶ channels ─▶ outbox, dispatch, clock ─▶ entry points: remote exec, socket, network ─▶
+          proof
 
 The ways in open last, so that nobody is answered by half a gateway; everything stops in reverse.
 """
@@ -108,7 +109,7 @@ async def gateway(
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
-        every_week(clock, prover.alarm.tell, settings)
+        every_week(clock, prover.alarm.notify, settings)
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
         reloading = Reloading(
@@ -152,7 +153,7 @@ async def _stop_all(channels: Sequence[Channel]) -> None:
     ended = await asyncio.gather(*(one.stop() for one in channels), return_exceptions=True)
     for channel, failure in zip(channels, ended, strict=True):
         if failure is not None:
-            _log.error("the channel %s did not stop in order", channel.name, exc_info=failure)
+            _log.error("the channel %s did not stop cleanly", channel.name, exc_info=failure)
 
 
 async def _start_work(
@@ -186,7 +187,7 @@ def _must_live(task: asyncio.Task[None]) -> None:
     """Stop the gateway when a part that must live has died: half a gateway answers wrongly."""
     if task.cancelled() or task.exception() is None:
         return
-    _log.critical("a part of the gateway died; stopping", exc_info=task.exception())
+    _log.critical("a component of the gateway died; stopping", exc_info=task.exception())
     os.kill(os.getpid(), 15)
 
 

@@ -1,6 +1,6 @@
 """Call the gateway over its socket, blocking; made to start fast.
 
-``sayso run`` stands before every command of an agent, so this module imports built-in parts only:
+``sayso run`` precedes every command of an agent, so this module imports built-in parts only:
 ``_socket`` and ``_json`` are what ``socket`` and ``json`` wrap, without the 12 ms that ``enum``,
 ``selectors`` and ``re`` take to import. Errors are imported when there is one.
 """
@@ -113,19 +113,19 @@ class Client:
         """Return what came in: answers and notifications, in their order; waits for some bytes.
 
         Raises:
-            OSError: the gateway hung up, or does not speak JSON-RPC.
+            OSError: the gateway closed the connection, or does not speak JSON-RPC.
         """
         if self._socket is None:
-            raise ConnectionResetError("it hung up")
+            raise ConnectionResetError("connection closed")
         chunk = self._socket.recv(_CHUNK)
         if not chunk:
-            raise ConnectionResetError("it hung up")
+            raise ConnectionResetError("connection closed")
         buffer, known = self._buffer, len(self._buffer)
         buffer += chunk
         end = buffer.rfind(b"\n", known)
         if end < 0:
             if len(buffer) > _LARGEST:
-                raise OSError("its answer is larger than 16 MiB")
+                raise OSError("the response is larger than 16 MiB")
             return []
         lines = bytes(buffer[:end]).split(b"\n")
         del buffer[: end + 1]
@@ -175,7 +175,7 @@ class Client:
         except (BrokenPipeError, ConnectionResetError) as error:
             hung_up = error  # perhaps with a reason, which is still to be read
         answer = _parsed(self._line(connection, deadline))
-        # A frame without id tells why the gateway hangs up on us.
+        # A frame without id says why the gateway closes the connection.
         if answer.get("id") not in (self._id, None):
             raise hung_up or OSError("the response id does not match the request")
         return answer
@@ -199,18 +199,18 @@ class Client:
             return
         folder = os.stat(self._path.rpartition("/")[0] or "/")  # noqa: PTH116 - pathlib costs 3 ms
         if folder.st_uid != uid or folder.st_mode & 0o022:
-            raise PermissionError(f"uid {uid} listens there, not uid {os.getuid()}")
+            raise PermissionError(f"uid {uid} is listening there, not uid {os.getuid()}")
 
     def _line(self, connection: "_socket.socket", deadline: "float | None") -> bytes:
         buffer = self._buffer
         end = buffer.find(b"\n")
         while end < 0:
             if len(buffer) > _LARGEST:
-                raise OSError("its answer is larger than 16 MiB")
+                raise OSError("the response is larger than 16 MiB")
             _arm(connection, deadline)
             chunk = connection.recv(_CHUNK)
             if not chunk:
-                raise ConnectionResetError("it hung up")
+                raise ConnectionResetError("connection closed")
             end = chunk.find(b"\n")
             end = len(buffer) + end if end >= 0 else -1
             buffer += chunk
@@ -245,7 +245,7 @@ def _arm(connection: "_socket.socket", deadline: "float | None") -> None:
 def _parsed(line: bytes) -> "dict[str, Any]":
     answer = _object(line)
     if "method" in answer:
-        raise OSError("its answer is no JSON-RPC frame")
+        raise OSError("the response is not a JSON-RPC frame")
     return answer
 
 
@@ -255,5 +255,5 @@ def _object(line: bytes) -> "dict[str, Any]":
     except (ValueError, StopIteration, RecursionError):
         frame = None
     if not isinstance(frame, dict) or frame.keys().isdisjoint(("result", "error", "method")):
-        raise OSError("its answer is no JSON-RPC frame")
+        raise OSError("the response is not a JSON-RPC frame")
     return frame

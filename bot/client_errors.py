@@ -11,12 +11,12 @@ def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
     """Return why nobody answers on a socket, and what to do."""
     if isinstance(error, TimeoutError):
         return errors.GatewayUnreachable(
-            f"The gateway on {path} did not answer in time. It may still do what was asked: "
-            f"see `sayso history`."
+            f"The gateway on {path} did not answer in time. It may still act on the request: see "
+            "`sayso history`."
         )
     words = error.strerror or str(error)
     return errors.GatewayUnreachable(
-        f"No gateway answers on {path}: {words}. Start one with `sayso serve`."
+        f"No gateway is listening on {path}: {words}. Start one with `sayso serve`."
     )
 
 

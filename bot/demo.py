@@ -53,7 +53,7 @@ async def show(answer: str | None, *, json_lines: bool = False) -> int:
     console = Console.here() if answer is None else None
     if answer is None and console is None:
         sys.stderr.write(
-            "sayso demo: no terminal to ask in; add --answer allow-once "
+            "sayso demo: no terminal; add --answer allow-once "
             "(make demo DEMO_ARGS='--answer allow-once')\n"
         )
         return 2
@@ -232,7 +232,7 @@ class Viewer:
         """Say where to go on."""
         self._say(
             {"step": "closing"},
-            "\nThat was a real gateway with real commands; its scratch home is removed now.\n"
+            "\nThat was a real gateway with real commands; its temporary home is now removed.\n"
             "Next: docs/tutorial/first-approval.md sets up your own, with Telegram.\n",
         )
 

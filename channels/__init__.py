@@ -25,7 +25,7 @@ The three chat platforms have the same file names for the same roles::
     transport       how events come in: a socket, polls, requests
     inbound_events  an event → Inbound
     inbound         Inbound → the inbox, until it is committed
-    replies         what became of a press, a command or a message, told to its person
+    replies         replies to the person behind a press, a command or a message
     outbound        send, edit, open threads
     render/         layout, buttons, messages, prompt_groups: cards → messages (pure)
     rate_limits     the platform's limits, kept (Discord: in its library)

@@ -28,7 +28,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person is told in answer to a press or a message, after the commit.
+    """The reply to a person's press or message, after the commit.
 
     ``choices`` are shown as buttons where the platform has some, privately where it can; a press
     comes in with an empty ``Inbound.replied_to``, since the reply is no copy of a prompt.
@@ -40,10 +40,10 @@ class Reply:
 
 
 STOPPING = Reply(
-    Redacted("Sayso is stopping, so this changed nothing. Answer again when it is back."),
+    Redacted("Sayso is stopping; nothing was changed. Answer again when it is back."),
     Tone.REFUSED,
 )
-"""What a person is told in answer to ``Stopping``, where the platform does not send it again."""
+"""The reply to a person on ``Stopping``, where the platform does not redeliver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Inbox(Protocol):
     """Where answers go; the composition root fills it (``bot.chat.inbox``)."""
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Authorise, decide and commit; return what that person is told.
+        """Authorise, decide and commit; return the reply to that person.
 
         Raises:
             Stopping: nothing was decided and the gateway stops; the channel leaves the event with
-                a platform that sends it again, and else tells the person ``STOPPING``.
+                a platform that sends it again, and else replies ``STOPPING`` to the person.
             SaysoError: nothing was decided; the channel keeps the event and offers it again.
         """
 

@@ -74,4 +74,4 @@ def _limit(terms: GrantTerms) -> str:
             return letter
     if terms.for_ms is not None and terms == GrantTerms(for_ms=terms.for_ms):
         return f"m{terms.for_ms // _MINUTE_MS}"
-    raise ValueError("only a time in minutes, this session or this task fits a button")
+    raise ValueError("a button can carry only minutes, this session or this task")

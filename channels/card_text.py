@@ -104,8 +104,8 @@ def agreement(approval: Approval) -> Redacted:
     if approval.quorum == 1:
         return Redacted("")
     so_far = tuple(_person(vote.by) for vote in approval.votes)
-    told = phrase("; allowed so far by {}", join(", ", so_far)) if so_far else Redacted("")
-    return phrase("{} people must allow{}", Redacted(str(approval.quorum)), told)
+    allowed = phrase("; allowed so far by {}", join(", ", so_far)) if so_far else Redacted("")
+    return phrase("{} people must allow{}", Redacted(str(approval.quorum)), allowed)
 
 
 def _person(actor: Actor | None) -> Redacted:
@@ -116,7 +116,7 @@ def _person(actor: Actor | None) -> Redacted:
     if actor.name in {"", actor.account}:
         return phrase("{} {}", channel, account)
     if actor.channel == LOCAL_CHANNEL:
-        # The machine names its users, not they themselves: the name tells as much as the uid.
+        # The machine names its users, not they themselves: the name says as much as the uid.
         return phrase("{} ({})", redact(actor.name, strict=True), channel)
     return phrase("{} ({} {})", redact(actor.name, strict=True), channel, account)
 
@@ -135,7 +135,7 @@ def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted
             return phrase("Nothing ran ({}): {}", reason, redact(result.why))
         case Unknown():
             return Redacted(
-                "The gateway died while it ran: how it ended is unknown, and it is not run again"
+                "The gateway died while it ran: how it ended is unknown, and it is not retried"
             )
         case None:
             return Redacted("")

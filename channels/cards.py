@@ -1,7 +1,7 @@
 """Build what people are shown, for every platform alike, from the bound plan alone.
 
 Every text in a card is ``Redacted``. A platform lays a card out and counts its own limits; it never
-looks at the plan.
+reads the plan.
 """
 
 from dataclasses import dataclass
@@ -203,7 +203,7 @@ def _step_up(card: PromptCard) -> Redacted:
 
 def _deadline(card: PromptCard) -> str:
     at = datetime.fromtimestamp(card.expires_at_ms / 1000, card.zone)
-    return f"{at:%H:%M:%S %Z} ({duration(card.answer_within_ms)}); no answer is a denial"
+    return f"{at:%H:%M:%S %Z} ({duration(card.answer_within_ms)}); no answer means deny"
 
 
 def _shown(plan: ExecPlan) -> Redacted:

@@ -40,8 +40,8 @@ SLASH_COMMANDS = (
     SlashCommand(
         "approve", "Answer a prompt", "CODE allow-once|allow-always|30m|session|task|deny"
     ),
-    SlashCommand("pending", "List what is waiting for an answer"),
-    SlashCommand("history", "List what was asked and how it ended", "[COUNT]"),
+    SlashCommand("pending", "List pending approvals"),
+    SlashCommand("history", "List past requests and how they ended", "[COUNT]"),
     SlashCommand("run", "Run a command through the policy", "COMMAND"),
     SlashCommand("tail", "Show the last lines of a running command", "CODE"),
     SlashCommand("stop", "End a running command", "CODE"),
@@ -70,7 +70,7 @@ HELP = (
 class Approve:
     """An answer to the approval whose id, code or unique prefix is ``ref`` (lower-case).
 
-    ``typed``: the person wrote which approval it is. It tells how it was said, not what: a press
+    ``typed``: the person wrote which approval it is. It says how it was said, not what: a press
     means the same answer.
     """
 

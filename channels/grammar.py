@@ -2,7 +2,7 @@
 
 ``/approve <id> allow-once|allow-always|deny`` in either word order, with the usual aliases. The
 slash may be missing: Slack has no slash commands in threads. Whatever is meant for us and not
-understood is ``Malformed``, so that the person is told; ordinary talk is ``None``.
+understood is ``Malformed``, so that the person gets a reply; ordinary talk is ``None``.
 """
 
 import re

@@ -149,7 +149,7 @@ class MemoryChannel:
         raise ChannelError(f"No reply has a button {label}.", permanent=True)
 
     async def say(self, target: Target, text: str, actor: Actor, to: str = "") -> Reply | None:
-        """Type a message, in reply to message ``to`` if given; ``None`` where nobody is told."""
+        """Type a message, in reply to message ``to`` if given; ``None`` where there is no reply."""
         command = parse(text, bot_name="sayso", is_reply=to in self.shown)
         return await self._come_in(actor, target, command, to) if command else None
 

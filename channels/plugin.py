@@ -15,9 +15,7 @@ class PluginSettings(Section):
     options: Annotated[dict[str, object], Field(strict=False)] = Field(
         default_factory=dict, description="whatever else the channel takes, as it documents"
     )
-    approvers: Words = Field(
-        default=(), description="ids of those who may answer there; empty: nobody"
-    )
+    approvers: Words = Field(default=(), description="ids of approvers; empty: nobody")
     senders: Words = Field(
         default=(), description="ids of those who may send /exec, /elevated and /run"
     )

@@ -32,7 +32,7 @@ def load(name: str) -> type:
     module, _, attribute = _path(name).partition(":")
     found = getattr(import_module(module), attribute, None)
     if not isinstance(found, type):
-        raise ConfigError(f"The channel {name!r} names {module}:{attribute}, which is no class.")
+        raise ConfigError(f"The channel {name!r} names {module}:{attribute}, which is not a class.")
     return found
 
 

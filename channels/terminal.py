@@ -80,11 +80,11 @@ class TerminalChannel:
         if self._inbox is None:
             return Health(ok=False, detail="not started")
         if self._ended:
-            return Health(ok=False, detail="the input has ended; answer in another channel")
+            return Health(ok=False, detail="end of input; answer in another channel")
         return Health(ok=True, detail="reading answers")
 
     async def post(self, target: Target, card: PromptCard) -> str:
-        """Draw a prompt; it is open until ``update`` tells how it ended."""
+        """Draw a prompt; it is open until ``update`` shows how it ended."""
         self._forget_half_typed()
         self._open[card.id] = target
         self._print("", *prompt_lines(card, self._page()))

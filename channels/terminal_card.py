@@ -41,7 +41,7 @@ class Page:
 def prompt_lines(card: PromptCard, page: Page) -> Iterator[str]:
     """Draw a question with the answers that it takes."""
     yield page.paint(f"┌─ Allow this command?  {card.code}", _BOLD)
-    yield from _framed(card.command.text or "(nothing: the command is empty)", page, bold=True)
+    yield from _framed(card.command.text or "(the command is empty)", page, bold=True)
     if not card.whole:
         words = f"Only the beginning: {card.size:,} characters are too many to show."
         yield from _framed(words, page)

@@ -66,7 +66,7 @@ class Forbidden(SaysoError):
 
 
 class Unauthenticated(SaysoError):
-    """No valid token was sent: unknown, expired or revoked. `sayso token create` makes one."""
+    """No token, or an invalid one, was sent. Create one with `sayso token create`."""
 
     exit_code: ClassVar[int] = 3
 
@@ -100,7 +100,7 @@ class JournalError(SaysoError):
 
 
 class GatewayUnreachable(SaysoError):
-    """No gateway answers on the socket. Start one with `sayso serve`."""
+    """No gateway is listening on the socket. Start one with `sayso serve`."""
 
 
 class Stopping(SaysoError):

@@ -55,13 +55,13 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
     """Serve the API for as long as the block lasts.
 
     Raises:
-        StateError: the address cannot be listened on, or the certificate cannot be used.
+        StateError: the address cannot listen, or the certificate cannot be used.
     """
     wakes = Wakes(parts.gate.store)
     guard, sockets = _guard(parts, wakes)
     async with serving(guard, parts.section, parts.home) as listening:
         if not parts.section.is_loopback and parts.section.tls is None:
-            _log.warning("the API is public without TLS: tokens can be read on the way")
+            _log.warning("the API is public without TLS: tokens can be read in transit")
         try:
             yield listening
         finally:
@@ -109,4 +109,4 @@ def _pages(parts: Parts) -> list[Route]:
 
 
 async def _nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise Fault(FaultCode.NOT_FOUND, "There is no such address.")
+    raise Fault(FaultCode.NOT_FOUND, "No such address.")

@@ -98,7 +98,7 @@ def _place(listening: Listening) -> str:
 
 
 def _tls(listening: Listening) -> ssl.SSLContext | None:
-    """Return how to speak to our own port; whose certificate stands there is not in question."""
+    """Return how to speak to our own port; whose certificate is there is not in question."""
     if listening.scheme == "http":
         return None
     context = ssl.create_default_context()

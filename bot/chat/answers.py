@@ -40,7 +40,7 @@ class Answers:
         answered = await self.gate.answer(_answer(inbound, command))
         if answered.approval is not None and inbound.replied_to:
             await self._adopt(answered.approval, inbound)
-        return _told(answered)
+        return _reply_for(answered)
 
     async def bare(self, inbound: Inbound, command: BareReply) -> Reply:
         """Count a plain yes or no only as the reply to one prompt message (Hermes #27352)."""
@@ -58,10 +58,10 @@ class Answers:
         asked = Answer(ref=command.ref, reply=_ALWAYS, actor=inbound.actor)
         offered = await self.gate.offer(asked)
         if offered.outcome is not AnswerOutcome.OFFERED or offered.approval is None:
-            return _told(offered)
+            return _reply_for(offered)
         approval = offered.approval
         words = phrase(
-            "{}: always allowing lets agent {} run this without asking:\n{}\nFor how long?",
+            "{}: allow-always lets agent {} run this without asking:\n{}\nFor how long?",
             redact(approval.code),
             redact(approval.plan.agent, strict=True),
             join("\n", await self._stored(approval)),
@@ -69,11 +69,11 @@ class Answers:
         return Reply(words, choices=_scopes(approval))
 
     async def _stored(self, approval: Approval) -> tuple[Redacted, ...]:
-        """Word what would be stored, and what it would have let run, if that can be told."""
+        """Word what would be stored, and what it would have let run, if that is known."""
         promise = approval.evaluation.promise
         stored = tuple(redact(one.words) for one in promise)
         if any(one.content for one in promise):
-            stored = (*stored, phrase("With a limit of time, session or task a script may change."))
+            stored = (*stored, phrase("With a time, session or task limit, a script may change."))
         preview = await Previews(self.store, self.gate.rulebook).of_question(approval)
         return stored if preview is None else (*stored, phrase("It {}.", words_of(preview)))
 
@@ -108,6 +108,6 @@ def _scopes(approval: Approval) -> tuple[Choice, ...]:
     )
 
 
-def _told(answered: Answered) -> Reply:
+def _reply_for(answered: Answered) -> Reply:
     tone = Tone.OK if answered.outcome in _DONE else Tone.REFUSED
     return Reply(redact(answered.sentence), tone)

@@ -40,7 +40,7 @@ class GateInbox:
     parts: tuple[Part, ...]
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Act on one typed command and return what the person is told.
+        """Act on one typed command and return the reply.
 
         Raises:
             Stopping: the gateway stops; nothing was decided, and the channel says so or keeps it.

@@ -50,7 +50,7 @@ async def history(store: Store, limit: int) -> Reply:
     """Return what was asked, allowed and refused, the newest first; times in UTC."""
     rows = await store.read(approvals.history, limit)
     if not rows:
-        return Reply(redact("Nothing was asked yet."))
+        return Reply(redact("No requests yet."))
     return Reply(join("\n", tuple(_past(row) for row in rows)))
 
 

@@ -9,10 +9,12 @@ from core.store.people.pairing import Paired, PairOutcome, pair
 from core.text.render import phrase, redact
 
 _WORDS = {
-    PairOutcome.LINKED: "This account is {}'s now.",
-    PairOutcome.ALREADY: "This account is {}'s already; nothing was changed.",
-    PairOutcome.TAKEN: "This account was linked at the same moment; nothing was changed.",
-    PairOutcome.WRONG: "No such code waits. Codes live ten minutes: `sayso people pair` shows one.",
+    PairOutcome.LINKED: "This account is now linked to {}.",
+    PairOutcome.ALREADY: "This account is already linked to {}; nothing was changed.",
+    PairOutcome.TAKEN: "This account was just linked; nothing was changed.",
+    PairOutcome.WRONG: (
+        "Unknown or expired code. Codes last ten minutes; get one with `sayso people pair`."
+    ),
     PairOutcome.BLOCKED: "Too many wrong codes from this account. Try again in ten minutes.",
 }
 
@@ -27,10 +29,10 @@ class Pairing:
         """Link the account that sent a code."""
         if not isinstance(inbound.command, Pair):
             return None
-        return told(await self.store.write(pair, inbound.command.code, inbound.actor))
+        return reply_for(await self.store.write(pair, inbound.command.code, inbound.actor))
 
 
-def told(paired: Paired) -> Reply:
-    """Return what the person is told who sent a code."""
+def reply_for(paired: Paired) -> Reply:
+    """Return the reply to the person who sent a code."""
     tone = Tone.OK if paired.outcome is PairOutcome.LINKED else Tone.REFUSED
     return Reply(phrase(_WORDS[paired.outcome], redact(paired.person or "")), tone)

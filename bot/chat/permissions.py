@@ -34,7 +34,7 @@ class Circle:
 
 
 def stranger(actor: Actor, command: str, lists: str) -> Reply:
-    """Tell a person who is on none of the lists, naming the id to list."""
+    """Refuse a person who is on none of the lists, naming the id to list."""
     words = (
         f"You may not use {command}: id {actor.account} is not in {lists} of "
         f"channels.{actor.channel}. Nothing was changed."

@@ -24,7 +24,7 @@ from core.text.render import phrase, printed, redact
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.5
-"""How long a chat waits for the end of a command before it is told that it runs."""
+"""How long a chat waits for the end of a command before it reports that it runs."""
 
 
 def session_of(place: Target) -> SessionKey:
@@ -56,7 +56,7 @@ class ChatRuns:
                 return None
 
     async def run(self, inbound: Inbound, command: RunLine) -> Reply:
-        """Submit a line as the chat's session; its end is told in the chat."""
+        """Submit a line as the chat's session; its end is reported in the chat."""
         if not await self.circle.may_act(inbound.actor):
             return stranger(inbound.actor, "/run", "senders")
         session = session_of(inbound.place)
@@ -72,30 +72,30 @@ class ChatRuns:
         submitted = asyncio.ensure_future(self.gate.submit(request))
         done, _ = await asyncio.wait({submitted}, timeout=_PATIENCE_S)
         if done and not isinstance(submitted.result(), Pending | Running):
-            return _told(submitted.result())
+            return _reply_for(submitted.result())
         self._follow(inbound.place, inbound.key, submitted)
         return await self._begun(request, submitted)
 
     async def _begun(self, request: ExecRequest, submitted: asyncio.Future[Submission]) -> Reply:
         if submitted.done():
-            stands = submitted.result()
-            if isinstance(stands, Pending):
-                words = "{} waits for an answer; how it ends is told here."
-                return Reply(phrase(words, redact(stands.code)))
+            status = submitted.result()
+            if isinstance(status, Pending):
+                words = "{} is waiting for approval; the result will be posted here."
+                return Reply(phrase(words, redact(status.code)))
         run_id = await self.store.read(runs.by_request_key, request.request_key or "")
         if run_id is None:
-            return Reply(redact("Asked; how it ends is told here."))
+            return Reply(redact("Submitted; the result will be posted here."))
         return Reply(phrase("Running as {}.", redact(_code(run_id))), choices=_handles(run_id))
 
     def _follow(self, place: Target, key: str, submitted: asyncio.Future[Submission]) -> None:
-        task = asyncio.create_task(self._tell_end(place, key, submitted))
+        task = asyncio.create_task(self._report_end(place, key, submitted))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def _tell_end(
+    async def _report_end(
         self, place: Target, key: str, submitted: asyncio.Future[Submission]
     ) -> None:
-        """Tell the chat how it ended, once; the outbox brings it there also after a restart."""
+        """Report the end to the chat, once; the outbox delivers it also after a restart."""
         try:
             end: Submission | None = await submitted
             while isinstance(end, Pending | Running):
@@ -108,7 +108,7 @@ class ChatRuns:
                     lambda: self.store.write(notice, None, place, payload)
                 )
         except SaysoError as failure:
-            _log.error("the end of a run from %s could not be told: %s", place.channel, failure)
+            _log.error("cannot report the end of a run to %s: %s", place.channel, failure)
 
     async def tail(self, inbound: Inbound, command: Tail) -> Reply:
         """Show what a running command printed last."""
@@ -121,8 +121,8 @@ class ChatRuns:
         if live is not None:
             head = redact(f"{_code(run_id)} printed {live.total_bytes:,} bytes so far:")
             return Reply(phrase("{}\n{}", head, printed(live.text)), choices=_handles(run_id))
-        stands = await self.gate.status(run_id)
-        return _no_run(command.ref) if stands is None else _told(stands)
+        status = await self.gate.status(run_id)
+        return _no_run(command.ref) if status is None else _reply_for(status)
 
     async def stop(self, inbound: Inbound, command: Stop) -> Reply:
         """End a running command, or withdraw a question; people who may look may stop."""
@@ -134,8 +134,8 @@ class ChatRuns:
         note = f"stopped by {inbound.actor.name or inbound.actor.account} ({inbound.actor.channel})"
         if await self.gate.cancel(run_id, note):
             return Reply(phrase("{} is being stopped.", redact(_code(run_id))), Tone.OK)
-        stands = await self.gate.status(run_id)
-        return _no_run(command.ref) if stands is None else _told(stands)
+        status = await self.gate.status(run_id)
+        return _no_run(command.ref) if status is None else _reply_for(status)
 
     async def _find(self, ref: str) -> ApprovalId | None:
         found = await self.store.read(matching, ref)
@@ -147,11 +147,11 @@ def _handles(run_id: ApprovalId) -> tuple[Choice, ...]:
 
 
 def _no_run(ref: str) -> Reply:
-    words = "Nothing that runs or ran here has exactly the id or code {}. /history lists the last."
+    words = "No run here has the id or code {}. See /history."
     return Reply(phrase(words, redact(ref)), Tone.REFUSED)
 
 
-def _told(end: Submission) -> Reply:
+def _reply_for(end: Submission) -> Reply:
     handles = _handles(end.run_id) if isinstance(end, Running) else ()
     text = redact(_words(end))
     if isinstance(end, Finished):
@@ -160,7 +160,7 @@ def _told(end: Submission) -> Reply:
 
 
 def _words(end: Submission) -> str:
-    """Say in one sentence how a request stands or ended."""
+    """Describe in one sentence the status of a request or how it ended."""
     code = _code(end.run_id)
     match end:
         case Finished():
@@ -170,7 +170,7 @@ def _words(end: Submission) -> str:
         case Unknown():
             return f"{code}: the gateway died while it ran; how it ended is unknown."
         case Pending():
-            return f"{code} waits for an answer."
+            return f"{code} is waiting for approval."
         case Running():
             return f"{code} runs."
 

@@ -25,7 +25,7 @@ class SessionSettings:
             case SetExec() as command:
                 return await self.exec(inbound, command)
             case ResetExec():
-                return _told(await self.rules.reset(session_of(inbound.place), inbound.actor))
+                return _reply_for(await self.rules.reset(session_of(inbound.place), inbound.actor))
             case Elevated() as command:
                 return await self.elevated(inbound, command)
             case _:
@@ -35,12 +35,12 @@ class SessionSettings:
         """Set the given settings; without any, show what is set and by whom."""
         session = session_of(inbound.place)
         if command.overrides != ExecOverrides():
-            return _told(await self.rules.set(session, command.overrides, inbound.actor))
+            return _reply_for(await self.rules.set(session, command.overrides, inbound.actor))
         if not await self.circle.may_look(inbound.actor):
             return stranger(inbound.actor, "/exec", "approvers and senders")
         stored = await self.rules.shown(session)
         if stored is None:
-            return Reply(redact("Nothing is set for this chat; the configuration holds."))
+            return Reply(redact("This chat has no settings of its own; the configuration applies."))
         words = phrase(
             "Set for this chat by {}: {}.",
             redact(person(stored.by)),
@@ -51,8 +51,8 @@ class SessionSettings:
     async def elevated(self, inbound: Inbound, command: Elevated) -> Reply:
         """Give this chat's session full access on the gateway, or take it back."""
         session = session_of(inbound.place)
-        return _told(await self.rules.elevate(session, command.mode, inbound.actor))
+        return _reply_for(await self.rules.elevate(session, command.mode, inbound.actor))
 
 
-def _told(change: SessionChange) -> Reply:
+def _reply_for(change: SessionChange) -> Reply:
     return Reply(redact(change.sentence), Tone.OK if change.done else Tone.REFUSED)

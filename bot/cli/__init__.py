@@ -43,10 +43,10 @@ _NO_PLACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 
 _EPILOG = """\
 Start here:
-  sayso demo                     see the whole product work, in a scratch home
+  sayso demo                     try Sayso end to end in a temporary home
   sayso serve                    run the gateway
-  sayso run -c 'git status'      ask to run something
-  sayso approve K3F7QZ allow-once   answer a question
+  sayso run -c 'git status'      request to run a command
+  sayso approve K3F7QZ allow-once   answer a pending approval
 """
 
 
@@ -108,7 +108,7 @@ def _flushed() -> int:
 
 def _unwritten(problem: OSError) -> int:
     let_go()
-    sys.stderr.write(f"sayso: the output cannot be written ({problem.strerror})\n")
+    sys.stderr.write(f"sayso: cannot write the output ({problem.strerror})\n")
     return 1
 
 
@@ -123,12 +123,12 @@ def _run(words: list[str]) -> int:
     try:
         code = _run_quickly(words)
         return _run_parsed(words) if code is None else code
-    except Exception as failure:  # noqa: BLE001 - told in one line if it is ours, else raised again
+    except Exception as failure:  # noqa: BLE001 - printed in one line if it is ours, else re-raised
         return _failed(failure)
 
 
 def _run_quickly(words: list[str]) -> int | None:
-    """Run `sayso run`, which stands before every command of an agent, without the parser."""
+    """Run `sayso run`, which precedes every command of an agent, without the parser."""
     if words[:1] != ["run"]:
         return None
     from bot.cli.run.command import run_words  # noqa: PLC0415 - only the group that is called

@@ -50,7 +50,7 @@ def _add(
 
 
 def _add_pending(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(commands, "pending", "list what waits for an answer", "sayso pending --json")
+    parser = _add(commands, "pending", "list pending approvals", "sayso pending --json")
     parser.add_argument("--limit", type=count, default=100, help="rows at most (default: 100)")
     parser.set_defaults(run=pending)
 
@@ -60,23 +60,25 @@ def _add_approve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "sayso approve K3F7QZ allow-once\n  sayso approve K3F7QZ 30m\n"
         "  sayso approve K3F7QZ deny --note 'wrong branch'"
     )
-    parser = _add(commands, "approve", "answer a question", example)
+    parser = _add(commands, "approve", "answer a pending approval", example)
     parser.add_argument("id", metavar="ID", help="id, code or unique prefix")
     parser.add_argument(
         "decision",
         metavar="DECISION",
-        help="allow-once, allow-always or deny; or how far always goes: 30m, 2h, 7d, 5x, session,"
-        " task",
+        help="allow-once, allow-always or deny; or a limit of allow-always: 30m, 2h, 7d, 5x,"
+        " session, task",
     )
     parser.add_argument(
-        "limit", metavar="LIMIT", nargs="?", help="how far allow-always goes, behind it"
+        "limit", metavar="LIMIT", nargs="?", help="limit of allow-always, such as 30m"
     )
-    parser.add_argument("--note", default="", metavar="WORDS", help="why; the agent reads it")
+    parser.add_argument(
+        "--note", default="", metavar="WORDS", help="the reason, shown to the agent"
+    )
     parser.set_defaults(run=approve)
 
 
 def _add_history(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(commands, "history", "list what was asked", "sayso history --limit 20")
+    parser = _add(commands, "history", "list past requests", "sayso history --limit 20")
     parser.add_argument("--limit", type=count, default=50, help="rows at most (default: 50)")
     parser.add_argument("--agent", default=None, metavar="A", help="only this agent's")
     parser.set_defaults(run=history)
@@ -117,7 +119,7 @@ def _decision(word: str, limit: str | None) -> dict[str, str]:
     """Read the words as chats do: a limit alone is an allow-always that goes so far.
 
     Raises:
-        BadRequest: two words, and the first is no decision.
+        BadRequest: two words, and the first is not a decision.
     """
     if word in _ALIASES:
         return {"decision": _ALIASES[word]} | ({"limit": limit} if limit else {})
@@ -125,7 +127,7 @@ def _decision(word: str, limit: str | None) -> dict[str, str]:
         return {"decision": "allow-always", "limit": word}
     from core.errors import BadRequest  # noqa: PLC0415 - 4 ms that only a mistake needs
 
-    raise BadRequest(f"{word!a} is no decision. Write allow-once, allow-always or deny.")
+    raise BadRequest(f"{word!a} is not a decision. Use allow-once, allow-always or deny.")
 
 
 def history(args: argparse.Namespace) -> int:

@@ -55,16 +55,16 @@ def verify(args: argparse.Namespace) -> int:
     if not verdict.ok and verdict.first_bad_line is None:
         _refuse(f"{path} {verdict.why}.")
     if args.json:
-        told = {
+        report = {
             "ok": verdict.ok,
             "records": verdict.records,
             "firstBadLine": verdict.first_bad_line,
             "why": verdict.why,
             "head": verdict.head,
         }
-        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.write(json.dumps(report) + "\n")
     elif verdict.ok:
-        words = f"{verdict.records} records, the chain is whole, head {verdict.head}"
+        words = f"{verdict.records} records, the chain is intact, head {verdict.head}"
         sys.stdout.write(f"{path}: {words}\n")
     else:
         sys.stdout.write(f"{path}:{verdict.first_bad_line}: {verdict.why}\n")

@@ -1,4 +1,4 @@
-"""Offer `sayso cancel`: withdraw a question, or end a command that runs."""
+"""Offer `sayso cancel`: cancel a pending approval or a running command."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ _NOTHING = 3
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to the parser."""
-    purpose = "withdraw a question, or end a command that runs"
+    purpose = "cancel a pending approval or a running command"
     parser = offer(commands, "cancel", purpose, "sayso cancel K3F7QZ")
     parser.add_argument("id", metavar="ID", help="id, code or unique prefix")
     parser.set_defaults(run=cancel)

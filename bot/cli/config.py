@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # the settings cost 0.3 s to import; the parser of other comm
 
 _EXAMPLES = """\
 examples:
-  sayso config check                    name every mistake in config.json5 and the environment
-  sayso config show                     what is in effect, and where it was set
+  sayso config check                    report every error in config.json5 and the environment
+  sayso config show                     effective settings, and where each was set
   sayso config show --json | jq .       the same for programs
   SAYSO_TOOLS__EXEC__ASK=always sayso config show    what an override changes
 """
@@ -34,7 +34,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         allow_abbrev=False,
     )
     inner = group.add_subparsers(dest="config_command", metavar="COMMAND", required=True)
-    _add(inner, "check", "name every mistake; exit 2 if there is one", _CHECK_EXAMPLE, check)
+    _add(inner, "check", "report every error; exit 2 if there is any", _CHECK_EXAMPLE, check)
     _add(inner, "show", "print every setting and where it was set", _SHOW_EXAMPLE, show)
 
 
@@ -71,12 +71,12 @@ def check(args: argparse.Namespace) -> int:
     try:
         settings = read(home, os.environ).settings
     except InvalidConfig as error:
-        return _tell_problems(error, as_json=args.json)
-    broken = (f"{line}; install Sayso anew" for line in broken_examples())
+        return _print_problems(error, as_json=args.json)
+    broken = (f"{line}; reinstall Sayso" for line in broken_examples())
     warnings = (*lint(provisions_of(settings)), *broken)
     if args.json:
-        told = {"ok": True, "problems": [], "warnings": warnings}
-        sys.stdout.write(json.dumps(told) + "\n")
+        report = {"ok": True, "problems": [], "warnings": warnings}
+        sys.stdout.write(json.dumps(report) + "\n")
     else:
         sys.stderr.writelines(f"warning: {line}\n" for line in warnings)
         missing = "" if (home / CONFIG_NAME).exists() else " (no file: defaults are in effect)"
@@ -113,13 +113,13 @@ def _table(settings: "list[Shown]") -> str:
     return "".join(f"{key:<{keys}}  {value:<{values}}  {source}\n" for key, value, source in rows)
 
 
-def _tell_problems(error: "InvalidConfig", *, as_json: bool) -> int:
+def _print_problems(error: "InvalidConfig", *, as_json: bool) -> int:
     if as_json:
-        told = [
+        report = [
             {"place": each.place, "key": each.key, "message": each.message}
             for each in error.problems
         ]
-        sys.stdout.write(json.dumps({"ok": False, "problems": told}, indent=2) + "\n")
+        sys.stdout.write(json.dumps({"ok": False, "problems": report}, indent=2) + "\n")
     else:
         sys.stderr.write(f"{error}\n")
     return error.exit_code

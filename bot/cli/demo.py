@@ -15,7 +15,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     """Add the command to the parser."""
     parser = commands.add_parser(
         "demo",
-        help="see the whole product work, in a scratch home",
+        help="try Sayso end to end in a temporary home",
         epilog=_EXAMPLES,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -23,7 +23,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser.add_argument(
         "--answer",
         choices=("allow-once", "allow-always", "deny"),
-        help="what the person answers (default: you are asked)",
+        help="the person's answer (default: ask you)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a step")
     parser.set_defaults(run=demo)

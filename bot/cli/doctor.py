@@ -36,12 +36,12 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         nargs="?",
         choices=("all", "channels"),
         default="all",
-        help="channels: prove each chat platform (default: all but that)",
+        help="channels: test each chat platform (default: everything else)",
     )
     parser.add_argument(
         "--prompt",
         action="store_true",
-        help="with channels: also send a test prompt about `true` through the gateway",
+        help="with channels: also send a test prompt for `true` through the gateway",
     )
     parser.add_argument(
         "--seconds",
@@ -74,7 +74,7 @@ def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
 
         from bot.doctor.installation import examine  # noqa: PLC0415
 
-        # What a backend lacks is a finding below; the log's line would only tell it once more.
+        # What a backend lacks is a finding below; the log line would only repeat it.
         logging.getLogger("core.hosts.sandbox").addHandler(logging.NullHandler())
         yield from examine(os.environ)
         return

@@ -23,9 +23,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "grants", help="list and revoke temporary grants", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = offer(inner, "list", "print the grants that hold", "sayso grants list --json")
+    parser = offer(inner, "list", "list active grants", "sayso grants list --json")
     parser.set_defaults(run=show)
-    parser = offer(inner, "revoke", "end a grant at once", "sayso grants revoke 7K3F9Q")
+    parser = offer(inner, "revoke", "revoke a grant", "sayso grants revoke 7K3F9Q")
     parser.add_argument("id", metavar="ID", help="the grant's code or id")
     parser.set_defaults(run=revoke)
     _add_task(commands)
@@ -35,7 +35,7 @@ def _add_task(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     group = commands.add_parser("task", help="revoke a task's grants", allow_abbrev=False)
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
     example = "sayso task end fix-login"
-    parser = offer(inner, "end", "end every grant of a task at once", example)
+    parser = offer(inner, "end", "revoke every grant of a task", example)
     parser.add_argument("name", metavar="NAME", help="the task, as `sayso run --task` names it")
     parser.add_argument("--agent", default=None, metavar="A", help="only this agent's")
     parser.set_defaults(run=end_task)
@@ -77,17 +77,17 @@ def _limits(grant: "Mapping[str, Any]") -> str:
 def revoke(args: argparse.Namespace) -> int:
     """End a grant; exit 3 if none of this name holds."""
     with Client(socket_path()) as client:
-        return _told(args, client.call("grants.revoke", {"id": args.id}))
+        return _print_result(args, client.call("grants.revoke", {"id": args.id}))
 
 
 def end_task(args: argparse.Namespace) -> int:
     """End every grant of a task; exit 3 if none holds."""
     params = {"task": args.name} | ({"agent": args.agent} if args.agent else {})
     with Client(socket_path()) as client:
-        return _told(args, client.call("tasks.end", params))
+        return _print_result(args, client.call("tasks.end", params))
 
 
-def _told(args: argparse.Namespace, answer: "Mapping[str, Any]") -> int:
+def _print_result(args: argparse.Namespace, answer: "Mapping[str, Any]") -> int:
     if args.json:
         sys.stdout.write(json.dumps(answer, indent=2) + "\n")
     else:

@@ -38,9 +38,9 @@ def offer(
 
 def _columns() -> int:
     """Return the terminal's width as ``shutil.get_terminal_size`` does."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdigit() and int(told) > 0:
-        return int(told)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
     try:
         return os.get_terminal_size().columns or _PLAIN_WIDTH
     except OSError:

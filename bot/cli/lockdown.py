@@ -18,40 +18,40 @@ if TYPE_CHECKING:
 _REFUSED = 3
 _PATIENCE_S = 5.0
 _UNTOLD = (
-    "A gateway that runs refuses everything from now on, and the next one starts locked down; "
-    "none could be asked to tell people:"
+    "A running gateway refuses everything from now on, and the next one starts locked down; "
+    "no gateway could be asked to notify people:"
 )
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command group to the parser."""
     group = commands.add_parser(
-        "lockdown", help="refuse everything until a person lifts it", allow_abbrev=False
+        "lockdown", help="deny every request until a person lifts it", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
     parser = offer(
         inner,
         "on",
-        "refuse everything from now on, whether or not a gateway runs",
+        "deny every request from now on, even if no gateway is running",
         "sayso lockdown on --why 'the build agent misbehaves'",
     )
-    parser.add_argument("--why", default="", metavar="TEXT", help="what everybody is told")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason shown to everybody")
     parser.set_defaults(run=engage)
     parser = offer(
         inner,
         "off",
-        "prove every way in and, if all hold, let requests in again",
+        "test every entry point and, if all pass, accept requests again",
         "sayso lockdown off",
     )
     parser.set_defaults(run=lift)
     parser = offer(
-        inner, "status", "say whether all is locked down; exit 3 if so", "sayso lockdown status"
+        inner, "status", "show whether Sayso is locked down; exit 3 if so", "sayso lockdown status"
     )
     parser.set_defaults(run=status)
 
 
 def engage(args: argparse.Namespace) -> int:
-    """Lock by the file, so that nothing has to answer; then have the gateway tell people.
+    """Lock by the file, so that nothing has to answer; then have the gateway notify people.
 
     A gateway that cannot be asked sees the file before it runs anything, so what it answers decides
     only where the file could not be written: then it locks in its memory.
@@ -60,14 +60,16 @@ def engage(args: argparse.Namespace) -> int:
 
     logging.disable()  # what follows says the same in words for whoever typed this
     lockdown = _lockdown()
-    locked = lockdown.engage(args.why.strip() or "somebody wanted it so.", by=f"uid:{os.getuid()}")
+    locked = lockdown.engage(args.why.strip() or "no reason given", by=f"uid:{os.getuid()}")
     trouble = _trouble({"why": args.why[:500]})
     unwritten = "" if lockdown.keep() else f"{home()}/lockdown could not be written"
     if unwritten and trouble:
-        sys.stderr.write(f"sayso: nothing was locked: {unwritten}, and no gateway did: {trouble}\n")
+        sys.stderr.write(f"sayso: not locked down: {unwritten}, and no gateway did it: {trouble}\n")
         return 1
     if unwritten:
-        sys.stderr.write(f"sayso: {unwritten}, so it holds until the gateway stops\n")
+        sys.stderr.write(
+            f"sayso: {unwritten}, so the lockdown lasts only until the gateway stops\n"
+        )
     if args.json:
         return _print_json({"locked": True, "sinceMs": locked.at_ms, "announced": not trouble})
     after = f" {_UNTOLD} {trouble}" if trouble else ""
@@ -76,7 +78,7 @@ def engage(args: argparse.Namespace) -> int:
 
 
 def _trouble(params: dict[str, object]) -> str:
-    """Have the gateway lock and tell people; return why it did not, empty if it did.
+    """Have the gateway lock and notify people; return why it did not, empty if it did.
 
     Raises:
         Forbidden: the gateway is another user's, so our file locks nothing there.
@@ -105,7 +107,7 @@ def lift(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Return how it stands, by the gateway or else by the file; exit 3 while it is locked.
+    """Return the status, by the gateway or else by the file; exit 3 while it is locked.
 
     Raises:
         SaysoError: the gateway cannot say, and the file alone does not lock.
@@ -124,7 +126,7 @@ def status(args: argparse.Namespace) -> int:
         at = _utc(found["sinceMs"])
         sys.stdout.write(f"Locked down since {at} by {found['by']}: {found['why']}\n")
     else:
-        sys.stdout.write("Nothing is locked down.\n")
+        sys.stdout.write("Not locked down.\n")
     return _REFUSED if found["locked"] else 0
 
 

@@ -26,10 +26,10 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser.set_defaults(run=show)
     parser = _change(inner, "add", "add a person", "sayso people add ana")
     parser.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes, underscores")
-    parser = _change(inner, "pair", "show a code that links an account", "sayso people pair ana")
+    parser = _change(inner, "pair", "show a code to link an account", "sayso people pair ana")
     parser.add_argument("name", metavar="NAME", help="the person whose account it is")
     parser = _change(
-        inner, "unlink", "take an account from its person", "sayso people unlink telegram:1001"
+        inner, "unlink", "unlink an account from its person", "sayso people unlink telegram:1001"
     )
     parser.add_argument("account", metavar="CHANNEL:ACCOUNT", help="such as telegram:1001")
     example = "sayso people revoke ana\n  sayso people revoke telegram:1001"

@@ -38,7 +38,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--host", choices=("sandbox", "gateway"), help="where it would run (default: as configured)"
     )
     add("--cwd", metavar="D", help="where it would run (default: here)")
-    add("--json", action="store_true", help="print JSON; it always does")
+    add("--json", action="store_true", help="print JSON (always on)")
     parser.set_defaults(run=render)
 
 

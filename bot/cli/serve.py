@@ -1,4 +1,4 @@
-"""Offer `sayso serve`: run the gateway until it is told to stop."""
+"""Offer `sayso serve`: run the gateway until it is stopped."""
 
 import argparse
 import sys
@@ -80,7 +80,7 @@ async def _serve(settings: "Settings", environ: dict[str, str], hangup: "Hangup"
     stop = asyncio.Event()
     hangup.listen(stop)
     async with gateway(settings, console=Console.here(), environ=environ) as running:
-        _tell(settings, running)
+        _print_addresses(settings, running)
         reloads = asyncio.create_task(hangup.reloads(running.reloading))
         await stop.wait()
         reloads.cancel()
@@ -88,7 +88,7 @@ async def _serve(settings: "Settings", environ: dict[str, str], hangup: "Hangup"
     hangup.end()
 
 
-def _tell(settings: "Settings", running: "Gateway") -> None:
+def _print_addresses(settings: "Settings", running: "Gateway") -> None:
     how = "with `sayso approve`" + (" or over the API" if running.api_url else "")
     names = ", ".join(running.channels) or f"none; approvers answer {how}"
     _say(f"listening on {settings.home}/gateway.sock; channels: {names}")

@@ -40,7 +40,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     """Add the command group to the parser."""
     group = commands.add_parser("token", help="manage API tokens", allow_abbrev=False)
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(inner, "create", "make a token; it is shown this once", _CREATE)
+    parser = _command(inner, "create", "create a token; it is shown only once", _CREATE)
     parser.add_argument("name", metavar="NAME", help="what it is for")
     parser.add_argument(
         "--scope",
@@ -51,17 +51,17 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument("--agent", metavar="A", help="the agent that asks with it")
-    whose.add_argument("--person", metavar="P", help="the person who answers with it")
+    whose.add_argument("--person", metavar="P", help="the person who approves with it")
     parser.add_argument(
         "--expires",
         type=_seconds,
         metavar="TIME",
-        help="how long it lasts, such as 12h or 30d; 60s at least (default: until it is revoked)",
+        help="lifetime, such as 12h or 30d; at least 60s (default: until revoked)",
     )
     parser.set_defaults(run=create)
-    parser = _command(inner, "list", "print the tokens, without their texts", _LIST)
+    parser = _command(inner, "list", "list the tokens, without their values", _LIST)
     parser.set_defaults(run=show)
-    parser = _command(inner, "revoke", "end a token at once and for good", _REVOKE)
+    parser = _command(inner, "revoke", "revoke a token permanently", _REVOKE)
     parser.add_argument("token", metavar="TOKEN", help="its name or id")
     parser.set_defaults(run=revoke)
 

@@ -30,7 +30,7 @@ def prove_channels(settings: Settings) -> tuple[Finding, ...]:
 async def _prove_all(settings: Settings) -> tuple[Finding, ...]:
     channels = make_channels(settings, None)
     if not channels:
-        why = "none is configured; docs/how-to shows how to set one up"
+        why = "none is configured; see docs/how-to"
         return (Finding(Verdict.WARN, "channels", why),)
     proofs = await asyncio.gather(
         *(_prove(name, channel, _people(settings, name)) for name, channel in channels.items())
@@ -49,11 +49,14 @@ def _people(settings: Settings, channel: str) -> tuple[str, ...]:
 
 async def _prove(name: str, channel: Channel, people: tuple[str, ...]) -> tuple[Finding, ...]:
     if not isinstance(channel, Provable):
-        return (Finding(Verdict.WARN, name, "offers no proofs; --prompt tries it for real"),)
+        return (Finding(Verdict.WARN, name, "has no self-check; use --prompt for a real test"),)
     try:
         proofs = await asyncio.wait_for(channel.prove(people), _PATIENCE_S)
     except TimeoutError:
-        why = f"the platform did not answer within {_PATIENCE_S:.0f} s; is it reachable from here?"
+        why = (
+            f"the platform did not answer within {_PATIENCE_S:.0f} s; check that it is reachable "
+            "from here"
+        )
         return (Finding(Verdict.FAIL, name, why),)
     except SaysoError as failure:
         return (Finding(Verdict.FAIL, name, str(failure)),)
@@ -93,7 +96,7 @@ def _copies(client: Client, approval: str) -> Iterator[Finding]:
             break
         time.sleep(_LOOK_S)
     if not copies:
-        why = "has no place in a chat; `sayso pending` is the only one"
+        why = "has no chat to prompt in; prompts appear only in `sayso pending`"
         yield Finding(Verdict.WARN, "test prompt", why)
     for copy in copies:
         place = f"{copy['channel']} {copy['to']}"

@@ -66,13 +66,13 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
             found.append(
                 Finding(Verdict.FAIL, check.__name__.strip("_").replace("_", " "), str(failure))
             )
-    return _told_once(found)
+    return _deduplicated(found)
 
 
-def _told_once(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def _deduplicated(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return each finding once, at its worst.
 
-    A running gateway tells of parts that were proved here as well.
+    A running gateway also reports parts that were proved here.
     """
     kept: list[Finding] = []
     for one in found:
@@ -95,7 +95,7 @@ def _names(_settings: Settings) -> Iterator[Finding]:
     for name in _OURS:
         others = sorted({owner for owner in owners.get(name, ()) if owner != "sayso"})
         if others:
-            why = f"is also installed by {', '.join(others)}; install sayso alone in its venv"
+            why = f"is also installed by {', '.join(others)}; install only sayso in its venv"
             yield Finding(Verdict.FAIL, f"package {name}", why)
 
 
@@ -103,10 +103,10 @@ def _policy(settings: Settings) -> Iterator[Finding]:
     section = settings.tools.exec
     values = [section, *(entry.tools.exec for entry in settings.agents.entries)]
     if any(value.ask_fallback is AskFallback.FULL for value in values):
-        why = "is full: what should be asked runs unasked while nobody can be reached"
+        why = "is full: commands run unasked while nobody can be reached"
         yield Finding(Verdict.WARN, "askFallback", why)
     if any(value.security is ExecSecurity.FULL for value in values):
-        why = "is full somewhere: everything runs there; allowlist is the safer choice"
+        why = "is full for some agent: everything runs there; allowlist is safer"
         yield Finding(Verdict.WARN, "security", why)
 
 
@@ -145,7 +145,7 @@ def _people(settings: Settings) -> Iterator[Finding]:
     listed = approvers(settings)
     channels = _answering(settings, listed)
     if not channels and not any(listed.by_agent.values()):
-        why = "are nobody: none is listed by account, nor linked to one: nobody can allow anything"
+        why = "are missing: no account is listed or linked, so nobody can allow anything"
         yield Finding(Verdict.WARN, "approvers", why)
         return
     where = ", ".join(channels) or "no channel, but for single agents"
@@ -195,10 +195,10 @@ def _directory(settings: Settings) -> Iterator[Finding]:
         person = known.get(PersonId(name))
         subject = f"approver {_PERSON}{name}"
         if person is None:
-            why = f"is nobody that `sayso people list` shows; `sayso people add {name}` adds them"
+            why = f"is not in `sayso people list`; add with `sayso people add {name}`"
             yield Finding(Verdict.WARN, subject, why)
         elif person.revoked:
-            why = f"is revoked, so no answer counts; `sayso people restore {name}` lets them again"
+            why = f"is revoked, so no answer counts; `sayso people restore {name}` restores it"
             yield Finding(Verdict.WARN, subject, why)
 
 
@@ -239,7 +239,7 @@ def _rules(settings: Settings) -> Iterator[Finding]:
     for line in lint(provisions_of(settings)):
         yield Finding(Verdict.WARN, "rules", line)
     for line in broken_examples():
-        yield Finding(Verdict.FAIL, "shipped tables", f"{line}; install Sayso anew")
+        yield Finding(Verdict.FAIL, "shipped tables", f"{line}; reinstall Sayso")
 
 
 def _skills(settings: Settings) -> Iterator[Finding]:
@@ -248,7 +248,7 @@ def _skills(settings: Settings) -> Iterator[Finding]:
 
 
 def _lockdown(settings: Settings) -> Iterator[Finding]:
-    """Find a lockdown by its file, where no gateway tells of it."""
+    """Find a lockdown by its file, where no gateway reports it."""
     locked = Lockdown(settings.home / NAME).state()
     if locked is not None:
         yield Finding(Verdict.FAIL, "lockdown", redact(locked.sentence).text)

@@ -24,7 +24,7 @@ def api(settings: Settings) -> Iterator[Finding]:
         yield Finding(Verdict.OK, _API, "is off (http.enabled)")
         return
     scheme = "http" if section.tls is None else "https"
-    yield Finding(Verdict.OK, _API, f"is to be at {scheme}://{section.listen}")
+    yield Finding(Verdict.OK, _API, f"will listen at {scheme}://{section.listen}")
 
 
 def other_users(settings: Settings) -> Iterator[Finding]:
@@ -45,12 +45,12 @@ def other_users(settings: Settings) -> Iterator[Finding]:
         )
         yield Finding(Verdict.OK, _INTAKE, f"{who} on {section.socket}")
         if uid == os.getuid():
-            why = "is the gateway's own user, whom nothing keeps from the owner's socket"
+            why = "is the gateway's own user, who can also use the owner's socket"
             yield Finding(Verdict.WARN, _INTAKE, f"uid {uid} {why}")
 
 
 def remote_exec(settings: Settings) -> Iterator[Finding]:
-    """Tell of the door, the access list and the contacts, which only together let anybody in.
+    """Report on the listener, the access list and the contacts, which only together let anybody in.
 
     Raises:
         SaysoError: the access list or the contacts cannot be used.
@@ -58,7 +58,7 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
     acl, doors = load_acl(acl_path(settings)), settings.remote.listen
     if acl is None or not acl.table.enabled:
         if doors:
-            why = "remote.listen opens a door, but no access list is enabled: all are refused"
+            why = "remote.listen is set, but no access list is enabled: all requests are refused"
             yield Finding(Verdict.WARN, _REMOTE, why)
         else:
             yield Finding(Verdict.OK, _REMOTE, "is off: no access list is enabled")
@@ -66,10 +66,10 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
     for line in acl.warnings:
         yield Finding(Verdict.WARN, _REMOTE, line)
     if not doors:
-        why = "an access list is enabled, but remote.listen is empty: nobody is served"
+        why = "an access list is enabled, but remote.listen is empty: no requests are accepted"
         yield Finding(Verdict.WARN, _REMOTE, why)
         return
-    yield Finding(Verdict.OK, _REMOTE, f"takes requests at {', '.join(doors)}: {acl.summary}")
+    yield Finding(Verdict.OK, _REMOTE, f"listens at {', '.join(doors)}: {acl.summary}")
     yield from _strangers(acl, settings)
 
 
@@ -80,6 +80,7 @@ def _strangers(acl: Acl, settings: Settings) -> Iterator[Finding]:
         if not contacts.trusts(entry.agent_id, entry.machine_id):
             why = (
                 f"agent {entry.agent_id[:8]}… on machine {entry.machine_id[:8]}… is listed, but is "
-                "no trusted contact, so it is refused; `sayso exec contacts add … --trust accept`"
+                "not a trusted contact, so it is refused; `sayso exec contacts add … --trust "
+                "accept`"
             )
             yield Finding(Verdict.WARN, _REMOTE, why)

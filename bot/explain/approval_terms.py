@@ -28,7 +28,7 @@ class Terms(Protocol):
 
     @property
     def timing(self) -> Timing:
-        """Return how long a question stands."""
+        """Return how long a question is open."""
 
     @property
     def tiers(self) -> Mapping[Tier, TierTerms]:
@@ -58,7 +58,7 @@ class ConfiguredTerms:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a question needs. ``timeout_ms`` is how long it stands, in ms."""
+    """What a question needs. ``timeout_ms`` is how long it is open, in ms."""
 
     tier: Tier
     quorum: int

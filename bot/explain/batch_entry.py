@@ -45,7 +45,7 @@ def parse_line(line: bytes) -> dict[str, object]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"The line is no JSON: {error}.") from error
+        raise BadRequest(f"The line is not JSON: {error}.") from error
     if not isinstance(found, dict):
         raise BadRequest("Expected a JSON object.")
     return found

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.explain.approval_terms import Asks, Terms, asks_of
-from bot.explain.rule_trace import Looks, looks_of
+from bot.explain.rule_trace import RuleTrace, traces_of
 from bot.explain.session_context import SessionContext
-from core.approvals.file.idle import Sorted, told
+from core.approvals.file.idle import Sorted, describe_idle
 from core.gate.apply_grants import lifted, rule_of
 from core.gate.effective_policy import Rulebook
 from core.model.approval import AllowlistEntry
@@ -34,13 +34,13 @@ def _nothing_withheld(_plan: ExecPlan, _requester: Requester) -> Refusal | None:
 class Explained:
     """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists.
 
-    ``idle`` tells the entries that would cover a program of it, were they not idle.
+    ``idle`` lists the entries that would cover a program of it, were they not idle.
     """
 
     policy: ExecPolicy
     verdict: Evaluation | Refusal
     agent: AgentId
-    looks: tuple[Looks, ...] = ()
+    traces: tuple[RuleTrace, ...] = ()
     idle: tuple[str, ...] = ()
     asks: Asks | None = None
     unread: str = ""
@@ -75,10 +75,10 @@ class Explaining:
         if isinstance(plan, Refusal):
             return Explained(policy, plan, who, unread=unread)
         verdict = self._verdict(plan, policy, context.grants)
-        looks = looks_of(plan, book.provisions(who).rules, policy.trust)
+        traces = traces_of(plan, book.provisions(who).rules, policy.trust)
         idle = idle_words(plan, book.entries(who))
         asks = asks_of(self.terms, who, request.session, verdict)
-        return Explained(policy, verdict, who, looks, idle, asks, unread, plan)
+        return Explained(policy, verdict, who, traces, idle, asks, unread, plan)
 
     def _verdict(self, plan: ExecPlan, policy: ExecPolicy, grants: Sequence[Grant]) -> Evaluation:
         book = self.rulebook
@@ -105,7 +105,7 @@ def idle_words(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
     """Return the entries that would cover a command of a plan, were they not idle, in words."""
     commands = [one for command in plan.commands for one in (command, *command.effective)]
     return tuple(
-        told(entry, at)
+        describe_idle(entry, at)
         for entry, at in entries.idle
         if any(_covers(entry, one, plan.cwd.path) for one in commands)
     )

@@ -41,7 +41,7 @@ def explain_one(
         SaysoError: the configuration or the approvals file cannot be used.
     """
     settings = read(home_folder(None, environ), environ).settings
-    book = rulebook_of(settings, looks=True)
+    book = rulebook_of(settings, read_only=True)
     request = ExecRequest(
         REQUESTER,
         SessionKey(session),
@@ -73,7 +73,7 @@ def to_json(explained: Explained) -> dict[str, object]:
         setting: {"value": getattr(explained.policy, setting), "source": source}
         for setting, source in _sources(explained.policy).items()
     }
-    looked = to_rules(explained.looks)
+    looked = to_rules(explained.traces)
     who = explained.agent
     idle = list(explained.idle)
     told_too = {"agent": who, "policy": values, "rules": looked, "idle": idle}
@@ -99,7 +99,7 @@ def shown(explained: Explained) -> str:
     ]
     head += ["", *(f"idle entry: {line}" for line in explained.idle)] if explained.idle else []
     head += ["", explained.unread] if explained.unread else []
-    head += shown_rules(explained.looks)
+    head += shown_rules(explained.traces)
     return "\n".join([*head, "", f"policy for agent {explained.agent}:", *rows]) + "\n"
 
 
@@ -133,8 +133,8 @@ def _advice(explained: Explained) -> list[str]:
         return []
     adds = [line for promise in verdict.promise for line in _adds(explained.agent, promise)]
     if adds:
-        return ["", "it would pass after:", *adds]
-    return ["", f"what would make it pass: {_ADVICE[verdict.reason]}"]
+        return ["", "it would be allowed after:", *adds]
+    return ["", f"what would allow it: {_ADVICE[verdict.reason]}"]
 
 
 def _adds(agent: AgentId, promise: Promise) -> tuple[str, ...]:
@@ -143,14 +143,14 @@ def _adds(agent: AgentId, promise: Promise) -> tuple[str, ...]:
         return (f"  {typed}",)
     return (
         f"  allow-always in its prompt: {redact(promise.words).text}",
-        f"  or, whatever is in these files by then: {typed}",
+        f"  or, regardless of later changes to these files: {typed}",
     )
 
 
 def _typed(promise: Promise) -> str:
     if promise.argv is None:
         return ascii(promise.pattern)
-    # ascii() keeps a misleading character visible; such a word has to be typed anew.
+    # ascii() keeps a misleading character visible; such a word has to be retyped.
     words = (shlex.quote(word) if word.isprintable() else ascii(word) for word in promise.argv)
     return " ".join((ascii(promise.pattern), "--argv", *words))
 
@@ -161,22 +161,22 @@ _ADVICE = {
     Reason.SAFE_BIN: "nothing is missing",
     Reason.SKILL: "nothing is missing",
     Reason.RULE_ALLOWED: "nothing is missing",
-    Reason.RULE_ASKED: "the rule that the verdict names changed, and what it names besides",
-    Reason.RULE_DENIED: "the rule changed, in the place that the verdict names",
+    Reason.RULE_ASKED: "change the rule that the verdict names, and anything else it names",
+    Reason.RULE_DENIED: "change the rule at the place that the verdict names",
     Reason.CAPABILITY: "wider agents.list[].capabilities, or other files",
     Reason.ACL: "nothing is missing",
     Reason.SECURITY_FULL: "nothing is missing",
     Reason.SANDBOXED: "nothing is missing",
-    Reason.SECURITY_DENY: "security set to allowlist or full, in the place named below",
-    Reason.NOT_LISTED: "an allowlist entry for each program, asked for one command at a time",
+    Reason.SECURITY_DENY: "set security to allowlist or full, at the place named below",
+    Reason.NOT_LISTED: "an allowlist entry for each program, requested one command at a time",
     Reason.UNREADABLE: "only plain words, quotes, and | && || ; between commands",
-    Reason.WRAPPER: "the inner command asked for by itself",
+    Reason.WRAPPER: "request the inner command by itself",
     Reason.CARRIER: "other arguments, or trust set to classical",
     Reason.SAFE_BIN_ARGUMENTS: "fewer arguments, or an allowlist entry for the program",
     Reason.ARGV_NOT_ALLOWED: _BY_ACL,
     Reason.ENVIRONMENT: "the request without these names",
     Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
-    Reason.ASK_ALWAYS: "ask set to on-miss, in the place named below",
+    Reason.ASK_ALWAYS: "set ask to on-miss, at the place named below",
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
     Reason.TERMINAL: "the request without a terminal (`--pty`)",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",

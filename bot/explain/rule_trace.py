@@ -13,8 +13,8 @@ _MOST_MISSED = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    """The rules looked at for one command of a plan; ``ruling`` is the winner, if one matched.
+class RuleTrace:
+    """The rules checked for one command of a plan; ``ruling`` is the winner, if one matched.
 
     ``argv`` is the command itself, or one that a wrapper in it runs.
     """
@@ -24,7 +24,7 @@ class Looks:
     ruling: Ruling | None
 
 
-def looks_of(plan: ExecPlan, rules: Rules, trust: Trust = Trust.STRICT) -> tuple[Looks, ...]:
+def traces_of(plan: ExecPlan, rules: Rules, trust: Trust = Trust.STRICT) -> tuple[RuleTrace, ...]:
     """Return what each command met, in the plan's order; nothing where there are no rules."""
     if not rules.rules:
         return ()
@@ -32,23 +32,25 @@ def looks_of(plan: ExecPlan, rules: Rules, trust: Trust = Trust.STRICT) -> tuple
     return tuple(
         look
         for command in plan.commands
-        for look in _looks(command, plan.cwd.path, rules, strict=strict)
+        for look in _traces(command, plan.cwd.path, rules, strict=strict)
     )
 
 
-def _looks(command: PlannedCommand, folder: str, rules: Rules, *, strict: bool) -> Iterator[Looks]:
+def _traces(
+    command: PlannedCommand, folder: str, rules: Rules, *, strict: bool
+) -> Iterator[RuleTrace]:
     file = command.executable
     if file is None:
         return
     at, whole = surroundings(command, folder), not command.inner
     looked = rules.looked_at(command.argv, file, at, whole=whole, strict=strict)
     ruling = rules.ruling(command.argv, file, at, whole=whole, strict=strict)
-    yield Looks(command.argv, looked, ruling)
+    yield RuleTrace(command.argv, looked, ruling)
     for one in command.inner:
-        yield from _looks(one, at.cwd, rules, strict=strict)
+        yield from _traces(one, at.cwd, rules, strict=strict)
 
 
-def to_json(looks: tuple[Looks, ...]) -> list[dict[str, object]]:
+def to_json(traces: tuple[RuleTrace, ...]) -> list[dict[str, object]]:
     """Return each command with its rules, for programs."""
     return [
         {
@@ -64,15 +66,15 @@ def to_json(looks: tuple[Looks, ...]) -> list[dict[str, object]]:
                 for one in look.looked
             ],
         }
-        for look in looks
+        for look in traces
     ]
 
 
-def shown(looks: tuple[Looks, ...]) -> list[str]:
+def shown(traces: tuple[RuleTrace, ...]) -> list[str]:
     """Word the rules for a terminal: the winner marked, many that do not match only counted."""
     lines: list[str] = []
-    for look in looks:
-        lines += ["", f"rules looked at for {'  '.join(ascii(word) for word in look.argv)}:"]
+    for look in traces:
+        lines += ["", f"rules checked for {'  '.join(ascii(word) for word in look.argv)}:"]
         missed = [one for one in look.looked if one.decision is None]
         shown_all = len(missed) <= _MOST_MISSED
         lines += [
@@ -83,11 +85,11 @@ def shown(looks: tuple[Looks, ...]) -> list[str]:
     return lines
 
 
-def _wins(one: Looked, look: Looks) -> bool:
+def _wins(one: Looked, look: RuleTrace) -> bool:
     return look.ruling is not None and look.ruling.rule is one.rule
 
 
-def _line(one: Looked, look: Looks) -> str:
+def _line(one: Looked, look: RuleTrace) -> str:
     verdict = "no match" if one.decision is None else one.decision.word
     mark = "=>" if _wins(one, look) else "  "
     return f"{mark} {verdict:<8}  {one.rule.words}"

@@ -41,7 +41,7 @@ def read_session_context(url: str, request: ExecRequest, idle_ms: int | None) ->
         stored = open_and_read(url, overrides.get, session)
         given = open_and_read(url, grants.active, *whose)
     except StoreError as failure:
-        return SessionContext(unread=f"Grants and the session's settings were not read. {failure}")
+        return SessionContext(unread=f"Cannot read grants and the session's settings. {failure}")
     return _context(stored, given)
 
 

@@ -113,7 +113,7 @@ def _quiet(section: QuietHoursSection) -> QuietHours:
 
 
 def timing(settings: Settings) -> Timing:
-    """Return how long a question stands where there is no ladder; it is repeated at half time."""
+    """Return how long a question is open where there is no ladder; it is repeated at half time."""
     section = settings.approvals.exec
     half_ms = (section.timeout_ms + 1) // 2
     return Timing(section.timeout_ms, half_ms if section.remind else None)

@@ -18,16 +18,16 @@ def idle_of(settings: Settings, home: Path) -> Idle:
 
 
 def rulebook_of(
-    settings: Settings, approvals: Path | None = None, *, looks: bool = False
+    settings: Settings, approvals: Path | None = None, *, read_only: bool = False
 ) -> Rulebook:
     """Return what the agents of a home may do now; skills and roots are looked up now.
 
-    ``approvals`` is the approvals file, ``None``: that of the home. ``looks``: it is for whoever
-    looks beside a gateway, and notes of no entry that it was seen.
+    ``approvals`` is the approvals file, ``None``: that of the home. ``read_only``: it is for
+    a reader beside a gateway, and marks no entry as used.
     """
     file = approvals or settings.home / "exec-approvals.json"
     idle = idle_of(settings, file.parent)
-    idle.writes = not looks
+    idle.writes = not read_only
     return Rulebook(
         configured=settings.exec_layers,
         file=ApprovalsFile(file),

@@ -90,7 +90,9 @@ async def remote_exec(
     remote = RemoteExec(home, load_acl(acl_path(settings)))
     if not settings.remote.listen:
         if remote.acl is not None and remote.acl.table.enabled:
-            _log.warning("exec-acl.toml is enabled, but remote.listen is empty: nobody is served")
+            _log.warning(
+                "exec-acl.toml is enabled, but remote.listen is empty: no requests are accepted"
+            )
         yield remote
         return
     log = open_exec_log(_log_path(home, remote.acl), masked)

@@ -74,7 +74,7 @@ def unprotected(settings: Settings, backend: str) -> str:
         return ""
     return (
         "this bubblewrap has no --ro-bind-fd, so what sandbox.protect names can be written inside "
-        "and is only looked at afterwards. Install the system's security updates of bubblewrap"
+        "and is only checked afterwards. Install the system's security updates of bubblewrap"
     )
 
 

@@ -13,7 +13,7 @@
     remote        remote exec, as a machine of its own, where it is open
     rpc           the JSON-RPC frames of a proof
     prover        one round: each entry point side by side, in bounded time
-    alarm         tell people, the journal and the log that all is locked down
+    alarm         report a lockdown to people, the journal and the log
 
 ``bot.api.gate_proof`` has REST and WebSocket, ``bot.wiring.gate_proof`` gives a gateway all this.
 Nobody is woken by a proof: it asks nobody, stores nothing and is in no list; the journal alone has

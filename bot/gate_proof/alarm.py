@@ -1,4 +1,4 @@
-"""Tell everybody concerned that all is locked down: the journal, the log, the people."""
+"""Report a lockdown to everybody concerned: the journal, the log, the people."""
 
 import json
 import logging
@@ -63,31 +63,33 @@ class Alarm:
         if self._announced is None or not self._announced.passes:
             return
         self._announced = None
-        words = "Sayso is open again: its home is private as before."
+        words = "Sayso accepts requests again: its home is private again."
         await self.note({"state": "off", "by": "home check"}, words, f"passed:{time.time_ns()}")
 
     async def lifted(self, by: str) -> None:
-        """Announce that requests are let in again."""
+        """Announce that requests are accepted again."""
         self._announced = None
-        words = f"Sayso is open again: every way in was proved, and {by} lifted the lockdown."
+        words = (
+            f"Sayso accepts requests again: every entry point passed, and {by} lifted the lockdown."
+        )
         _log.warning("%s", words)
         await self.note({"state": "off", "by": by}, words, f"lifted:{time.time_ns()}")
 
     async def note(self, record: dict[str, object], words: str, key: str) -> None:
-        """Write to the journal, and tell people even where that fails.
+        """Write to the journal, and notify people even where that fails.
 
         Raises:
-            SaysoError: the journal could not be written; people were told as far as possible.
+            SaysoError: the journal could not be written; people were notified as far as possible.
         """
-        await self.tell(words, key)
+        await self.notify(words, key)
         await self.journal.append("lockdown", record)
 
-    async def tell(self, words: str, key: str) -> None:
-        """Enqueue words for every place; the same key is told once."""
+    async def notify(self, words: str, key: str) -> None:
+        """Enqueue a message for every place; the same key is sent once."""
         payload = json.dumps({"text": words})
         for place in self.places:
             idem = f"{key}:{place.channel}:{place.to}:{place.thread}"
             try:
                 await self.store.write(outbox.enqueue_notice, None, place, payload, idem)
             except SaysoError as failure:
-                _log.error("%s %s could not be told: %s", place.channel, place.to, failure)
+                _log.error("cannot notify %s %s: %s", place.channel, place.to, failure)

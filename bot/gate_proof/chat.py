@@ -17,7 +17,7 @@ from core.model.identity import Actor, Target
 
 _PLACE = Target(SESSION, "proof")
 _PATIENCE_S = 1.0
-"""Shorter than a chat waits before it promises to tell the end, which would fill the outbox."""
+"""Shorter than a chat waits before it promises to report the end, which would fill the outbox."""
 
 
 class ProvingSender:
@@ -51,4 +51,4 @@ class ChatWay:
             return Answer.RAN
         if reply.tone is Tone.REFUSED:
             return Answer.HELD
-        raise SaysoError("the chat answered something else than a refusal")
+        raise SaysoError("the chat did not answer with a refusal")

@@ -9,7 +9,7 @@ from core.gate.guards.canary import SESSION, Mark
 
 
 class Answer(StrEnum):
-    """What a way in answered to a marked command, as far as its own words tell."""
+    """What a way in answered to a marked command, as far as its own words say."""
 
     HELD = "held"
     RAN = "ran"
@@ -62,5 +62,5 @@ def read_answer(result: object) -> Answer:
     status = result.get("status") if isinstance(result, Mapping) else None
     answer = _ANSWERS.get(str(status))
     if answer is None:
-        raise SaysoError("it answered something else than how a run stands")
+        raise SaysoError("the answer is not the status of a run")
     return answer

@@ -21,7 +21,7 @@ from core.ports import Journal
 _log = logging.getLogger(__name__)
 _PROGRAM = "touch"
 _MISSES = 3
-"""How many rounds a way may fail to answer before people are told."""
+"""How many rounds a way may fail to answer before people are notified."""
 _HELD = {Decision.ASK: "a person would be asked", Decision.DENY: "denied"}
 
 
@@ -83,7 +83,7 @@ class Prover:
             proofs = await self._round()
         self.last.update((proof.way, proof) for proof in proofs)
         await self.alarm.sound()
-        await self._tell_misses(proofs)
+        await self._report_misses(proofs)
         ways = {proof.way: f"{proof.state}: {proof.detail}" for proof in proofs}
         await self.journal.append("proof", {"ways": ways})
         return proofs
@@ -101,7 +101,7 @@ class Prover:
         proofs = await self.prove()
         failed = [f"{one.way}: {one.detail}" for one in proofs if one.state is not ProofState.HELD]
         if failed or not proofs or lockdown.alarms != alarms:
-            return "; ".join(failed) or "somebody locked it again meanwhile"
+            return "; ".join(failed) or "it was locked down again meanwhile"
         lockdown.lift()
         await self.alarm.lifted(by)
         return ""
@@ -149,7 +149,7 @@ class Prover:
             return None, str(failure) or type(failure).__name__
 
     def _seen(self, mark: Mark, answer: Answer | None, why: str, took_ms: int) -> Proof:
-        """Return how a proof ended, by the worst that gate, answer and witness tell."""
+        """Return how a proof ended, by the worst that gate, answer and witness report."""
         ran = answer is Answer.RAN or os.path.lexists(mark.witness)
         if ran:
             self.guard.trip(mark)
@@ -162,19 +162,19 @@ class Prover:
         detail = f"{_HELD[mark.judged]} ({mark.reason})"
         return _proof(mark.way, ProofState.HELD, detail, took_ms)
 
-    async def _tell_misses(self, proofs: tuple[Proof, ...]) -> None:
-        """Tell people about a way that could not be proved three times in a row, once."""
+    async def _report_misses(self, proofs: tuple[Proof, ...]) -> None:
+        """Notify people of a way that could not be proved three times in a row, once."""
         for proof in proofs:
             missed = proof.state is ProofState.INCOMPLETE
             misses = self._misses.get(proof.way, 0) + 1 if missed else 0
             self._misses[proof.way] = misses
             if misses == _MISSES:
                 words = (
-                    f"Sayso could not prove {_MISSES} times in a row that requests by the way in "
-                    f"{proof.way!r} are held: {proof.detail}. See `sayso doctor`."
+                    f"The gate proof of the entry point {proof.way!r} failed {_MISSES} times in a "
+                    f"row: {proof.detail}. Run `sayso doctor`."
                 )
                 _log.error("%s", words)
-                await self.alarm.tell(words, f"proof:{proof.way}:{proof.at_ms}")
+                await self.alarm.notify(words, f"proof:{proof.way}:{proof.at_ms}")
 
 
 def _proof(way: str, state: ProofState, detail: str, took_ms: int = 0) -> Proof:

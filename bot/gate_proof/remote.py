@@ -113,7 +113,7 @@ def _read(frame: AnyFrame) -> Answer:
     if isinstance(frame, Accepted):
         return Answer.RAN
     if not isinstance(frame, End):
-        raise SaysoError("the door answered something else than whether it runs")
+        raise SaysoError("the listener's answer does not say whether it runs")
     denial = frame.denial_reason
     if denial is None or denial in _ADMITTED:
         return Answer.RAN

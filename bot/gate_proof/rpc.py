@@ -39,7 +39,7 @@ def result_of(text: bytes | str) -> object:
     except ValueError:
         frame = None
     if not isinstance(frame, Mapping) or frame.get("id") not in {_ID, None}:
-        raise SaysoError("it hung up or answered no JSON-RPC frame")
+        raise SaysoError("connection closed, or the response is not a JSON-RPC frame")
     if "result" not in frame:
         error = frame.get("error")
         raise SaysoError(str(error.get("message")) if isinstance(error, Mapping) else "no result")

@@ -39,7 +39,7 @@ class ProvingAgent:
         folder = str(home / FOLDER)
         granted = Capabilities(
             tools=frozenset({TOOL}),
-            read=("/",),  # wherever the program lies; what it may run is for policy to say
+            read=("/",),  # wherever the program is; what it may run is for policy to say
             write=tuple(dict.fromkeys((folder, os.path.realpath(folder)))),
         )
         own = Provisions(compiled.everyone.rules, granted)
@@ -67,7 +67,7 @@ def _read(result: object) -> Answer:
         SaysoError: it was refused before anybody judged it, or is no such answer.
     """
     if not isinstance(result, Mapping):
-        raise SaysoError("it answered something else than how a call ended")
+        raise SaysoError("the answer is not the result of a call")
     if result.get("ok") is True or result.get("error") == ToolError.UNKNOWN:
         return Answer.RAN
     if result.get("error") == ToolError.DENIED:

@@ -30,7 +30,7 @@ Look = Callable[[], Awaitable[Mapping[str, Part]]]
 class Kept:
     """Look once and show the same for a while: ``good_s`` where all is well, else ``bad_s``.
 
-    Whoever asks while somebody looks waits for that look.
+    A caller that comes during a check waits for its result.
     """
 
     look: Look

@@ -22,7 +22,7 @@ class GateLook:
     _since: float = field(default_factory=time.monotonic)
 
     async def __call__(self) -> Mapping[str, Part]:
-        """Return one part for each way in, and one for the lockdown."""
+        """Return one part for each entry point, and one for the lockdown."""
         proofs = {f"gate proof {way.name}": self._way(way.name) for way in self.prover.ways}
         return {"lockdown": self._lockdown(), **proofs}
 

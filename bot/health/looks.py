@@ -14,7 +14,7 @@ from core.hosts.sandbox.host import SandboxHost
 from core.model.policy import ExecHost
 
 _JUMP_S = 1.0
-_TOLD_FOR_S = 600.0
+_REPORTED_FOR_S = 600.0
 _PATIENCE_S = 10.0
 CHANNEL_GOOD_S, CHANNEL_BAD_S = 60.0, 10.0
 """Seconds that an answer is shown before the platform is asked again."""
@@ -24,7 +24,7 @@ SANDBOX_GOOD_S, SANDBOX_BAD_S = 60.0, 30.0
 
 @dataclass(slots=True)
 class ClockLook:
-    """Compare the wall clock with the steady one at each look; a jump is told for ten minutes."""
+    """Compare the wall clock with the steady one; a jump is reported for ten minutes."""
 
     wall: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic
@@ -42,8 +42,8 @@ class ClockLook:
         jumped_s, self._apart_s = apart_s - self._apart_s, apart_s
         if abs(jumped_s) >= _JUMP_S:
             at = datetime.fromtimestamp(self.wall(), UTC).strftime("%H:%M:%S")
-            self._jump = f"jumped by {jumped_s:+.1f} s before {at} UTC; see that NTP keeps it"
-            self._until = self.steady() + _TOLD_FOR_S
+            self._jump = f"jumped by {jumped_s:+.1f} s before {at} UTC; check NTP"
+            self._until = self.steady() + _REPORTED_FOR_S
         if self.steady() < self._until:
             return Part(False, self._jump)
         return Part(True, "runs evenly")
@@ -71,7 +71,7 @@ class ChannelLook:
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Say whether commands of everybody, or of one agent, run in the sandbox unless told else."""
+    """Say whether commands of everybody, or of one agent, run in the sandbox by default."""
     agents = (entry.tools.exec.host for entry in settings.agents.entries)
     return ExecHost.SANDBOX in {settings.tools.exec.host, *agents}
 

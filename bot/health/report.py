@@ -21,28 +21,28 @@ _STORE_S = 2.0
 
 @dataclass(slots=True)
 class Health:
-    """The parts of one gateway. ``owner`` names its boot; ``gate`` tells of proofs and lockdown."""
+    """The parts of one gateway. ``owner`` names its boot; ``gate`` reports proofs and lockdown."""
 
     store: Store
     channels: Mapping[str, Channel]
     settings: Settings
     owner: str = "health"
     gate: GateLook | None = None
-    _looks: list[Look] = field(init=False)
+    _checks: list[Look] = field(init=False)
     _clock: ClockLook = field(default_factory=ClockLook)
     _wrong: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Begin to keep what was seen."""
-        looks = [ChannelLook(channel, name) for name, channel in self.channels.items()]
-        self._looks = [
+        checks = [ChannelLook(channel, name) for name, channel in self.channels.items()]
+        self._checks = [
             Kept(StoreLook(self.store, self.owner), _STORE_S, _STORE_S),
-            *(Kept(look, CHANNEL_GOOD_S, CHANNEL_BAD_S) for look in looks),
+            *(Kept(look, CHANNEL_GOOD_S, CHANNEL_BAD_S) for look in checks),
         ]
 
     def add(self, look: Look) -> None:
         """Show what this sees as well; it is asked at every report, so keep what is slow."""
-        self._looks.append(look)
+        self._checks.append(look)
 
     async def report(self) -> dict[str, object]:
         """Return ``{"ok", "pid", "parts": {name: {"ok", "detail"}}, "openSurfaces", …}``."""
@@ -57,9 +57,9 @@ class Health:
         }
 
     async def _parts(self) -> dict[str, Part]:
-        looks: list[Look] = [*self._looks, *([] if self.gate is None else [self.gate])]
+        checks: list[Look] = [*self._checks, *([] if self.gate is None else [self.gate])]
         parts = {"disk": disk(self.settings.home), "clock": self._clock()}
-        for found in await asyncio.gather(*(look() for look in looks)):
+        for found in await asyncio.gather(*(look() for look in checks)):
             parts.update(found)
         return {"store": parts.pop("store"), **parts}
 

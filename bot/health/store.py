@@ -34,7 +34,7 @@ class StoreLook:
             async with asyncio.timeout(_PATIENCE_S):
                 seen = await self.store.write(probe, self.owner, replicas.LEASE_MS)
         except TimeoutError:
-            return {"store": Part(False, f"took no write within {_PATIENCE_S:.0f} s")}
+            return {"store": Part(False, f"no write completed within {_PATIENCE_S:.0f} s")}
         except SaysoError as failure:
             return {"store": Part(False, str(failure), logged=isinstance(failure, StoreAway))}
         took_ms = (time.monotonic() - began) * 1000
@@ -55,8 +55,8 @@ def _clock(apart_ms: int) -> Part:
         return Part(True, words)
     return Part(
         False,
-        f"{words}; deadlines follow the store's, which no step moves. See that NTP keeps both; "
-        "a start at which no prompt is open takes up a machine's clock that is ahead",
+        f"{words}; deadlines follow the store's, which clock steps do not move. Check NTP on both; "
+        "a restart with no open prompts adopts a machine clock that is ahead",
     )
 
 
@@ -71,7 +71,7 @@ def disk(home: Path) -> Part:
 
 
 def _reserve(home: Path) -> str:
-    """Word what the database keeps back for denials; nothing where it lies elsewhere."""
+    """Word what the database keeps back for denials; nothing where it is elsewhere."""
     try:
         (home / "state.db").stat()
         kept = (home / "state.db.ballast").stat().st_size

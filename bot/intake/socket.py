@@ -56,8 +56,8 @@ def _uid(user: UnixUserSection) -> int:
         return pwd.getpwnam(user.user or "").pw_uid
     except KeyError:
         raise ConfigError(
-            f"intake.unix names the user {user.user!r}, whom this machine does not know. Create "
-            "the user, or correct the name."
+            f"intake.unix names the user {user.user!r}, which does not exist on this machine. "
+            "Create the user, or correct the name."
         ) from None
 
 

@@ -147,7 +147,7 @@ class Delivery:
         else:
             own = [one for one in shown if one.approval.id == first.approval_id]
             if not own:
-                await self.store.write(outbox.drop, first.id, "its approval is gone")
+                await self.store.write(outbox.drop, first.id, "its approval no longer exists")
                 return
             card = build_outcome(own[0].approval, own[0].outcome, self.zone)
             await channel.update(first.target, message, card)
@@ -181,7 +181,7 @@ class Delivery:
         """Return the row's approval; a row without one is dropped."""
         approval = await self._approval(item)
         if approval is None:
-            await self.store.write(outbox.drop, item.id, "its approval is gone")
+            await self.store.write(outbox.drop, item.id, "its approval no longer exists")
         return approval
 
     async def _approval(self, item: outbox.OutboxItem) -> Approval | None:

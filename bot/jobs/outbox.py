@@ -73,7 +73,7 @@ class Outbox:
             try:
                 return await self.store.write(outbox.reconcile)
             except StoreError as failure:
-                _log.error("the outbox cannot be read: %s", failure)
+                _log.error("cannot read the outbox: %s", failure)
             await asyncio.sleep(_IDLE_S)
 
     def _hear(self, note: str) -> None:
@@ -88,7 +88,7 @@ class Outbox:
                 outbox.claim, _BATCH, _CLAIM_MS, tuple(self.channels), busy
             )
         except StoreError as failure:
-            _log.error("the outbox cannot be read: %s", failure)
+            _log.error("cannot read the outbox: %s", failure)
             return 0
         places: dict[Target, list[outbox.OutboxItem]] = {}
         for item in items:
@@ -107,7 +107,9 @@ class Outbox:
         self._wake.set()  # more may have gathered for this place
         if not lane.cancelled() and lane.exception() is not None:
             # The claims end by themselves, and the rows are looked at again.
-            _log.error("the lane to %s %s died", place.channel, place.to, exc_info=lane.exception())
+            _log.error(
+                "the sender for %s %s died", place.channel, place.to, exc_info=lane.exception()
+            )
 
     async def _send_all(self, items: list[outbox.OutboxItem]) -> None:
         until = time.monotonic() + _CLAIM_MS / 1000 - _CLAIM_MARGIN_S
@@ -134,7 +136,7 @@ class Outbox:
         return batch
 
     async def _give_back(self, items: Sequence[outbox.OutboxItem]) -> None:
-        """Let rows be claimed anew that were not sent within their claim."""
+        """Release rows that were not sent within their claim."""
         try:
             for item in items:
                 await self.store.write(outbox.retry, item.id, 0, uncertain=False)
@@ -154,4 +156,4 @@ class Outbox:
 
 
 def _left(items: Sequence[outbox.OutboxItem], failure: StoreError) -> None:
-    _log.error("outbox rows %s are left to their claim: %s", [one.id for one in items], failure)
+    _log.error("outbox rows %s stay claimed: %s", [one.id for one in items], failure)

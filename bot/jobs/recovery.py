@@ -1,4 +1,4 @@
-"""Clear up behind a gateway that died: tell what was interrupted, end what it left running.
+"""Clean up after a gateway that died: report what was interrupted, end what it left running.
 
 A heartbeat that is missed proves nothing: a gateway may be cut off, stopped for a while, or late.
 So its runs are called ``unknown`` at most, which their true result replaces, and a process is ended
@@ -71,7 +71,7 @@ async def _take_again(store: Store, run_id: ApprovalId, owner: str, record: Reco
     """Store the end of a run that is queued although it has run: the store is an older one."""
     if record.get("kind") != "finish":
         return False
-    _log.warning("run %s is not started: the journal says that it has run", run_id)
+    _log.warning("run %s is not started: by the journal, it has run already", run_id)
     if not await store.write(runs.start, run_id, owner):
         return False
     if "state" in record:  # nobody knows how it ended; a gateway that is gone has run it
@@ -125,4 +125,4 @@ async def _end(run: OrphanedRun) -> None:
         end_orphan, run.id, run.pid, run.pgid, run.start_ticks, run.boot_id
     )
     if ended:
-        _log.warning("ended what run %s had left behind", run.id)
+        _log.warning("ended processes left by run %s", run.id)

@@ -41,7 +41,7 @@ class Dispatch:
         try:
             waiting = await self.gate.queued()
         except SaysoError as failure:
-            _log.error("the queue of allowed runs cannot be read: %s", failure)
+            _log.error("cannot read the queue of allowed runs: %s", failure)
             return
         for run_id, plan in waiting:
             if run_id not in self._tasks:
@@ -58,4 +58,4 @@ class Dispatch:
         except Stopping:
             return  # it stays queued, for the next gateway
         except SaysoError as failure:
-            _log.error("run %s could not be started now: %s", run_id, failure)
+            _log.error("cannot start run %s now: %s", run_id, failure)

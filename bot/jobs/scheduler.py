@@ -2,7 +2,7 @@
 
 Whatever happens every so many seconds, or at a deadline, is timed by the event loop, whose clock
 nobody can set. Only what a calendar fixes (a time of day, a day of the week) is APScheduler's, and
-is computed anew when the wall clock was set. Correctness is in SQL: losing a wake-up costs lateness
+is recomputed when the wall clock was set. Correctness is in SQL: losing a wake-up costs lateness
 only (``research: store §4``).
 """
 
@@ -63,7 +63,7 @@ class _Turns:
         self._job = job
         self._long_s = long_s
         self._since: float | None = None
-        self._told = False
+        self._reported = False
 
     async def take(self) -> None:
         """Do the job unless it still runs; the gateway's stop may cut it off."""
@@ -78,15 +78,15 @@ class _Turns:
         except Exception as error:  # noqa: BLE001 - whatever it is, the clock must go on
             _log.error("the job %s failed: %s", self.name, error)
         finally:
-            self._since, self._told = None, False
+            self._since, self._reported = None, False
 
     def _leave_out(self, runs_s: float) -> None:
-        _log.debug("the job %s runs for %.0f s; this turn is left out", self.name, runs_s)
-        if runs_s > self._long_s and not self._told:
-            self._told = True
+        _log.debug("the job %s has been running for %.0f s; skipping this turn", self.name, runs_s)
+        if runs_s > self._long_s and not self._reported:
+            self._reported = True
             _log.warning(
-                "the job %s runs for %.0f s; its turns are left out until it ends. Is the machine "
-                "or the store overloaded?",
+                "the job %s has been running for %.0f s; skipping its turns until it ends. The "
+                "machine or the store may be overloaded",
                 self.name,
                 runs_s,
             )

@@ -1,11 +1,11 @@
-"""Tell people once a week whether allowlist entries would have saved them prompts.
+"""Notify people once a week whether allowlist entries would have saved them prompts.
 
 ::
 
-    Monday 09:00, or the next start after it ─▶ due? ─▶ week_of, in a thread ─▶ worth it? ─▶ told
+    Monday 09:00, or the next start after it ─▶ due? ─▶ week_of, in a thread ─▶ worth it? ─▶ sent
                                                                      suggest-week.json ◀─┘
 
-What is told goes where the gateway's alarms go. The week stands in the file once it was looked at,
+The report goes where the gateway's alarms go. The week is in the file once it was processed,
 and in the outbox's key, so that neither a restart nor a second gateway over one store repeats it.
 """
 
@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 NAME = "suggest-week.json"
 """The file's name in the home."""
 
-Tell = Callable[[str, str], Awaitable[None]]
-"""Tells people words under a key, once for each key."""
+Notify = Callable[[str, str], Awaitable[None]]
+"""Sends people a message under a key, once for each key."""
 
 
 def _wall() -> datetime:
@@ -45,10 +45,10 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class WeeklyLook:
-    """Look at the week that is due, once; ``tell`` brings words to people."""
+    """Process the week that is due, once; ``notify`` sends people a message."""
 
     settings: Settings
-    tell: Tell
+    notify: Notify
     at: WeekTime
     patience: Patience = field(default_factory=Patience)
     now: Callable[[], datetime] = _wall
@@ -70,16 +70,16 @@ class WeeklyLook:
             self.patience.stopped.set()
             raise
         except SaysoError as failure:
-            _log.warning("the week's prompts were not looked at: %s", failure)
+            _log.warning("cannot process the week's prompts: %s", failure)
             return
         if words:
             _log.info("%s", words)
-            await self.tell(words, f"suggest:{week}")
+            await self.notify(words, f"suggest:{week}")
         self._keep(week)
 
     def _found(self) -> str:
         found = week_of(self.settings, self.patience)
-        _log.info("looked at %d prompts of the week", found.all.prompts)
+        _log.info("processed %d prompts of the week", found.all.prompts)
         return notice_of(found, self.settings.approvals.exec.suggest.least)
 
     @property
@@ -94,9 +94,9 @@ class WeeklyLook:
         self._file.write({"week": week})
 
 
-def every_week(clock: Clock, tell: Tell, settings: Settings) -> None:
+def every_week(clock: Clock, notify: Notify, settings: Settings) -> None:
     """Look each week, and soon after this start at what was missed, unless it is switched off."""
     if settings.approvals.exec.suggest.weekly:
         at = WeekTime(ZoneInfo(settings.approvals.exec.zone))
-        look = WeeklyLook(settings, tell, at)
+        look = WeeklyLook(settings, notify, at)
         clock.weekly("suggest", at, look.look)

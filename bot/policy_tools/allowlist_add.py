@@ -19,11 +19,11 @@ def add(
     pattern: str,
     argv: tuple[str, ...] | None,
 ) -> AllowlistEntry:
-    """Add an entry and return it, or the existing one; what is listed and idle begins anew.
+    """Add an entry and return it, or the existing one; what is listed and idle starts over.
 
     Raises:
-        BadRequest: the entry could never count, or it is idle and cannot be told from another.
-        SaysoError: the approvals file cannot be read or written.
+        BadRequest: the entry could never count, or it is idle and cannot be distinguished from
+        another. SaysoError: the approvals file cannot be read or written.
     """
     entry = file.add(agent, pattern, argv)
     if not _is_idle(file, environ, agent, entry):

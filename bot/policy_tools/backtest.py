@@ -36,7 +36,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """Commands that cannot be judged anew, and why."""
+    """Commands that cannot be re-evaluated, and why."""
 
     text: str
     why: str

@@ -50,7 +50,8 @@ def shown(found: Backtest) -> str:
     lines = [f"{found.judged} commands judged: {before} prompts now, {after} under the new policy"]
     if found.planned_anew:
         lines.append(
-            f"{found.planned_anew} of them ran unasked and kept no folder; they were read here"
+            f"{found.planned_anew} of them ran unasked without a recorded folder; they were "
+            "planned here"
         )
     for change in Change:
         lines += _section(found, change)

@@ -1,4 +1,4 @@
-"""Check everything that stands beside a policy: rule examples, profiles, expectations."""
+"""Check everything that accompanies a policy: rule examples, profiles, expectations."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,8 +37,8 @@ def check(
     except InvalidConfig as error:
         if not isinstance(error.__cause__, BadRule):
             raise
-        told = [Failure(one.place, f"{one.key}: {one.message}") for one in error.problems]
-        return Checked(0, 0, profiles, 0, (*failures, *told))
+        failures = [Failure(one.place, f"{one.key}: {one.message}") for one in error.problems]
+        return Checked(0, 0, profiles, 0, (*failures, *failures))
     rules = rules_of(chosen)
     count = 0
     if lines is not None:

@@ -17,7 +17,7 @@ _SETTINGS = ("security", "ask", "trust", "safe_bins")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One expectation that does not hold: where it stands, and what is the case instead."""
+    """One expectation that does not hold: its location, and what is the case instead."""
 
     place: str
     what: str

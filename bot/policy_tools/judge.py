@@ -41,7 +41,7 @@ class Judge:
     """A configuration with the approvals file beside it, ready to judge."""
 
     def __init__(self, settings: Settings, approvals: Path) -> None:
-        self._book = rulebook_of(settings, approvals, looks=True)
+        self._book = rulebook_of(settings, approvals, read_only=True)
         self._planner = Planner(settings.tools.exec.search_path)
         self._extended: dict[tuple[AgentId, tuple[AllowlistEntry, ...]], Allowlist] = {}
 

@@ -47,7 +47,7 @@ def span_ms(text: str) -> int:
     """
     found = _SPAN.fullmatch(text)
     if found is None:
-        raise BadRequest(f"{text!r} is no span of time. Write a number with m, h, d or w: 30d.")
+        raise BadRequest(f"{text!r} is not a duration. Use a number with m, h, d or w: 30d.")
     return int(found[1]) * _UNIT_MS[found[2]]
 
 

@@ -47,7 +47,7 @@ def _cost(one: Cost) -> dict[str, object]:
 def shown(found: Report) -> str:
     """Word the report for a terminal: the costs, then the commands to copy."""
     if not found.all.prompts:
-        return "Nobody was asked in this time.\n"
+        return "Nobody was asked in this period.\n"
     lines = [f"{found.all.prompts} prompts: {_answers(found.all)}"]
     for title, costs in (
         ("by reason", found.reasons),

@@ -8,7 +8,7 @@ from core.policy.programs.carriers import inline_options, is_carrier
 from core.policy.programs.wrappers import names_of, wrapper_kind
 
 _CODE = frozenset(("-e", "-c", "-E", "-r", "--eval", "eval", "-eval"))
-"""Options by which the tables tell interpreters from programs that merely run others."""
+"""Options by which the tables distinguish interpreters from programs that merely run others."""
 
 
 def suggestible(entry: Promise) -> bool:

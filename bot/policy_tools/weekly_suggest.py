@@ -63,8 +63,8 @@ class _PatientJudge(Judge):
         patience = self._patience
         if patience.stopped.wait(patience.breath_s) or time.monotonic() > self._until:
             raise LookEnded(
-                f"It took more than {patience.longest_s:g} s, or the gateway stops. Look by hand: "
-                "`sayso policy suggest`."
+                f"It took more than {patience.longest_s:g} s, or the gateway stops. Run `sayso "
+                "policy suggest` by hand."
             )
         return super().judge(plan, policy, allowlist, acl)
 
@@ -80,7 +80,7 @@ def week_of(settings: Settings, patience: Patience) -> Report:
 
 
 def notice_of(found: Report, least: int) -> str:
-    """Return what people are told of a week, nothing where less than ``least`` would be saved.
+    """Return the message to people about a week, nothing where less than ``least`` would be saved.
 
     Numbers only: what was asked stays where it is.
     """

@@ -16,8 +16,8 @@ def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
         if str(path[-1]).lower() == key.lower() and 0 not in path:
             return f"unknown key; did you mean `{dotted(path)}`?"
     if len(known) == 0:
-        return "unknown key; nothing is set below this one"
-    return f"unknown key; known here: {', '.join(known)}"
+        return "unknown key; this one has no keys below it"
+    return f"unknown key; known keys: {', '.join(known)}"
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str | None:

@@ -42,7 +42,7 @@ def ensure_home(home: Path) -> None:
         check_home(home)
     except OSError as error:
         raise StateError(
-            f"{home} cannot be created: {error.strerror}. Set SAYSO_HOME to a folder of yours."
+            f"{home} cannot be created: {error.strerror}. Set SAYSO_HOME to a folder that you own."
         ) from error
 
 
@@ -59,7 +59,7 @@ def check_home(home: Path) -> None:
     except OSError as error:
         raise StateError(f"{home} cannot be used: {error.strerror}.") from error
     if not stat.S_ISDIR(status.st_mode):
-        raise StateError(f"{home} is not a folder. Set SAYSO_HOME to one.")
+        raise StateError(f"{home} is not a folder. Set SAYSO_HOME to a folder.")
     _refuse_others(home, status)
 
 

@@ -1,7 +1,7 @@
 """Read a JSON5 file together with the line of each key.
 
 The json5 library judges the syntax and gives the values, but no positions. A second, small scan
-of text that the library accepted finds where each key stands, and keys that stand there twice.
+of text that the library accepted finds the location of each key, and duplicate keys.
 """
 
 import re
@@ -40,7 +40,7 @@ class Document:
 
 
 def read_json5(text: str, name: str) -> Document:
-    """Return the value and positions of a text; ``name`` stands in the problems' places."""
+    """Return the value and positions of a text; ``name`` begins the problems' places."""
     if _NOTHING.fullmatch(text):
         return Document({}, {})
     value, problem = _parse(text, name)
@@ -49,7 +49,7 @@ def read_json5(text: str, name: str) -> Document:
     scan = _Scan(text)
     scan.run()
     problems = (
-        Problem(f"{name}:{line}", path, f"duplicate key; it stands in line {first} already")
+        Problem(f"{name}:{line}", path, f"duplicate key; first defined in line {first}")
         for path, line, first in scan.repeated
     )
     return Document(value, scan.lines, tuple(problems))

@@ -53,10 +53,10 @@ class ChannelsSection(Section):
         default=None, description="a Discord bot; null: no Discord"
     )
     webhook: WebhookSettings | None = Field(
-        default=None, description="a service of your own over signed HTTP; null: none"
+        default=None, description="your own service, over signed HTTP; null: none"
     )
     plugins: Annotated[tuple[PluginSettings, ...], Field(strict=False)] = Field(
-        default=(), description="channels of third parties"
+        default=(), description="third-party channels"
     )
     terminal: LocalApprovers = Field(
         default_factory=LocalApprovers, description="the terminal that `sayso serve` runs in"
@@ -85,7 +85,7 @@ class Settings(BaseSettings, CoreSettings):
 
     @property
     def audit_path(self) -> Path:
-        """Return the journal's file; a relative one lies in the home."""
+        """Return the journal's file; a relative one is in the home."""
         return self.home / (self.audit.path or "audit.jsonl")
 
     @classmethod
@@ -98,7 +98,7 @@ class Settings(BaseSettings, CoreSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the examined trees below the arguments; pydantic-settings merges key by key."""
-        # Its own sources know neither our variable's spelling nor where a value stands.
+        # Its own sources know neither our variable's spelling nor the location of a value.
         del env_settings, dotenv_settings, file_secret_settings
         return init_settings, *(TreeSource(settings_cls, tree) for tree in trees.get())
 

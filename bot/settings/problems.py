@@ -17,7 +17,7 @@ def dotted(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake: where it stands (``config.json5:12`` or a variable), at which key, and what."""
+    """One mistake: its location (``config.json5:12`` or a variable), at which key, and what."""
 
     place: str
     path: KeyPath

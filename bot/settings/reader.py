@@ -23,7 +23,7 @@ _MAX_BYTES = 4 * MAX_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The settings, and where each value that was set stands.
+    """The settings, and the location of each value that was set.
 
     ``is_set``: the file is there and sets something.
     """
@@ -61,8 +61,8 @@ def _read_document(path: Path) -> Document:
     try:
         document = read_json5((content or b"").decode(), path.name)
     except UnicodeDecodeError as error:
-        told = f"is not UTF-8 text at byte {error.start}; save it as UTF-8"
-        raise InvalidConfig([Problem(path.name, (), told)]) from error
+        message = f"is not UTF-8 text at byte {error.start}; save it as UTF-8"
+        raise InvalidConfig([Problem(path.name, (), message)]) from error
     if any(not problem.path for problem in document.problems):
         raise InvalidConfig(document.problems)  # no syntax, no keys to compare
     return document
@@ -81,12 +81,12 @@ def _validate(
 ) -> Settings:
     """Return the settings, or raise every problem at once in the file's order."""
     made = _construct(home, sources)
-    told = {problem.path for problem in problems}
+    message = {problem.path for problem in problems}
     if isinstance(made, ValidationError):
         problems.extend(
             Problem(origins.near(path), path, complaint(error, SHAPE))
             for error in made.errors(include_url=False)
-            if (path := path_of(error)) not in told
+            if (path := path_of(error)) not in message
         )
     elif not problems:
         bad = _bad_rule(made)

@@ -29,7 +29,7 @@ def rule_problems(
     """Return one problem for each rule that is ill written or fails one of its examples.
 
     ``sources`` are trees without unknown keys, the strongest first; ``known`` is what is wrong with
-    them; ``home`` is the folder that ``~`` stands for.
+    them; ``home`` is the folder that ``~`` means.
     """
     wrong = {problem.path for problem in known if problem.path}
     if _touched(_ROOTS, wrong) or _touched(_OPTION_SETS, wrong):
@@ -63,7 +63,7 @@ def _section(value: object) -> RuleSection | None:
     try:
         return RuleSection.model_validate(value)
     except ValidationError:
-        return None  # told already, as a mistake of its shape
+        return None  # reported already, as a mistake of its shape
 
 
 def _at(tree: object, path: KeyPath) -> object:

@@ -46,7 +46,7 @@ def shape_of(annotation: object, about: FieldInfo | None = None) -> Shape:
 
 
 def walk(shape: Shape, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Shape]]:
-    """Yield each key below a shape, parents first; ``0`` stands for any item of a list."""
+    """Yield each key below a shape, parents first; ``0`` means any item of a list."""
     if path:
         yield path, shape
     for name, child in shape.fields.items():

@@ -8,7 +8,7 @@
     api         HTTP and WebSocket, where they are configured
     gate_proof  the prover, and when it runs
     reload      take over a changed configuration (SIGHUP)
-    sighup      tell a closed terminal from a request to reload
+    sighup      distinguish a closed terminal from a request to reload
     logs        the gateway's log
 
 ``bot.factories`` has what is built from the settings alone: `sayso doctor` and `sayso policy` need

@@ -62,7 +62,7 @@ class Network:
         Both ways in are added to the prover.
 
         Raises:
-            StateError: the address cannot be listened on, or the certificate cannot be used.
+            StateError: the address cannot listen, or the certificate cannot be used.
         """
         if self.meters is None:
             return None

@@ -16,7 +16,7 @@ from core.runner.runner import Runner
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What runs commands in one gateway; ``guard`` stands before each spawn."""
+    """What runs commands in one gateway; ``guard`` is asked before each spawn."""
 
     guard: Guard
     runner: Runner

@@ -64,7 +64,7 @@ def check_tables() -> None:
     """
     broken = broken_examples()
     if broken:
-        raise StateError(f"The shipped tables are broken; install Sayso anew. {'; '.join(broken)}")
+        raise StateError(f"The shipped tables are broken; reinstall Sayso. {'; '.join(broken)}")
 
 
 def _rulebook(settings: Settings) -> Rulebook:

@@ -23,7 +23,7 @@ _LOOK_S = 10.0
 
 
 def guard_of(settings: Settings) -> Guard:
-    """Return what stands before each spawn of this home."""
+    """Return the guard of each spawn of this home."""
     return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home)))
 
 
@@ -35,7 +35,7 @@ def alarm_places(settings: Settings, channels: Mapping[str, Channel]) -> tuple[T
 def prover_of(
     settings: Settings, gate: Gate, channels: Mapping[str, Channel], agent: ProvingAgent
 ) -> Prover:
-    """Return the prover of a gate, with the ways in by its socket; ``agent`` calls the tools."""
+    """Return the prover of a gate, with its socket's entry points; ``agent`` calls the tools."""
     guard = gate.execution.guard
     prover = Prover(
         guard=guard,

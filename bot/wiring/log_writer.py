@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 MOST_HELD = 1 << 20
 """Bytes of the log that wait for their reader."""
 _LAST_S = 0.25
-"""How often the end of the process looks whether a reader takes what is not written yet."""
+"""How often the end of the process checks whether a reader takes what is not written yet."""
 _LAST_AT_MOST_S = 5.0
 """How long it waits for one that has room for more: on a busy machine the thread may be late."""
 
@@ -89,7 +89,7 @@ class LogWriter(io.RawIOBase):
             left_out = self._settle(written=written)
             if left_out:
                 _log.warning(
-                    "%d messages of the log were left out: its reader was slower, or it could not "
+                    "%d log messages were dropped: the reader was too slow, or the log could not "
                     "be written",
                     left_out,
                 )

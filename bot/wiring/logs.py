@@ -41,7 +41,7 @@ class _SaidOnce(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record tells something else."""
+        """Return whether a record says something else."""
         failure = record.exc_info[1] if record.exc_info else None
         while failure is not None and not isinstance(failure, StoreAway):
             failure = failure.__cause__

@@ -44,7 +44,7 @@ _CHANGEABLE = re.compile(
 )
 """The settings that a running gateway takes over; everything else needs a restart."""
 _LONGEST = 400
-_GONE = "is empty or gone; restart the gateway if it is to run with the defaults"
+_GONE = "is empty or missing; restart the gateway to run with the defaults"
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Reloading:
         changed = {key: pair for key, pair in _changes(self.current, found) if _can(key)}
         late = sorted(key for key, _ in _changes(self.started, found) if not _can(key))
         if (changed or late) and not reading.is_set:
-            # An editor may have emptied the file to write it anew: the defaults forbid nothing.
+            # An editor may have emptied the file to rewrite it: the defaults forbid nothing.
             raise InvalidConfig([Problem(CONFIG_NAME, (), _GONE)])
         unknown = sorted(references(found) - references(self.started))
         adopt = await asyncio.to_thread(self._prepared, _with_fixed(found, self.started))
@@ -100,12 +100,12 @@ class Reloading:
         for key in late:
             _log.warning("%s takes effect after a restart", key)
         for reference in unknown:
-            _log.warning("members of %s count after a restart", reference)
-        names = ", ".join(changed) if changed else "nothing that a running gateway takes over"
+            _log.warning("members of %s take effect after a restart", reference)
+        names = ", ".join(changed) if changed else "nothing that applies without a restart"
         _log.info("the configuration was reloaded; changed: %s", names)
 
     def _prepared(self, settings: Settings) -> Callable[[], None]:
-        """Make everything anew that the settings are in; return what puts it in place at once."""
+        """Rebuild everything that depends on the settings; return what puts it in place at once."""
         gate = self.gate
         book = rulebook_of(settings)
         for line in lint(book.compiled):

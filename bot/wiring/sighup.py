@@ -1,4 +1,4 @@
-"""Tell the two meanings of SIGHUP apart: the terminal closed, or somebody changed the settings.
+"""Distinguish the two meanings of SIGHUP: the terminal closed, or somebody changed the settings.
 
 A gateway whose standard input is the terminal that controls it runs in the foreground: SIGHUP says
 that this terminal is gone, and stops it. Any other reloads its configuration: a service, one whose

@@ -1,4 +1,4 @@
-"""Open what a gateway stands on: the journal and the store; settle what an earlier one left."""
+"""Open what a gateway needs first: the journal and the store; settle what an earlier one left."""
 
 import asyncio
 import secrets

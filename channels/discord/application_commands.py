@@ -74,11 +74,11 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
         _CODE,
         Option(
             "decision",
-            "what is to happen",
+            "the decision",
             required=True,
             choices=("allow-once", "allow-always", "30m", "session", "task", "deny"),
         ),
-        Option("note", "why not; the agent reads it", longest=500),
+        Option("note", "the reason, shown to the agent", longest=500),
     ),
     "history": (Option("count", "how many lines", longest=MOST_LISTED, kind=Kind.NUMBER),),
     "run": (Option("command", "what to run, as in a shell", required=True),),
@@ -92,7 +92,7 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("clear", "clear all of these", choices=("reset",)),
     ),
     "elevated": (Option("mode", "how", required=True, choices=tuple(Elevation)),),
-    "pair": (Option("code", "the code that you were given", required=True, longest=64),),
+    "pair": (Option("code", "the pairing code", required=True, longest=64),),
 }
 
 
@@ -128,7 +128,7 @@ def typed(interaction: discord.Interaction) -> str:
 
 
 async def register(client: discord.Client) -> None:
-    """Register the commands at Discord where they differ from what stands there."""
+    """Register the commands at Discord where they differ from what is registered."""
     application = client.application_id
     if application is None:
         return
@@ -138,7 +138,7 @@ async def register(client: discord.Client) -> None:
             await client.http.bulk_upsert_global_commands(application, bodies())
     except FAILURES as error:
         # Buttons and typed answers work without; the next start tries again.
-        _log.warning("The slash commands could not be registered: %s", translate(error))
+        _log.warning("Cannot register the slash commands: %s", translate(error))
 
 
 def _options(command: SlashCommand) -> tuple[Option, ...]:

@@ -46,7 +46,7 @@ class Line:
     async def _live(self) -> ChannelError:
         # Route.BASE is the library's only way to another server, and one for the whole process:
         # it is set before each login, so that two channels in turn (tests) each find their own.
-        # DEFAULT_GATEWAY stays as it is: the client is told its gateway explicitly.
+        # DEFAULT_GATEWAY stays as it is: the client gets its gateway explicitly.
         Route.BASE = self.settings.api_base_url
         try:
             await self.client.start(self.settings.token.get_secret_value())

@@ -14,8 +14,8 @@ class Status:
     identified_at: float = -math.inf
     tried: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def stands(self) -> None:
-        """Note that a session stands."""
+    def established(self) -> None:
+        """Note that a session is established."""
         self.problem, self.permanent = "", False
         self.tried.set()
 

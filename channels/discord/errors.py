@@ -21,11 +21,11 @@ FAILURES = (DiscordException, aiohttp.ClientError, OSError, TimeoutError)
 """What a call of the library may raise when Discord refuses or cannot be reached."""
 
 REFUSED = (
-    "Discord refuses the bot token. Reset it in the Developer Portal (Bot, Reset Token) and set "
+    "Discord rejected the bot token. Reset it in the Developer Portal (Bot, Reset Token) and set "
     "channels.discord.token."
 )
 INTENT = (
-    "Discord refuses the Message Content intent. Turn it on in the Developer Portal (Bot, "
+    "Discord rejected the Message Content intent. Turn it on in the Developer Portal (Bot, "
     "Privileged Gateway Intents), or set channels.discord.messageContent to false."
 )
 ALREADY_ACKNOWLEDGED = 40060
@@ -35,7 +35,7 @@ _THREAD_ARCHIVED = 50083
 _ADVICE = {
     _UNKNOWN_CHANNEL: "Check the target's `to`: a channel's id, or user: and a user's id.",
     10004: "Check channels.discord.guilds, and invite the bot to that server.",
-    10013: "Check the id: there is no such user.",
+    10013: "Check the id: no such user exists.",
     50001: "Invite the bot to that server and let it see the channel.",
     50007: "That person must share a server with the bot and allow direct messages from it.",
     50013: "Give the bot View Channel, Send Messages, Send Messages in Threads and Create Public "
@@ -50,7 +50,7 @@ _MS = 1000
 
 
 def translate(error: BaseException) -> ChannelError:
-    """Return the channel error that stands for one of Discord's."""
+    """Return the channel error for one of Discord's."""
     match error:
         case LoginFailure():
             return ChannelError(REFUSED, permanent=True)
@@ -93,7 +93,7 @@ def _refused(error: HTTPException) -> ChannelError:
 
 def _slower(seconds: float | None) -> ChannelError:
     wait = None if seconds is None else round(seconds * _MS)
-    return ChannelError("Discord asks to send more slowly.", retry_after_ms=wait)
+    return ChannelError("Discord is rate limiting; slowing down.", retry_after_ms=wait)
 
 
 def _seconds(header: str) -> float | None:

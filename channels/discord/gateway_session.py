@@ -1,4 +1,4 @@
-"""Keep where a gateway session stands, so that nothing that people did meanwhile is missed.
+"""Keep the position of a gateway session, so that nothing that people did meanwhile is missed.
 
 Discord replays what came after a sequence number to whoever resumes a session within some minutes,
 also to another process. What is in hand when a process dies comes again that way; the inbox knows
@@ -80,4 +80,4 @@ class SessionFile:
                 data = json.dumps(asdict(session)).encode()
                 replace_private(str(self.path), data, durable=False)
         except OSError as error:
-            _log.warning("The gateway session could not be kept: %s", error)
+            _log.warning("Cannot save the gateway session: %s", error)

@@ -1,7 +1,7 @@
 """Ask the inbox what became of what a person did, as long as Discord lets us answer.
 
 A decision that is committed at once is the first answer to a press; a slower one is acknowledged,
-and told when it is true.
+and answered once it is true.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from channels.background import finish
 from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
 from channels.discord.errors import FAILURES, translate
 from channels.discord.render.messages import nonce, render_reply
-from channels.discord.replies import acknowledge, tell
+from channels.discord.replies import acknowledge, send_reply
 from channels.discord.send_message import send
 from core.errors import SaysoError, Stopping
 from core.text.render import Redacted
@@ -27,12 +27,14 @@ _LONGEST_RETRY_S = 15.0
 _KEPT_S = 600.0
 _MOST_FAULTS = 3
 _LATE = Redacted("Sayso could not store this answer, so it changed nothing. Answer again.")
-_BROKEN = Redacted("Sayso failed to take this answer, so it changed nothing. Tell its operator.")
+_BROKEN = Redacted(
+    "Internal error: this answer was not recorded and changed nothing. Contact the operator."
+)
 
 
 @dataclass(slots=True)
 class Answers:
-    """What people did and is not told yet.
+    """What people did and has no reply yet.
 
     Discord sends an event once and forgets it, so an inbox that fails is asked again from here, as
     long as Discord lets us answer. ``idle`` says that nothing is in hand.
@@ -43,7 +45,7 @@ class Answers:
 
     @property
     def idle(self) -> bool:
-        """Return whether everything that came in was told."""
+        """Return whether everything that came in was answered."""
         return not self._in_hand
 
     async def pressed(
@@ -60,7 +62,7 @@ class Answers:
             if not done:
                 await acknowledge(interaction, of_reply=of_reply)
             reply = await deciding
-            await tell(interaction, reply, of_reply=of_reply)
+            await send_reply(interaction, reply, of_reply=of_reply)
         finally:
             deciding.cancel()
 
@@ -73,7 +75,7 @@ class Answers:
                 once = nonce(inbound.key, inbound.place, number)
                 await send(message.channel, part, once, reference=message)
         except FAILURES as error:
-            _log.warning("A reply could not be sent: %s", translate(error))
+            _log.warning("Cannot send a reply: %s", translate(error))
 
     async def finish(self) -> bool:
         """Wait a moment for what is in hand, then give it up; say whether nothing was."""
@@ -93,9 +95,9 @@ class Answers:
             except Stopping:
                 return STOPPING  # nobody is here to try on
             except SaysoError as error:
-                _log.warning("An answer waits for the store: %s", error)
-            except Exception:  # noqa: BLE001 - a fault of ours must be told, not swallowed
-                _log.exception("An answer could not be taken")
+                _log.warning("An answer is waiting for the store: %s", error)
+            except Exception:  # noqa: BLE001 - a fault of ours must be reported, not swallowed
+                _log.exception("Cannot process an answer")
                 faults += 1
                 if faults == _MOST_FAULTS:
                     return Reply(_BROKEN, Tone.REFUSED)

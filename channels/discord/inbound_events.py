@@ -30,8 +30,8 @@ _FOREIGN = (
     "This server is not in channels.discord.guilds, so nothing was changed. Ask Sayso's operator."
 )
 _HIDDEN = (
-    "Discord hides the words of this reply from me, so nothing was changed. Reply with the ping "
-    "on, press a button, or use /approve."
+    "Discord hides the text of this reply from Sayso, so nothing was changed. Reply with the "
+    "mention on, press a button, or use /approve."
 )
 
 
@@ -82,7 +82,7 @@ async def placed(client: discord.Client, message: discord.Message, inbound: Inbo
     try:
         channel = await client.fetch_channel(message.channel.id)
     except FAILURES as error:
-        _log.warning("A message's channel could not be read: %s", translate(error))
+        _log.warning("Cannot read a message's channel: %s", translate(error))
         return inbound
     return replace(inbound, place=place_of(channel, message.author))
 

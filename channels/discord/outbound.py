@@ -80,7 +80,7 @@ class Deliveries:
                     if approval in self._asked_in(message):
                         return str(message.id)
             except discord.Forbidden as error:
-                _log.info("Sent prompts cannot be looked up: %s", translate(error))
+                _log.info("Cannot look up sent prompts: %s", translate(error))
         return ""
 
     def _asked_in(self, message: discord.Message) -> set[str]:
@@ -111,7 +111,7 @@ class Deliveries:
         async with calling():
             channel = await self.connected().fetch_channel(_number(target.to, direct=False))
             if not isinstance(channel, discord.TextChannel) or channel.is_news():
-                words = f"Channel {target.to} has no public threads; name a text channel instead."
+                words = f"Channel {target.to} has no public threads; use a text channel instead."
                 raise ChannelError(words, permanent=True)
             thread = await channel.create_thread(
                 name=cut(title.text.strip(), _THREAD_NAME_UNITS)[0] or "Sayso",
@@ -149,11 +149,11 @@ def _number(place: str, *, direct: bool = True) -> int:
     number = place.removeprefix(DIRECT)
     if not number.isdecimal():
         raise ChannelError(
-            f"{place!r} is no place on Discord. Set the target's `to` to a channel's id, or to "
+            f"{place!r} is not a Discord target. Set the target's `to` to a channel's id, or to "
             f"{DIRECT} and a user's id.",
             permanent=True,
         )
     if number != place and not direct:
-        words = "A direct message has no threads; name a text channel of a server instead."
+        words = "Direct messages have no threads; use a text channel of a server instead."
         raise ChannelError(words, permanent=True)
     return int(number)

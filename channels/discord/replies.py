@@ -30,18 +30,18 @@ class _Way(Enum):
 
 
 async def acknowledge(interaction: discord.Interaction, *, of_reply: bool) -> None:
-    """Show that a press or command arrived; ``of_reply`` as in ``tell``."""
+    """Show that a press or command arrived; ``of_reply`` as in ``send_reply``."""
     try:
         if of_reply:
             await interaction.response.defer()
         else:
             await interaction.response.defer(ephemeral=True, thinking=True)
     except FAILURES as error:
-        _log.info("A press could not be acknowledged: %s", translate(error))
+        _log.info("Cannot acknowledge a press: %s", translate(error))
 
 
-async def tell(interaction: discord.Interaction, reply: Reply, *, of_reply: bool) -> None:
-    """Tell a person what became of a press or command, in private where Discord still can.
+async def send_reply(interaction: discord.Interaction, reply: Reply, *, of_reply: bool) -> None:
+    """Reply to a person's press or command, in private where Discord still can.
 
     ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
     """
@@ -53,7 +53,7 @@ async def tell(interaction: discord.Interaction, reply: Reply, *, of_reply: bool
             await _follow_up(interaction, part)
     except FAILURES as error:
         # Usually the press came too late for Discord: it counted, and its person must know.
-        _log.info("A press could not be answered: %s", translate(error))
+        _log.info("Cannot answer a press: %s", translate(error))
         await _write(interaction, (first, *more))
 
 
@@ -123,4 +123,4 @@ async def _write(interaction: discord.Interaction, parts: tuple[Message, ...]) -
             once = nonce(str(interaction.id), Target(NAME, str(person.id)), number)
             await send(await person.create_dm(), part, once)
     except FAILURES as error:
-        _log.warning("A person could not be told: %s", translate(error))
+        _log.warning("Cannot reply to a person: %s", translate(error))

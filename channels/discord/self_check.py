@@ -17,7 +17,8 @@ from core.errors import ChannelError
 from core.text.render import redact
 
 ENDPOINT = (
-    "The application has an Interactions Endpoint URL, so Discord sends presses there and not here."
+    "The application has an Interactions Endpoint URL, so Discord sends button presses there and "
+    "not here."
     " Clear it in the Developer Portal (General Information)."
 )
 _INTENT = (
@@ -46,7 +47,7 @@ async def _proofs(
     application = client.application
     if application is not None:
         stolen = application.interactions_endpoint_url is not None
-        yield Proof("endpoint", ok=not stolen, detail=ENDPOINT if stolen else "none, as it must be")
+        yield Proof("endpoint", ok=not stolen, detail=ENDPOINT if stolen else "none, as required")
         yield _intent(application.flags, settings)
     roles: dict[str, str] = {}
     for guild in settings.guilds:
@@ -81,16 +82,16 @@ async def _server(client: discord.Client, number: str, roles: dict[str, str]) ->
 
 async def _person(client: discord.Client, ref: str) -> Proof:
     if not ref.isdecimal():
-        words = "is no Discord id; turn on Developer Mode, right-click the person, Copy ID"
+        words = "is not a Discord id; turn on Developer Mode, right-click the person, Copy ID"
         return Proof(ref, ok=False, detail=words)
     user = await client.fetch_user(int(ref))
     if user.bot:
-        return Proof(ref, ok=False, detail="is a bot, and bots answer nothing; name a person")
+        return Proof(ref, ok=False, detail="is a bot, and bots cannot approve; list a person")
     return Proof(ref, ok=True, detail=redact(user.display_name, strict=True).text)
 
 
 def _role(ref: str, roles: dict[str, str]) -> Proof:
     if ref not in roles:
-        words = "is no role of a server in channels.discord.guilds; copy the role's id again"
+        words = "is not a role of a server in channels.discord.guilds; copy the role's id again"
         return Proof(ref, ok=False, detail=words)
     return Proof(ref, ok=True, detail=redact(roles[ref], strict=True).text)

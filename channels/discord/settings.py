@@ -31,7 +31,7 @@ def _reference(text: str) -> str:
         return _snowflake(text)
     if not PERSON_NAME.fullmatch(text.removeprefix(PERSON)):
         raise ValueError(
-            "must name a person as `sayso people` lists it: small letters, digits, - and _"
+            "must name a person as `sayso people` lists it: lowercase letters, digits, - and _"
         )
     return text
 
@@ -114,7 +114,5 @@ class DiscordSettings(Section):
         # Discord gives the role that everybody has the id of its server.
         everybody = {ROLE + guild for guild in self.guilds} & self.roles
         if everybody:
-            raise ValueError(
-                f"{min(everybody)} is everybody in that server; name a role that was given"
-            )
+            raise ValueError(f"{min(everybody)} is the @everyone role; use an assigned role")
         return self

@@ -2,7 +2,7 @@
 
 The library's own loop begins each life with a new session and gives up on the first failure before
 a session exists. This one resumes the session of the life before, waits longer each time a socket
-dies young (Discord resets a token that identifies too often), and tells why it has no connection.
+dies young (Discord resets a token that identifies too often), and reports why it has no connection.
 """
 
 import asyncio
@@ -122,12 +122,12 @@ class GatewayClient(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
     async def on_ready(self) -> None:
-        """Note that a new session stands."""
-        self._stands()
+        """Note that a new session is established."""
+        self._established()
 
     async def on_resumed(self) -> None:
-        """Note that the session goes on."""
-        self._stands()
+        """Note that the session continues."""
+        self._established()
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         """Take a pressed button, of whatever life, or an application command."""
@@ -137,7 +137,7 @@ class GatewayClient(discord.Client):
             case discord.InteractionType.application_command:
                 await self._take_command(interaction)
             case _:
-                _log.debug("An interaction of type %s is none of ours", interaction.type)
+                _log.debug("Ignoring an interaction of type %s", interaction.type)
         self._done(interaction.id)
 
     async def on_message(self, message: discord.Message) -> None:
@@ -149,7 +149,7 @@ class GatewayClient(discord.Client):
         self._done(message.id)
 
     async def _take_press(self, interaction: discord.Interaction) -> None:
-        # Read straight from the event: the library's own way builds the message's buttons anew.
+        # Read straight from the event: the library's own way rebuilds the message's buttons.
         data: Mapping[str, object] = interaction.data or {}
         custom_id = str(data.get("custom_id", ""))
         inbound = from_press(interaction, custom_id, self._settings) if ours(custom_id) else None
@@ -194,7 +194,7 @@ class GatewayClient(discord.Client):
         return url
 
     def _socket(self) -> DiscordWebSocket | None:
-        # The library declares an attribute that is None until the first socket stands.
+        # The library declares an attribute that is None until the first socket is open.
         return self.ws
 
     def _refused(self) -> bool:
@@ -212,9 +212,9 @@ class GatewayClient(discord.Client):
         # A resumed session keeps the intents that it began with, whatever is configured now.
         return f"{self.application_id}:{self.intents.value}"
 
-    def _stands(self) -> None:
+    def _established(self) -> None:
         self._waits = 0
-        self._status.stands()
+        self._status.established()
         self._save()
 
     def _done(self, event: int) -> None:

@@ -24,7 +24,7 @@ class SlackChannel:
     """A Slack app as a place where people are asked.
 
     ``start`` connects in the background: an outage delays prompts, it does not keep the gateway
-    from starting. A message id is ``channel:timestamp``, since a prompt to a member (``U…``) stands
+    from starting. A message id is ``channel:timestamp``, since a prompt to a member (``U…``) is
     in a conversation with an id of its own (``D…``).
     """
 

@@ -82,7 +82,7 @@ class Connection:
             self._problem, wait = "", _FIRST_RETRY_S
             tried.set()
             await line.hold()
-            _log.warning("The socket to Slack was lost; connecting anew.")
+            _log.warning("The socket to Slack was lost; reconnecting.")
             await self._hang_up()
 
     async def problem(self) -> str:

@@ -11,11 +11,11 @@ from core.text.render import redact
 FAILURES = (SlackApiError, aiohttp.ClientError, OSError, TimeoutError)
 """What a call of the Web API raises."""
 
-_TOKEN = "Slack refuses a token ({}). Get the current one from the app's pages and restart."  # noqa: S105 - words
+_TOKEN = "Slack rejected a token ({}). Get the current one from the app's pages and restart."  # noqa: S105 - words
 _PLACE = "Slack: {}. Check the target's `to`, and invite the bot to that channel."
 _SCOPE = "Slack: {}. Add the scope to the app, install it again and use the new token."
-_BARRED = "Slack: {}. The workspace does not let the bot write there; choose another target."
-_PERSON = "Slack: {}. Check the id: a member's stands in the profile, a user group's in its page."
+_BARRED = "Slack: {}. The workspace does not let the bot post there; choose another target."
+_PERSON = "Slack: {}. Check the id: a member's is in the profile, a user group's on its page."
 _PLAN = "Slack: {}. This workspace's plan has no user groups; list the member ids instead."
 _TOO_LONG = "Slack: {}. The message breaks one of Slack's limits; please report this."
 _PERMANENT = {
@@ -50,7 +50,7 @@ class Gone(ChannelError):
 
 
 def translate(error: Exception) -> ChannelError:
-    """Return the channel error that stands for a failed call."""
+    """Return the channel error for a failed call."""
     if isinstance(error, SlackApiError):
         return _refused(error)
     said = redact(str(error) or type(error).__name__)
@@ -64,7 +64,7 @@ def _refused(error: SlackApiError) -> ChannelError:
     status = int(getattr(error.response, "status_code", 0))
     if status == _LIMIT_STATUS or code in _LIMITED:
         wait = _wait_s(error) * 1000
-        return ChannelError("Slack asks to send more slowly.", retry_after_ms=wait)
+        return ChannelError("Slack is rate limiting; slowing down.", retry_after_ms=wait)
     if code == _GONE:
         return Gone(permanent=True)
     if code in _PERMANENT:

@@ -22,7 +22,9 @@ _LONGEST_RETRY_S = 10.0
 _MOST_FAULTS = 3
 _REMEMBERED = 1_000
 _STOP_PATIENCE_S = 1.0
-_BROKEN = Redacted("Sayso failed to take this answer, so it changed nothing. Tell its operator.")
+_BROKEN = Redacted(
+    "Internal error: this answer was not recorded and changed nothing. Contact the operator."
+)
 _WAITS = Redacted("Sayso cannot store this answer yet; nothing has changed so far. Retrying.")
 
 
@@ -31,8 +33,8 @@ class Intake:
     """What is being answered, and what was.
 
     An inbox that raises ``SaysoError`` (store away, disk full) has decided nothing: it is asked
-    again for as long as the gateway lives, and the person is told so once. Any other exception is
-    a fault of ours; after a few tries the person is told.
+    again for as long as the gateway lives, and the person is notified once. Any other exception is
+    a fault of ours; after a few tries the person is notified.
     """
 
     inbox: Inbox
@@ -64,22 +66,22 @@ class Intake:
         self._done[heard.inbound.key] = None
         while len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
-        self.notes.tell(heard.asker, reply)
+        self.notes.send(heard.asker, reply)
 
     async def _received(self, heard: Heard) -> Reply:
-        wait, faults, told = _FIRST_RETRY_S, 0, False
+        wait, faults, notified = _FIRST_RETRY_S, 0, False
         while faults < _MOST_FAULTS:
             try:
                 return await self.inbox.receive(await self.membership.confirmed(heard.inbound))
             except Stopping:
                 return STOPPING  # Slack sends no press again, and nobody is here to try on
             except SaysoError as error:
-                _log.warning("An answer waits: %s", error)
-                if not told:
-                    self.notes.tell(heard.asker, Reply(_WAITS))
-                told = True
+                _log.warning("An answer is waiting: %s", error)
+                if not notified:
+                    self.notes.send(heard.asker, Reply(_WAITS))
+                notified = True
             except Exception:  # noqa: BLE001 - a fault of ours must not lose the next answer
-                _log.exception("An answer could not be taken")
+                _log.exception("Cannot process an answer")
                 faults += 1
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST_RETRY_S)

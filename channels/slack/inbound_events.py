@@ -37,7 +37,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who is to be told privately, and where.
+    """Who gets a private reply, and where.
 
     ``response_url`` takes the answer to a slash command, or to a choice below a reply: then
     ``replaces`` says that the answer takes the place of that reply and its buttons.

@@ -38,6 +38,6 @@ class Membership:
         try:
             return account in await self.calls.members(reference.removeprefix(GROUP))
         except ChannelError as error:
-            words = "%s could not be looked up, so %s does not count as one of its members now: %s"
+            words = "%s could not be looked up, so %s does not count as a member now: %s"
             _log.warning(words, reference, account, error)
             return False

@@ -134,7 +134,7 @@ class Deliveries:
         except ChannelError as error:
             if not error.permanent:
                 raise
-            _log.info("Sent prompts cannot be looked up: %s", error)
+            _log.info("Cannot look up sent prompts: %s", error)
             return {}
         return {name: str(one["ts"]) for one in messages for name in self._names(one)}
 

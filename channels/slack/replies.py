@@ -1,4 +1,4 @@
-"""Tell a person privately what became of a press, a command or a message."""
+"""Reply privately to a person's press, command or message."""
 
 import asyncio
 import logging
@@ -23,11 +23,11 @@ class Notes:
     calls: Calls
     background: Background = field(default_factory=Background)
 
-    def tell(self, asker: Asker, reply: Reply) -> None:
+    def send(self, asker: Asker, reply: Reply) -> None:
         """Send a note in the background; the next answer does not wait for it."""
-        self.background.spawn(self._tell(asker, reply))
+        self.background.spawn(self._send_reply(asker, reply))
 
-    async def _tell(self, asker: Asker, reply: Reply) -> None:
+    async def _send_reply(self, asker: Asker, reply: Reply) -> None:
         # The acknowledgement and the prompt's edit are what others wait for; they go first.
         await asyncio.sleep(_HEAD_START_S)
         try:
@@ -36,8 +36,8 @@ class Notes:
                 replaces = asker.replaces and number == 0
                 await self._send(replace(asker, replaces=replaces), message)
         except ChannelError as error:
-            # The decision stands, and the prompt shows it.
-            _log.warning("A note could not be sent: %s", error)
+            # The decision is recorded, and the prompt shows it.
+            _log.warning("Cannot send a note: %s", error)
 
     async def _send(self, asker: Asker, message: Message) -> None:
         if asker.response_url and await self._responded(asker, message):
@@ -55,6 +55,6 @@ class Notes:
         try:
             await self.calls.respond(asker.response_url, message, replace=asker.replaces)
         except ChannelError as error:
-            _log.info("An answer goes as a message of its own: %s", error)
+            _log.info("Sending an answer as a separate message: %s", error)
             return False
         return True

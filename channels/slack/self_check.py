@@ -13,13 +13,13 @@ from core.text.render import redact
 SCOPES = {
     "chat:write": "nothing can be sent",
     "commands": "slash commands do not work",
-    "im:write": "no prompt can go to a member",
-    "im:history": "words in direct messages are not heard",
-    "app_mentions:read": "mentions are not heard",
-    "channels:history": "words in public channels and threads are not heard",
-    "groups:history": "words in private channels and threads are not heard",
-    "users:read": "the ids of members cannot be proven",
-    "usergroups:read": "nobody counts as a member of a user group",
+    "im:write": "no prompt can be sent to a member",
+    "im:history": "text in direct messages is not received",
+    "app_mentions:read": "mentions are not received",
+    "channels:history": "text in public channels and threads is not received",
+    "groups:history": "text in private channels and threads is not received",
+    "users:read": "member ids cannot be verified",
+    "usergroups:read": "members of user groups are not recognised",
 }
 """The scopes that the manifest asks for, and what is lost without each."""
 
@@ -75,17 +75,21 @@ async def _scopes(calls: Calls, references: tuple[str, ...]) -> list[Proof]:
         for scope in SCOPES
         if scope in missing
     ]
-    return lost or [Proof("scopes", ok=True, detail=f"all {len(SCOPES)} are given")]
+    return lost or [Proof("scopes", ok=True, detail=f"all {len(SCOPES)} are granted")]
 
 
 async def _found(calls: Calls, reference: str) -> str:
     if reference.startswith(GROUP):
         count = len(await calls.members(reference.removeprefix(GROUP)))
         if not count:
-            raise ChannelError("This user group has no members now, so nobody may answer by it.")
+            raise ChannelError(
+                "This user group has no members now, so nobody can approve through it."
+            )
         return f"a user group; members now: {count}"
     member = await calls.member(reference)
     if member.get("deleted") or member.get("is_bot"):
         kind = "a bot" if member.get("is_bot") else "deactivated"
-        raise ChannelError(f"This account is {kind}, so it cannot answer. Take it out of the list.")
+        raise ChannelError(
+            f"This account is {kind}, so it cannot approve. Remove it from the list."
+        )
     return f"the member {redact(str(member.get('name', '')), strict=True)}"

@@ -87,7 +87,7 @@ class SlackSettings(Section):
         description="the Bot User OAuth Token, xoxb-…"
     )
     mode: Annotated[Mode, Field(strict=False)] = Field(
-        default=Mode.SOCKET, description="how answers come in: socket needs no public address"
+        default=Mode.SOCKET, description="how to receive answers: socket needs no public address"
     )
     app_token: Annotated[SecretStr, AfterValidator(_app_token)] | None = Field(
         default=None, description="the app-level token, xapp-…; needed for mode socket"
@@ -100,7 +100,7 @@ class SlackSettings(Section):
     )
     listen: Annotated[str, AfterValidator(_address)] = Field(
         default="127.0.0.1:3000",
-        description=f"HOST:PORT for mode http; Slack's requests come in at {PATH}",
+        description=f"HOST:PORT for mode http; Slack sends requests to {PATH}",
     )
     approvers: References = Field(
         default=(),
@@ -108,7 +108,7 @@ class SlackSettings(Section):
     )
     senders: References = Field(
         default=(),
-        description="the same, of those who may send /exec, /elevated and /run; empty: nobody",
+        description="ids of those who may send /exec, /elevated and /run; empty: nobody",
     )
     ping_interval: Seconds = Field(default=3.0, description="heartbeat interval in seconds")
 

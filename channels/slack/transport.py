@@ -32,7 +32,7 @@ class Line(Protocol):
         """
 
     async def hold(self) -> None:
-        """Return when the line is broken for good and should be opened anew."""
+        """Return when the line is broken for good and should be reopened."""
 
     async def close(self) -> None:
         """Stop listening."""
@@ -110,7 +110,7 @@ class SocketLine:
         """Return whether the socket is there."""
         if self._handler is not None and await self._handler.client.is_connected():
             return ""
-        return "The socket to Slack is down; it is being connected again."
+        return "The socket to Slack is down; reconnecting."
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class HttpLine:
         """Listen; ``port`` 0 takes a free one.
 
         Raises:
-            ChannelError: the address cannot be listened on.
+            ChannelError: the address cannot listen.
         """
         self._runner = web.AppRunner(
             self.app.web_app(path=PATH), access_log=None, shutdown_timeout=_CLOSE_PATIENCE_S
@@ -136,7 +136,7 @@ class HttpLine:
         try:
             await web.TCPSite(self._runner, self.host, self.port).start()
         except OSError as error:
-            words = f"channels.slack.listen: {self.host}:{self.port} cannot be listened on"
+            words = f"channels.slack.listen: cannot listen on {self.host}:{self.port}"
             raise ChannelError(f"{words}: {error.strerror or error}") from error
         self.port = self._runner.addresses[0][1]
 

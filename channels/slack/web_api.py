@@ -158,7 +158,7 @@ class Calls:
         except FAILURES as error:
             raise translate(error) from error
         if answer.status_code != _OK:
-            raise ChannelError(f"Slack refused an answer with HTTP {answer.status_code}.")
+            raise ChannelError(f"Slack rejected an answer with HTTP {answer.status_code}.")
 
     async def history(self, channel: str, thread: str, oldest: str) -> list[Answer]:
         """Return messages of a channel or thread since a timestamp, with their metadata.

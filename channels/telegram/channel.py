@@ -196,4 +196,4 @@ async def _register_commands(app: App) -> None:
     try:
         await app.bot.set_my_commands(commands)
     except TelegramError as error:
-        _log.warning("The menu of commands could not be set: %s", translate(error))
+        _log.warning("Cannot set the command menu: %s", translate(error))

@@ -15,17 +15,19 @@ from telegram.error import (
 from core.errors import ChannelError
 from core.text.render import redact
 
-CONFLICT = "Another program polls with this bot's token. Stop it, or give each gateway its own bot."
+CONFLICT = (
+    "Another program is polling with this bot's token. Stop it, or give each gateway its own bot."
+)
 CONFLICT_WITH_WEBHOOK = (
     "Another program set a webhook for this bot, so polls are refused. Give each gateway its own "
-    "bot, or restart this one to take the answers back."
+    "bot, or restart this one to receive the answers again."
 )
-REFUSED = "Telegram refuses the bot token. Get the current one from @BotFather (/token)."
+REFUSED = "Telegram rejected the bot token. Get the current one from @BotFather (/token)."
 _UNCHANGED = ("message is not modified",)
 _GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 _ADVICE = (
     ("not a forum", "Turn on Topics in the group's settings"),
-    ("not enough rights", "Make the bot an administrator of the group who may manage topics"),
+    ("not enough rights", "Make the bot a group administrator who can manage topics"),
     ("thread not found", "Its topic is gone: correct the target's `thread`"),
     ("topic_closed", "Open the topic again, or let the bot manage topics"),
     ("bad webhook", "Correct channels.telegram.webhook.url"),
@@ -34,9 +36,11 @@ _OTHER_ADVICE = "Check the target's `to`"
 
 
 def translate(error: TelegramError) -> ChannelError:
-    """Return the channel error that stands for one of Telegram's."""
+    """Return the channel error for one of Telegram's."""
     if isinstance(error, RetryAfter):
-        return ChannelError("Telegram asks to send more slowly.", retry_after_ms=wait_ms(error))
+        return ChannelError(
+            "Telegram is rate limiting; slowing down.", retry_after_ms=wait_ms(error)
+        )
     if isinstance(error, Conflict):
         return ChannelError(conflict(error.message))
     permanent = _permanent(error)

@@ -17,7 +17,9 @@ from core.text.render import Redacted
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 2.0
 _MOST_TRIES = 3
-_BROKEN = Redacted("Sayso failed to take this answer, so it changed nothing. Tell its operator.")
+_BROKEN = Redacted(
+    "Internal error: this answer was not recorded and changed nothing. Contact the operator."
+)
 
 
 @dataclass(slots=True)
@@ -26,7 +28,7 @@ class Intake:
 
     An inbox that raises ``SaysoError`` (store away, disk full) has decided nothing: the update
     stays at Telegram and comes again, as long as it takes. Any other exception is a fault of ours;
-    after a few tries the person is told, so that one update never blocks all that follow.
+    after a few tries the person is notified, so that one update never blocks all that follow.
     """
 
     inbox: Inbox
@@ -45,7 +47,7 @@ class Intake:
         if reply is not None:
             self._tries.pop(update.update_id, None)
             self.handled.note(update)
-            self.answers.tell(update, reply)
+            self.answers.send(update, reply)
 
     async def _received(self, update: Update, inbound: Inbound) -> Reply | None:
         receiving = asyncio.ensure_future(self.inbox.receive(inbound))
@@ -55,11 +57,11 @@ class Intake:
                 self.answers.acknowledge(update)
             return await receiving
         except SaysoError as error:
-            _log.warning("An answer waits at Telegram: %s", error)
+            _log.warning("An answer is waiting at Telegram: %s", error)
             self.answers.acknowledge(update)
             return None
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the poller
-            _log.exception("An answer could not be taken")
+            _log.exception("Cannot process an answer")
             self._tries[update.update_id] += 1
             given_up = self._tries[update.update_id] >= _MOST_TRIES
             return Reply(_BROKEN, Tone.REFUSED) if given_up else None

@@ -65,7 +65,7 @@ class Clock:
         self._free_at = max(self._free_at, until)
 
     def idle(self, now: float) -> bool:
-        """Return whether the clock tells no more than a new one would."""
+        """Return whether the clock holds no more than a new one would."""
         return not self._waiting and self._free_at < now - self.rate.seconds * self.rate.burst
 
     async def take(self, *, patient: bool) -> None:
@@ -94,7 +94,7 @@ class ChatPacing(BaseRateLimiter[int]):
     """Give each message its turn by the clocks of its chat and of the whole bot.
 
     A turn far off, and a long wait that Telegram asks for, are the outbox's to schedule; a short
-    one is slept through. A chat that was told to wait is left alone for that long.
+    one is slept through. A chat that must wait is left alone for that long.
     """
 
     def __init__(self) -> None:

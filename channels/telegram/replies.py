@@ -1,4 +1,4 @@
-"""Tell a person what became of a press or a message, without holding up the next one."""
+"""Reply to a person's press or message, without holding up the next one."""
 
 import asyncio
 import logging
@@ -26,9 +26,9 @@ class Answers:
     _acknowledged: set[int] = field(default_factory=set)
     background: Background = field(default_factory=Background)
 
-    def tell(self, update: Update, reply: Reply) -> None:
+    def send(self, update: Update, reply: Reply) -> None:
         """Answer a press or a message in the background."""
-        self.background.spawn(self._tell(update, reply))
+        self.background.spawn(self._send(update, reply))
 
     def acknowledge(self, update: Update) -> None:
         """End the wait that a pressed button shows, where the decision takes long; once."""
@@ -39,19 +39,23 @@ class Answers:
     async def _acknowledge(self, update: Update) -> None:
         await self._answer_query(update, "", alert=False)
 
-    async def _tell(self, update: Update, reply: Reply) -> None:
-        # A press takes one answer; one that was acknowledged is told in the chat.
-        told = update.update_id in self._acknowledged
+    async def _send(self, update: Update, reply: Reply) -> None:
+        # A press takes one answer; one that was acknowledged is answered in the chat.
+        acknowledged = update.update_id in self._acknowledged
         self._acknowledged.discard(update.update_id)
         if _takes_the_place_of_choices(update, reply):
-            await asyncio.gather(self._end_wait(update, told=told), self._replace(update, reply))
+            await asyncio.gather(
+                self._end_wait(update, acknowledged=acknowledged), self._replace(update, reply)
+            )
         elif reply.choices:
-            await asyncio.gather(self._end_wait(update, told=told), self._write(update, reply))
-        elif told or not await self._note(update, reply):
+            await asyncio.gather(
+                self._end_wait(update, acknowledged=acknowledged), self._write(update, reply)
+            )
+        elif acknowledged or not await self._note(update, reply):
             await self._write(update, reply)
 
-    async def _end_wait(self, update: Update, *, told: bool) -> None:
-        if not told:
+    async def _end_wait(self, update: Update, *, acknowledged: bool) -> None:
+        if not acknowledged:
             await self._answer_query(update, "", alert=False)
 
     async def _note(self, update: Update, reply: Reply) -> bool:
@@ -67,8 +71,8 @@ class Answers:
         try:
             await update.callback_query.answer(text or None, show_alert=alert)
         except TelegramError as error:
-            # Usually "query is too old": the decision stands, and the message shows it.
-            _log.info("A press could not be answered: %s", error.message)
+            # Usually "query is too old": the decision is recorded, and the message shows it.
+            _log.info("Cannot answer a press: %s", error.message)
             return False
         return True
 
@@ -76,13 +80,15 @@ class Answers:
         try:
             await self.sender.reply(update, reply)
         except TelegramError as error:
-            _log.warning("A reply could not be sent: %s", error.message)
+            _log.warning("Cannot send a reply: %s", error.message)
 
     async def _replace(self, update: Update, reply: Reply) -> None:
         try:
             await self.sender.replace(update, reply)
         except TelegramError as error:
-            _log.info("Choices could not be replaced, so the reply is sent anew: %s", error.message)
+            _log.info(
+                "Cannot replace the choices; sending the reply as a new message: %s", error.message
+            )
             await self._write(update, reply)
 
 

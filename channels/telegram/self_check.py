@@ -66,11 +66,10 @@ async def _updates(bot: ExtBot[Any], settings: TelegramSettings) -> Proof:
 def _elsewhere(ours: str) -> str:
     if ours:
         return (
-            "go elsewhere: webhook.url is not set at Telegram; `sayso serve` sets it at its start"
+            "go elsewhere: webhook.url is not registered at Telegram; `sayso serve` registers it "
+            "at startup"
         )
-    return (
-        "go to a webhook; `sayso serve` takes it away at its start, unless another gateway set it"
-    )
+    return "go to a webhook; `sayso serve` removes it at startup, unless another gateway set it"
 
 
 async def _person(bot: ExtBot[Any], account: str) -> Proof:
@@ -86,5 +85,5 @@ async def _person(bot: ExtBot[Any], account: str) -> Proof:
     except TelegramError as error:
         return Proof(subject, ok=False, detail=str(translate(error)))
     if chat.type != ChatType.PRIVATE:
-        return Proof(subject, ok=False, detail=f"is a {chat.type} and no person; list user ids")
+        return Proof(subject, ok=False, detail=f"is a {chat.type}, not a person; list user ids")
     return Proof(subject, ok=True, detail=f"is {redact(chat.effective_name or 'unnamed')}")

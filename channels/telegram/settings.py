@@ -22,7 +22,7 @@ def _reference(account: str) -> str:
     if account.startswith("person:"):
         raise ValueError('must name a person as in "person:ana": a-z, 0-9, "_" and "-"')
     if not account.isascii() or not account.isdigit() or account.startswith("0"):
-        raise ValueError('must be a numeric user id such as "123456789", never a user name')
+        raise ValueError('must be a numeric user id such as "123456789", not a user name')
     return account
 
 
@@ -77,7 +77,7 @@ class WebhookSection(Section):
     )
     listen: Annotated[str, AfterValidator(_address)] = Field(
         default="127.0.0.1:8443",
-        description="HOST:PORT that takes Telegram's requests, behind a proxy that ends TLS",
+        description="HOST:PORT to receive Telegram's requests on, behind a TLS proxy",
     )
     secret: Annotated[SecretStr, AfterValidator(_webhook_secret)] = Field(
         description="16 to 256 random letters, digits, _ and -; proves that Telegram is asking"
@@ -103,7 +103,7 @@ class TelegramSettings(Section):
     )
     mode: Annotated[Mode, Field(strict=False)] = Field(
         default=Mode.POLLING,
-        description="how answers come in: polling needs no public address, webhook does",
+        description="how to receive updates: polling needs no public address, webhook does",
     )
     webhook: WebhookSection | None = Field(
         default=None, description="where Telegram delivers updates; needed for mode webhook"
@@ -119,7 +119,7 @@ class TelegramSettings(Section):
         description="numeric ids or person:NAME who may send /exec, /elevated and /run",
     )
     poll_timeout: Annotated[int, Field(ge=1, le=50)] = Field(
-        default=25, description="seconds that one long poll stays open"
+        default=25, description="timeout of a long poll, in seconds"
     )
 
     @model_validator(mode="after")

@@ -54,4 +54,4 @@ class ConfirmedQueue(asyncio.Queue[object]):
         await super().put(item)
         await self.join()
         if item not in self._handled:
-            raise NetworkError("An answer could not be stored; it stays at Telegram for now.")
+            raise NetworkError("Cannot store an answer; it stays at Telegram for now.")

@@ -36,10 +36,10 @@ class WebhookLine:
     _heard_at: float = field(default=0.0)
 
     async def open(self) -> None:
-        """Listen, then tell Telegram where; what waits there is delivered at once.
+        """Listen, then register the URL with Telegram; what waits there is delivered at once.
 
         Raises:
-            ChannelError: the address cannot be listened on.
+            ChannelError: the address cannot listen.
             TelegramError: Telegram refused the URL or cannot be reached.
         """
         if self._runner is None:
@@ -71,7 +71,7 @@ class WebhookLine:
         if info.url != self.section.url:
             return (
                 "Another program set this bot's webhook to another address. Give each gateway its "
-                "own bot, or restart this one to take the answers back."
+                "own bot, or restart this one to receive the answers again."
             )
         return delivery_problem(info, self._heard_at)
 
@@ -87,18 +87,18 @@ class WebhookLine:
             words = (
                 f"channels.telegram.webhook.listen {self.section.listen} cannot be used: {error}"
             )
-            raise ChannelError(f"{words}. Free the port or name another.") from error
+            raise ChannelError(f"{words}. Free the port or choose another.") from error
         return runner
 
     async def _take(self, request: web.Request) -> web.Response:
         given = request.headers.get(_SECRET_HEADER, "").encode()
         if not hmac.compare_digest(given, self.section.secret.get_secret_value().encode()):
-            _log.warning("A request to the webhook without its secret token was refused.")
+            _log.warning("A webhook request without the secret token was refused.")
             return web.Response(status=HTTPStatus.FORBIDDEN)
         self._heard_at = time.time()
         update = _parsed(await request.read(), self.app)
         if update is None:
-            _log.warning("A request to the webhook that holds no update was refused.")
+            _log.warning("A webhook request without an update was refused.")
             return web.Response(status=HTTPStatus.BAD_REQUEST)
         return web.Response(status=await self._status(update))
 

@@ -105,7 +105,7 @@ class WebhookChannel:
             return
         self._trouble = f"{self.settings.url} answered {status}"
         raise ChannelError(
-            f"The webhook {self._trouble}. Look at your service's log.",
+            f"The webhook {self._trouble}. Check your service's log.",
             retry_after_ms=retry_after_ms,
             permanent=status not in _TRANSIENT,
         )

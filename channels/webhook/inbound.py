@@ -1,4 +1,4 @@
-"""Take signed answers over HTTP; each is told at once what became of it."""
+"""Take signed answers over HTTP; each is answered at once with its result."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from channels.base import Inbox
-from channels.webhook.messages import read, told
+from channels.webhook.messages import encode_reply, read
 from channels.webhook.signing import FRESH_S, SIGNATURE, TIMESTAMP, Direction, fault
 from core.errors import BadRequest, SaysoError
 
@@ -63,9 +63,11 @@ class Intake:
         try:
             inbound = read(body)
             if inbound is None:
-                return _error(422, "the text is no answer and no command; nothing was changed")
-            # A caller that hangs up does not undo what it asked for.
-            reply = told(await asyncio.shield(self.inbox.receive(inbound)))
+                return _error(
+                    422, "the text is neither an answer nor a command; nothing was changed"
+                )
+            # A caller that disconnects does not undo what it asked for.
+            reply = encode_reply(await asyncio.shield(self.inbox.receive(inbound)))
         except BadRequest as wrong:
             return _error(400, str(wrong))
         except SaysoError as failure:

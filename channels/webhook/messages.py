@@ -68,7 +68,7 @@ def body_of(target: Target, message: str, content: _Json) -> bytes:
     return json.dumps({"message": message, "place": place, **content}).encode()
 
 
-def told(reply: Reply) -> bytes:
+def encode_reply(reply: Reply) -> bytes:
     """Return the answer to an answer."""
     choices = [
         {"label": choice.label, "press": button_payload.encode(choice.command)}

@@ -40,10 +40,10 @@ class WebhookSettings(Section):
 
     url: Annotated[str, AfterValidator(_url)] = Field(description="where prompts are posted to")
     secret: Annotated[SecretStr, AfterValidator(_secret)] = Field(
-        description="the key that signs both directions; 32 characters or more"
+        description="the signing key for both directions; at least 32 characters"
     )
     listen: Annotated[str, AfterValidator(_address)] = Field(
-        default="127.0.0.1:8790", description="HOST:PORT that takes answers, at /sayso/answer"
+        default="127.0.0.1:8790", description="HOST:PORT to receive answers on, at /sayso/answer"
     )
     approvers: Words = Field(
         default=(), description="accounts of your service that may answer; empty: nobody"

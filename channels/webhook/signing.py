@@ -37,9 +37,9 @@ def fault(
         return f"the header {TIMESTAMP} must be seconds since the epoch"
     expected = _signature(secret, direction, at, body)
     if not hmac.compare_digest(expected.encode(), signature.encode(errors="replace")):
-        return f"the header {SIGNATURE} does not fit the body"
+        return f"the header {SIGNATURE} does not match the body"
     if abs(now_s - int(at)) > FRESH_S:
-        return f"it was signed more than {FRESH_S} s away from this machine's clock"
+        return f"its timestamp differs from this machine's clock by more than {FRESH_S} s"
     return None
 
 

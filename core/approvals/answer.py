@@ -35,7 +35,7 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The outcome of an answer, the sentence for the person, and the approval as it now stands."""
+    """The outcome of an answer, the sentence for the person, and the approval's current state."""
 
     outcome: AnswerOutcome
     sentence: str
@@ -158,7 +158,7 @@ class Answering:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
-        return _told(answer, outcome)
+        return _answered(answer, outcome)
 
 
 def _not_taken(answer: Answer, approval: Approval) -> Answered | None:
@@ -189,7 +189,7 @@ def _own(answer: Answer, approval: Approval) -> str:
     return messages.asked_with_a_token() if local else messages.requester()
 
 
-def _told(answer: Answer, outcome: StoredAnswer) -> Answered:
+def _answered(answer: Answer, outcome: StoredAnswer) -> Answered:
     approval = outcome.approval
     if outcome.refused is AnswerRefusal.REVOKED:
         return Answered(AnswerOutcome.REVOKED, messages.revoked())

@@ -24,7 +24,7 @@ _CODE_TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a question stands where there is no ladder, and when it is repeated, in ms.
+    """How long a question is open where there is no ladder, and when it is repeated, in ms.
 
     ``None`` never repeats it.
     """
@@ -56,7 +56,7 @@ class Asking:
 
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
     people, as the holders of tokens, see what is pending without being sent anything. ``tiers``
-    says what heavier questions need, ``limits`` how many may wait. ``now`` tells epoch ms.
+    says what heavier questions need, ``limits`` how many may wait. ``now`` returns epoch ms.
     """
 
     store: Store
@@ -101,7 +101,7 @@ class Asking:
         raise CodeTaken
 
     def _unprompted(self, request: ExecRequest) -> bool:
-        """Return whether somebody may answer who looks at the list, here or with a token.
+        """Return whether anybody who reads the list, here or with a token, may answer.
 
         What came in over the network is not answered here (see ``Approvers.standing``).
         """

@@ -45,8 +45,8 @@ class Broker:
                     pause = _LOOK_AGAIN_S
                 await changed.wait(pause)
 
-    async def tell(self, approval: Approval, words: str) -> None:
-        """Tell the places that were asked something that their people should know, once."""
+    async def notify(self, approval: Approval, words: str) -> None:
+        """Notify the places that were asked, once, of something that their people should know."""
         for place in await self.store.read(outbox.asked_at, approval.id):
             key = f"{approval.id}:{place.channel}:{place.to}:{place.thread}"
             payload = json.dumps({"text": words})

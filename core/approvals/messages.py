@@ -43,7 +43,7 @@ def limits(terms: GrantTerms) -> str:
 
 
 def ran(result: Finished) -> str:
-    """Word how a run ended, in the same words wherever that is told."""
+    """Word how a run ended, in the same words wherever it is shown."""
     after = f"after {result.duration_ms / 1000:.1f} s"
     if result.timed_out:
         return f"stopped at its time limit {after}"
@@ -59,7 +59,7 @@ def ran(result: Finished) -> str:
 
 
 def past(state: str, end: Finished | None, reason: DenialReason | None) -> str:
-    """Word where something of the history stands: how it ran, or why it did not."""
+    """Word the status of a history entry: how it ran, or why it did not."""
     if end is not None:
         return ran(end)
     return state if reason is None or reason == state else f"{state} ({reason})"
@@ -82,7 +82,7 @@ def _held(approval: Approval, reply: ApprovalReply) -> bool:
 
 
 def counted(approval: Approval) -> str:
-    """Word an allow that counts among several that are needed; the approval as it stands now."""
+    """Word an allow that counts among several that are needed; ``approval`` is current."""
     if approval.resolution is not None:
         return f"Your answer was counted; {approval.code} {_ending(approval.resolution)}."
     have = len(approval.votes)
@@ -97,7 +97,7 @@ def ended(approval: Approval) -> str:
     """Word an approval that was already final when the answer came."""
     resolution = approval.resolution
     if resolution is None:
-        return f"{approval.code} is still waiting for an answer."
+        return f"{approval.code} is still pending."
     return f"{approval.code} {_ending(resolution)}. Your answer changed nothing."
 
 
@@ -105,7 +105,7 @@ def _ending(resolution: Resolution) -> str:
     at = clock_time(resolution.at_ms)
     match resolution.state:
         case ApprovalState.EXPIRED if resolution.reason is DenialReason.UNDELIVERED:
-            return f"expired at {at}; it could not be delivered to anybody, so it did not run"
+            return f"expired at {at}; the prompt could not be delivered, so it did not run"
         case ApprovalState.EXPIRED:
             return f"expired at {at}; no answer means deny, so it did not run"
         case ApprovalState.CANCELLED:
@@ -124,7 +124,7 @@ def _allowed(resolution: Resolution) -> str:
 
 def unknown(ref: str) -> str:
     """Word an id that no approval has or had."""
-    return f"No approval has the id or code {ref!r}. Send /pending to see what is waiting."
+    return f"No approval has the id or code {ref!r}. Send /pending to list pending approvals."
 
 
 def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
@@ -154,31 +154,31 @@ def revoked() -> str:
 def requester() -> str:
     """Word a requester who answers its own request."""
     return (
-        "The requester never approves its own request, on any of its accounts. Another person "
-        "must answer; what an agent asked, you can answer from another terminal or in chat."
+        "A requester cannot approve its own request from any account. Another person must answer; "
+        "answer an agent's request from another terminal or in chat."
     )
 
 
 def asked_with_a_token() -> str:
     """Word a local process that answers what came over the network."""
     return (
-        "This was asked over the network. Whoever holds the token that asked may run on this "
-        "machine too, so no local command answers it: answer in chat, or with a person's token."
+        "This was requested over the network. The holder of that token may also run on this "
+        "machine, so it cannot be answered locally: answer in chat, or with a person's token."
     )
 
 
 def allow_not_offered(approval: Approval) -> str:
     """Word an allow of what is too long to have been shown (DESIGN §1 rule 9)."""
     return (
-        f"{approval.code} cannot be allowed: its standard input is too long to be shown, so nobody "
-        "has seen what would run. It is still waiting; answer deny, or let it time out."
+        f"{approval.code} cannot be allowed: its standard input is too long to show, so nobody has "
+        "seen what would run. It is still pending; answer deny, or let it time out."
     )
 
 
 def not_typed(approval: Approval, reply: ApprovalReply) -> str:
     """Word an allow by a button where only a typed one counts."""
     return (
-        f"{approval.code} is not allowed yet: here a button is not enough. Type /approve "
+        f"{approval.code} is not allowed yet: this needs a typed answer. Send /approve "
         f"{approval.code} {reply} (in a Slack thread without the slash), or answer deny."
     )
 
@@ -187,13 +187,13 @@ def no_task(approval: Approval) -> str:
     """Word an allow-always for a task where the request names none."""
     return (
         f"{approval.code} cannot be allowed for its task: the request names none. It is still "
-        "waiting; answer with a time, a number of runs or `session`, allow-once or deny."
+        "pending; answer with a time, a number of runs or `session`, allow-once or deny."
     )
 
 
 def always_not_offered(approval: Approval) -> str:
     """Word allow-always where nothing safe could be stored."""
     return (
-        f"{approval.code} cannot be allowed always: nothing that is safe to store describes it. "
-        "It is still waiting; answer allow-once or deny."
+        f"{approval.code} cannot be allowed always: there is no safe entry to store for it. It is "
+        "still pending; answer allow-once or deny."
     )

@@ -1,7 +1,7 @@
 r"""Give each journal line its form, and the hash that ties it to the line before.
 
 A line is canonical JSON (keys sorted by code point, no blanks, ASCII only) followed by a line feed.
-``hash`` is the SHA-256 hex of the line's own bytes without its hash, ``{…}``, and stands last, so a
+``hash`` is the SHA-256 hex of the line's own bytes without its hash, ``{…}``, and comes last, so a
 reader checks bytes and needs no canonicaliser; ``prev`` is the hash of the line before::
 
     {"at":"2026-01-31T08:00:00.000Z","kind":"decision",…,"prev":"…","seq":7,"hash":"…"}\n
@@ -86,7 +86,7 @@ def seal_of(line: bytes) -> str:
         raise BrokenLine("it does not end in a hash and a line feed")
     digest = hashlib.sha256(line[:-_SEALED] + b"}").hexdigest()
     if digest.encode() != line[_HASH]:
-        raise BrokenLine("its hash does not fit its text: it was changed")
+        raise BrokenLine("its hash does not match its text: it was changed")
     return digest
 
 
@@ -104,7 +104,7 @@ def follows(line: bytes, head: Head) -> Head:
     if record.get("seq") != head.seq + 1:
         raise BrokenLine(f"its seq is {record.get('seq')}, {head.seq + 1} is due")
     if record.get("prev") != head.hash:
-        raise BrokenLine("its prev is not the hash of the line before")
+        raise BrokenLine("its prev is not the hash of the previous line")
     return Head(head.seq + 1, head.end + len(line), digest)
 
 

@@ -90,7 +90,7 @@ class AuditJournal:
         os.close(self._file)
 
     def _recovered(self, cut: dict[str, object]) -> None:
-        _LOG.warning("%s: a half-written end was cut off: %s", self._path, cut)
+        _LOG.warning("%s: removed a partial last line: %s", self._path, cut)
         try:
             self._submit("recovered", cut).result()
         except JournalError:
@@ -181,12 +181,12 @@ class AuditJournal:
         except OSError as error:
             raise JournalError(self._broken) from error
         self._broken = ""
-        _LOG.warning("%s can be written again", self._path)
+        _LOG.warning("%s is writable again", self._path)
 
     def _failure(self, error: OSError) -> JournalError:
         return JournalError(
-            f"{self._path} cannot be written: {error.strerror}. Nothing runs until it can: "
-            f"free disk space or replace the disk."
+            f"{self._path} cannot be written: {error.strerror}. Nothing runs until it is writable: "
+            "free disk space or replace the disk."
         )
 
     def _note_head(self) -> None:

@@ -78,7 +78,7 @@ def _open_private(path: Path, flags: int) -> int:
     except OSError as error:
         raise JournalError(
             f"{path} cannot be opened: {error.strerror}. Nothing runs without a journal; "
-            f"it must be a file of its own in a folder that can be written."
+            f"it must be a regular file in a writable folder."
         ) from error
     status = os.fstat(descriptor)
     mode = stat.S_IMODE(status.st_mode)
@@ -86,7 +86,7 @@ def _open_private(path: Path, flags: int) -> int:
         os.close(descriptor)
         raise JournalError(
             f"{path} must be a regular file of uid {os.getuid()} with mode 0600; it has uid "
-            f"{status.st_uid} and mode {mode:04o}. Look through it, then: chmod 600 '{path}'"
+            f"{status.st_uid} and mode {mode:04o}. Review it, then run: chmod 600 '{path}'"
         )
     return descriptor
 

@@ -1,4 +1,4 @@
-"""Tell whether a file is still the one that was hashed."""
+"""Check whether a file is still the one that was hashed."""
 
 import os
 

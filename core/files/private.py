@@ -41,11 +41,11 @@ def read_private(path: Path) -> bytes:
 def _check(path: Path, status: os.stat_result) -> None:
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-        raise StateError(f"{path} is no regular file of at most {_LARGEST} bytes. Move it away.")
+        raise StateError(f"{path} is not a regular file of at most {_LARGEST} bytes. Move it away.")
     if status.st_uid != os.getuid() or mode & ~_MODE:
         raise StateError(
             f"{path} must belong to uid {os.getuid()} with mode 0600; it has uid {status.st_uid} "
-            f"and mode {mode:04o}. If its content is yours: chmod 600 '{path}'"
+            f"and mode {mode:04o}. If its content is yours, run: chmod 600 '{path}'"
         )
 
 
@@ -83,7 +83,9 @@ def replace_private(path: Path, data: bytes) -> None:
         draft.replace(path)
     except OSError as error:
         draft.unlink()
-        raise StateError(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
+        raise StateError(
+            f"{path} cannot be written: {error.strerror}. It was not changed."
+        ) from error
     _sync(path.parent)
 
 

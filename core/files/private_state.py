@@ -55,16 +55,16 @@ def _check(path: str, status: os.stat_result) -> None:
         ApprovalsFileError: not a regular file, another's, too open, or above ``LARGEST``.
     """
     if not stat.S_ISREG(status.st_mode):
-        raise ApprovalsFileError(f"{path} is not a regular file. Put a file in its place.")
+        raise ApprovalsFileError(f"{path} is not a regular file. Replace it with one.")
     if status.st_uid != os.getuid():
         raise ApprovalsFileError(
             f"{path} belongs to uid {status.st_uid}, not to uid {os.getuid()} that runs Sayso. "
-            f"If its content is yours: chown {os.getuid()} '{path}'"
+            f"If its content is yours, run: chown {os.getuid()} '{path}'"
         )
     if stat.S_IMODE(status.st_mode) & ~PRIVATE_MODE:
         raise ApprovalsFileError(
             f"{path} has mode {stat.S_IMODE(status.st_mode):04o}: others may read or write it. "
-            f"Look through it, then: chmod 600 '{path}'"
+            f"Review it, then run: chmod 600 '{path}'"
         )
     if status.st_size > LARGEST:
         raise ApprovalsFileError(f"{path} is larger than {LARGEST} bytes. Remove entries.")
@@ -80,7 +80,7 @@ def _open_private(path: str) -> int:
     except OSError as error:
         if os.path.islink(path):  # noqa: PTH114  # the error text only; nothing is decided by it
             raise ApprovalsFileError(
-                f"{path} is a symbolic link. Put the file itself in its place."
+                f"{path} is a symbolic link. Replace it with a regular file."
             ) from error
         raise ApprovalsFileError(f"{path} cannot be opened: {error.strerror}.") from error
 
@@ -105,7 +105,7 @@ def read_private(path: str) -> tuple[bytes, os.stat_result]:
         raise ApprovalsFileError(f"{path} cannot be read: {error.strerror}.") from error
     finally:
         os.close(descriptor)
-    raise ApprovalsFileError(f"{path} is being modified. Wait until that is done and retry.")
+    raise ApprovalsFileError(f"{path} is being modified. Wait and retry.")
 
 
 def replace_private(path: str, data: bytes, *, durable: bool = True) -> None:
@@ -143,7 +143,7 @@ def keep_copy(path: str, data: bytes) -> None:
                 return
         replace_private(path, data)
     except OSError as error:
-        _LOG.warning("%s could not be written: %s", path, error.strerror)
+        _LOG.warning("cannot write %s: %s", path, error.strerror)
 
 
 def back_up(path: str, backup: str) -> None:
@@ -197,8 +197,8 @@ def _wait_for(descriptor: int, path: str) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise StateError(
-                    f"{path} is held by another process. Nothing was changed; "
-                    f"see who holds it: fuser '{path}'"
+                    f"{path} is locked by another process. Nothing was changed; to find it, run: "
+                    f"fuser '{path}'"
                 ) from None
             time.sleep(_LOCK_POLL_S)
         else:
@@ -216,6 +216,6 @@ def writing(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StateError(
-            f"{path} could not be written: {error.strerror}. It was left as it was; "
-            f"free disk space or fix its folder's permissions, then retry."
+            f"{path} could not be written: {error.strerror}. It was not changed; free disk space "
+            "or fix its folder's permissions, then retry."
         ) from error

@@ -1,4 +1,4 @@
-"""Keep one small JSON file of state that may be lost: what cannot be read starts anew."""
+"""Keep one small JSON file of state that may be lost: what cannot be read starts afresh."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ class StateFile(Generic[Shape]):
         except FileNotFoundError:
             return None
         except (ApprovalsFileError, ValidationError) as error:
-            _LOG.warning("%s starts anew, it cannot be read: %s", self.path, type(error).__name__)
+            _LOG.warning("cannot read %s, starting afresh: %s", self.path, type(error).__name__)
             return None
 
     def write(self, content: Mapping[str, object]) -> bool:
@@ -42,6 +42,6 @@ class StateFile(Generic[Shape]):
         try:
             replace_private(str(self.path), text.encode(), durable=self.durable)
         except OSError as error:
-            _LOG.warning("%s could not be written: %s", self.path, error.strerror)
+            _LOG.warning("cannot write %s: %s", self.path, error.strerror)
             return False
         return True

@@ -26,7 +26,7 @@ from core.store.approvals.grants import Grant, GrantSpent
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """Judge a question anew under the grants that hold now."""
+    """Re-evaluate a question under the grants that are active now."""
 
     store: Store
     rulebook: Rulebook

@@ -25,7 +25,7 @@ class Claim(Protocol):
         """Take it; ``False`` if it is gone already. Raises ``StoreError`` or ``JournalError``."""
 
     async def give_up(self, reason: DenialReason, why: str) -> None:
-        """End the run without a process, and tell its session."""
+        """End the run without a process, and notify its session."""
 
 
 @dataclass(slots=True)

@@ -92,7 +92,7 @@ class Deferred:
         try:
             await self.journal.append(kind, record)
         except JournalError as failure:
-            _log.error("a %s record waits for the journal: %s", kind, failure)
+            _log.error("a %s record is waiting for the journal: %s", kind, failure)
             self._records.append(lambda: self.journal.append(kind, record))
             self._deliver_soon()
 
@@ -101,7 +101,7 @@ class Deferred:
         try:
             await note()
         except StoreError as failure:
-            _log.error("what has happened waits for the store: %s", failure)
+            _log.error("results are waiting for the store: %s", failure)
             self._write_later(note)
 
     async def end(self, run_id: ApprovalId, note: _Note) -> None:
@@ -171,7 +171,7 @@ class Deferred:
             if all(through):
                 pause = 0.0
         if failed and not self._kept:
-            _log.info("the store and the journal have every result again")
+            _log.info("the store and the journal have all results again")
 
     async def _rest(self, seconds: float) -> None:
         """Wait before the next attempt, shortly where the gateway stops."""
@@ -237,7 +237,7 @@ async def _emptied(notes: deque[_Note]) -> bool:
             notes.rotate(-1)  # it may be for this one's sake: the others must not wait behind it
             return False
         except SaysoError as failure:
-            _log.error("a note cannot be written, so it is given up: %s", failure)
+            _log.error("cannot write a note; giving up: %s", failure)
         notes.popleft()
     return True
 
@@ -262,7 +262,7 @@ def _left_behind(folder: Path) -> Iterator[tuple[Path, KeptResult]]:
             owner, _, text = read_private(str(path))[0].decode().partition("\n")
             yield path, KeptResult(owner, load(Finished, text))
         except (SaysoError, ValueError) as failure:
-            _log.error("%s holds no result that can be read: %s", path, failure)
+            _log.error("%s contains no readable result: %s", path, failure)
 
 
 def _seen(task: asyncio.Future[bool]) -> None:
@@ -270,4 +270,4 @@ def _seen(task: asyncio.Future[bool]) -> None:
     with suppress(asyncio.CancelledError):
         failure = task.exception()
         if failure is not None and not isinstance(failure, StoreError):
-            _log.error("a result could not be stored: %s", failure)
+            _log.error("cannot store a result: %s", failure)

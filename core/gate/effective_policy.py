@@ -67,7 +67,7 @@ class Rulebook:
     async def ready(self, *agents: AgentId) -> None:
         """Read the file if it changed and index these agents' lists, apart from the event loop.
 
-        Many entries take seconds; meanwhile everything else goes on. What goes wrong is left to
+        Many entries take seconds; meanwhile everything else continues. What goes wrong is left to
         whoever asks for the policy.
         """
         if all(map(self._is_ready, agents)):
@@ -190,7 +190,7 @@ class Rulebook:
                 self.usage.note(plan.agent, entry, use)
 
     def allowlist(self, agent: AgentId) -> Allowlist:
-        """Return an agent's indexed allowlist, built anew only when its entries changed."""
+        """Return an agent's indexed allowlist, rebuilt only when its entries changed."""
         entries = self.file.entries(agent)
         known = self._indexed.get(agent)
         if known is not None and known.entries is entries and not self._over(known):
@@ -224,7 +224,7 @@ class Rulebook:
             self.idle.see(self.file.read().agents)
 
     async def remember(self, agent: AgentId, promise: Promise) -> None:
-        """Store what allow-always promised; what is listed already and idle counts anew.
+        """Store what allow-always promised; what is listed already and idle counts again.
 
         Raises:
             StateError: it could not be written.

@@ -1,4 +1,4 @@
-"""Claim, run and tell (DESIGN §3 steps 8 to 11); at most once, whatever dies meanwhile."""
+"""Claim, run and report (DESIGN §3 steps 8 to 11); at most once, whatever dies meanwhile."""
 
 import asyncio
 import logging
@@ -157,12 +157,12 @@ class Execution:
 
 
 def _nowhere(plan: ExecPlan) -> str:
-    return f"no host runs {plan.host} commands here; see `sayso doctor`"
+    return f"no host for {plan.host} commands is available here; run `sayso doctor`"
 
 
 @dataclass(slots=True)
 class _Watcher:
-    """Hear a run's start: claim it, note its process, tell its session when it takes long."""
+    """Handle a run's start: claim it, note its process, notify its session when it takes long."""
 
     execution: Execution
     run_id: ApprovalId
@@ -214,8 +214,8 @@ class _Watcher:
     def _done(self, task: asyncio.Future[object]) -> None:
         self._notes.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            # The note is only for finding and telling; the run's own record stays guarded.
-            _log.warning("a note on run %s was not stored: %s", self.run_id, task.exception())
+            # The note is only for lookup and reports; the run's own record stays guarded.
+            _log.warning("cannot store a note on run %s: %s", self.run_id, task.exception())
 
     def close(self) -> None:
         self.closed = True

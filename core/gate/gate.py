@@ -132,7 +132,7 @@ class Gate:
         return lifted if lifted and version == self.rulebook.version else evaluation
 
     async def _known(self, request: ExecRequest) -> Submission | None:
-        """Return where a request stands that was made before under the same key."""
+        """Return the status of an earlier request that was made under the same key."""
         if request.request_key is None:
             return None
         digest = runs.request_digest(request)
@@ -271,11 +271,11 @@ class Gate:
             return await record.expire(self.store, self.journal)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
-        """Wait for a run's end; the standing if it takes longer, ``None`` if it is unknown."""
+        """Wait for a run's end; its status if it takes longer, ``None`` if it is unknown."""
         return await self._waiters.wait(run_id, timeout_ms) or await self.status(run_id)
 
     async def status(self, run_id: ApprovalId) -> Submission | None:
-        """Return where a request stands; ``None`` if there is none of this id."""
+        """Return the status of a request; ``None`` if there is none of this id."""
         return await self._waiters.status(run_id)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
@@ -292,7 +292,7 @@ class Gate:
         return self.execution.watch(run_id, self._running.get(run_id))
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
-        """Withdraw a question or end a running command; ``False`` if there is nothing to end."""
+        """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
         plan = self._running.get(run_id)
         if plan is not None:
             return await self.execution.cancel(run_id, plan)

@@ -27,7 +27,7 @@ _TIMEOUT_S = 1.5
 """A platform gives a press 3 s (Slack, Discord); the choices must be there by then."""
 _SHOWN = 3
 _LONGEST = 160
-_MISSING = "a preview could not be made"
+_MISSING = "cannot preview"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Previews:
 def words_of(preview: Preview) -> Redacted:
     """Word a preview: how many of the last commands, and which of them were denied."""
     if not preview.looked:
-        return redact("would have matched nothing, for this agent has asked for nothing before")
+        return redact("would have matched nothing: this agent has no earlier requests")
     last = "command" if preview.looked == 1 else f"{preview.looked} commands"
     head = phrase(
         "would have matched {} of the last {}", redact(str(preview.matched)), redact(last)

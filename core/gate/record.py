@@ -43,7 +43,7 @@ async def expire(store: Store, journal: Journal) -> int:
     """
     expired: dict[ApprovalId, DenialReason] = {}
     while True:
-        ended = await store.write(approvals.expire_and_tell, _EXPIRY_BATCH)
+        ended = await store.write(approvals.expire_and_notify, _EXPIRY_BATCH)
         expired |= ended
         if len(ended) < _EXPIRY_BATCH:
             break
@@ -64,9 +64,9 @@ async def refuse(
     refused: Refusal | Crowded,
     policy: ExecPolicy | None = None,
 ) -> Denied:
-    """Write a refusal to the journal, tell the session, and return it.
+    """Write a refusal to the journal, notify the session, and return it.
 
-    Without a ``policy`` the place is told as the call named it.
+    Without a ``policy`` the place is reported as the call named it.
 
     Raises:
         SaysoError: it could not be recorded; nothing runs all the same.
@@ -117,8 +117,8 @@ class Remembering:
             for one in approval.evaluation.promise:
                 await self.rulebook.remember(approval.plan.agent, one)
         except (StateError, BadRequest) as failure:
-            # The person allowed this run, so it runs; that it will be asked again must be told.
-            words = f"{approval.code} runs, but could not be stored as always allowed: {failure}"
+            # The person allowed this run, so it runs; say that it will be asked again.
+            words = f"{approval.code} runs, but allow-always could not be stored: {failure}"
             await self.journal.append("remember", {"run": run_id, "why": redact(words).text})
-            await self.broker.tell(approval, words)
+            await self.broker.notify(approval, words)
         await self.store.write(approvals.mark_remembered, run_id)

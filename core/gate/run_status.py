@@ -1,4 +1,4 @@
-"""Tell where runs stand, and let callers wait for an end.
+"""Report the status of runs, and let callers wait for an end.
 
 Nothing is held in memory for those who do not wait.
 """
@@ -54,18 +54,18 @@ class Waiters:
                         future.set_exception(_stopping(run_id))
 
     async def status(self, run_id: ApprovalId) -> Submission | None:
-        """Return where a request stands; ``None`` if there is none of this id."""
+        """Return the status of a request; ``None`` if there is none of this id."""
         # Looked at first: what has ended meanwhile is in the store by then.
         begun, ended = run_id in self._running, self._deferred.result(run_id)
         if ended is not None:
             return ended
         try:
-            stands = await self._store.read(status_of, run_id)
+            status = await self._store.read(status_of, run_id)
         except StoreError:
-            stands = self._deferred.result(run_id)
-            if stands is None and not begun:
+            status = self._deferred.result(run_id)
+            if status is None and not begun:
                 raise
-        return stands or (Running(run_id) if begun else None)
+        return status or (Running(run_id) if begun else None)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
         """Return the agent that asked; ``None`` if there is no request of this id."""
@@ -118,7 +118,7 @@ class Waiters:
     async def _look(self, run_id: ApprovalId) -> tuple[ExecResult | None, float]:
         """Return how a run ended, and after how many seconds to look again.
 
-        A store that is away is waited for: what was asked goes on without it.
+        A store that is away is waited for: what was asked continues without it.
         """
         ended = self._deferred.result(run_id)
         if ended is not None:
@@ -131,5 +131,5 @@ class Waiters:
 
 def _stopping(run_id: ApprovalId) -> Stopping:
     return Stopping(
-        f"The gateway is stopping. Request {run_id} is kept: connect again and wait for it."
+        f"The gateway is stopping. Request {run_id} is kept: reconnect and wait for it."
     )

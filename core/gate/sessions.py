@@ -24,8 +24,8 @@ SOURCE = "session"
 
 _SKIPPED = "Approvals are skipped; only security=deny, deny rules and capabilities still block."
 _NOT_ELEVATED = (
-    "This session is not elevated, so nothing was changed. /exec shows what is set, /exec reset "
-    "clears it."
+    "This session is not elevated, so nothing was changed. /exec shows its settings, /exec reset "
+    "clears them."
 )
 _ASK = {Elevation.ON: None, Elevation.ASK: ExecAsk.ALWAYS, Elevation.FULL: ExecAsk.OFF}
 
@@ -168,7 +168,7 @@ class SessionRules:
         await self._record(session, actor, "cleared")
         if await self.store.write(session_overrides.clear, session):
             return SessionChange(True, "Cleared: the configuration applies to this session again.")
-        return SessionChange(True, "Nothing was set for this session.")
+        return SessionChange(True, "This session had no settings.")
 
     async def shown(self, session: SessionKey) -> SessionOverrides | None:
         """Return what is set for a session and by whom, ``None`` if nothing."""
@@ -180,7 +180,7 @@ class SessionRules:
         if widens and not self.elevated:
             return SessionChange(
                 False,
-                "Full security is not offered here: tools.elevated.enabled is false in the "
+                "Full security is not available: tools.elevated.enabled is false in the "
                 "configuration. Nothing was changed.",
             )
         return None

@@ -75,7 +75,7 @@ class Places:
         if len(self._waiting) > MOST_WAITING:
             oldest = next((one for one in self._waiting if not one.in_flight), guest)
             del self._waiting[oldest]
-            oldest.dismiss("too many connections wait for a place; this one sent no request")
+            oldest.dismiss("too many connections are waiting; this one sent no request")
 
     def leave(self, guest: Guest) -> None:
         """Forget a connection that has ended."""
@@ -147,7 +147,7 @@ class Places:
         sizes = {held: self._count(held[-1]) for held in {self._placed[one] for one in idle}}
         victim = min(idle, key=lambda one: (-sizes[self._placed[one]], one.used_s))
         del self._placed[victim]
-        victim.dismiss("all places are taken, and nothing was in flight here; connect again")
+        victim.dismiss("too many connections, and this one was idle; reconnect")
         return True
 
     def _full(self, guest: Guest) -> str:

@@ -30,14 +30,16 @@ def read_frame(line: bytes) -> Call:
     """
     value = parsed(line)
     if isinstance(value, list):
-        raise FrameError(Code.INVALID_REQUEST, "batches are not taken; send one request a line")
+        raise FrameError(
+            Code.INVALID_REQUEST, "batches are not supported; send one request per line"
+        )
     if not isinstance(value, dict):
         raise FrameError(Code.INVALID_REQUEST, "a frame is one JSON object")
     frame_id = _id(value)
     if not _is_call(value):
         raise FrameError(
             Code.INVALID_REQUEST,
-            'a request has "jsonrpc": "2.0", a "method" and perhaps "id" and "params"; no more',
+            'a request has "jsonrpc": "2.0", "method" and optionally "id" and "params"',
             frame_id,
         )
     params = value.get("params", {})

@@ -36,7 +36,7 @@ _LINGER_S = 1.0
 
 
 class Notify(Protocol):
-    """Send the peer a notification; waits for one that reads slowly, then hangs up on it."""
+    """Send the peer a notification; waits for one that reads slowly, then disconnects it."""
 
     def __call__(self, method: str, params: Mapping[str, object], /) -> Awaitable[None]:
         """Send it."""
@@ -55,11 +55,11 @@ class Handler(Protocol):
     def __call__(
         self, params: dict[str, object], peer: Peer, notify: Notify, /
     ) -> Awaitable[object]:
-        """Answer one request; ``notify`` tells meanwhile how it goes."""
+        """Answer one request; ``notify`` reports progress meanwhile."""
 
 
 def refusal_frame(frame_id: Id | None, error: SaysoError) -> bytes:
-    """Return the answer that tells a failure of ours: code, words, its type and exit code."""
+    """Return the answer that reports a failure of ours: code, message, its type and exit code."""
     code = Code.FAILED
     if isinstance(error, BadRequest):
         code = Code.INVALID_PARAMS
@@ -185,7 +185,7 @@ class Connection:
         if more <= 0:
             return
         if not self.room.take(self.peer, more):
-            words = "too many long requests are read or in flight; wait for their answers"
+            words = "too many long requests in progress; wait for their responses"
             raise FrameError(Code.BUSY, words)
         self._held += more
 
@@ -206,7 +206,7 @@ class Connection:
                     pass
 
     async def _has_room(self) -> bool:
-        """Wait until fewer requests are in flight; ``False`` if the peer hung up meanwhile."""
+        """Wait until fewer requests are in flight; ``False`` if the peer disconnected meanwhile."""
         while len(self._tasks) >= self.limits.in_flight:
             await asyncio.wait(self._tasks, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
             if self._is_gone():
@@ -223,7 +223,7 @@ class Connection:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _is_gone(self) -> bool:
-        """Tell whether the peer closed both directions: one that only ended its sending listens."""
+        """Return whether the peer closed both directions, not only its sending side."""
         connection = self.writer.get_extra_info("socket")
         if connection is None or connection.fileno() < 0:
             return True
@@ -261,7 +261,9 @@ class Connection:
             message = f"there is no method {call.method!a}"
             raise FrameError(Code.METHOD_NOT_FOUND, message, call.id)
         if call.id in self._calls:
-            raise FrameError(Code.INVALID_REQUEST, "this id is in flight already", call.id)
+            raise FrameError(
+                Code.INVALID_REQUEST, "a request with this id is already in progress", call.id
+            )
         refusal = self.admission and self.admission(self, call.method)
         if refusal:
             raise FrameError(Code.BUSY, refusal, call.id)
@@ -304,7 +306,7 @@ class Connection:
         await self._send(notification_frame(method, params))
 
     async def _send(self, frame: bytes) -> None:
-        """Write a frame; a peer that does not read for ``write_s`` is hung up on."""
+        """Write a frame; a peer that does not read for ``write_s`` is disconnected."""
         if not self._write(frame):
             return
         if not self.writer.transport.get_write_buffer_size():

@@ -12,7 +12,7 @@ _GROUP_FIELD, _SESSION_FIELD, _TERMINAL_FIELD, _FOREGROUND_FIELD, _START_FIELD =
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process that connected. ``start_ticks`` tells it from a later one with the same pid.
+    """The process that connected. ``start_ticks`` identifies it when its pid is reused.
 
     The ids are those at the time of ``connect`` (unix(7) SO_PEERCRED); ``start_ticks`` is
     ``None`` if the process was gone before it could be looked at. ``session`` is its kernel

@@ -78,7 +78,7 @@ def _exact(value: int) -> int:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON number")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _integer(text: str) -> int:
@@ -121,7 +121,7 @@ def check_content(line: bytes, frame: dict[str, object], frame_id: Id | None) ->
         if depth > MAX_NESTING:
             raise FrameError(Code.PARSE_ERROR, "the frame is nested too deeply", frame_id)
         if isinstance(value, str) and not is_clean(value):
-            message = "a string holds NUL or half a character"
+            message = "a string contains NUL or a lone surrogate"
             raise FrameError(Code.INVALID_PARAMS, message, frame_id)
         if isinstance(value, dict):
             left.extend((part, depth + 1) for pair in value.items() for part in pair)

@@ -233,7 +233,7 @@ def _check_folder(folder: Path) -> None:
         raise StateError(
             f"{folder} must belong to uid {os.getuid()} with mode 0700; it has uid "
             f"{status.st_uid} and mode {stat.S_IMODE(status.st_mode):04o}. "
-            f"If it is yours: chmod 700 '{folder}'"
+            f"If it is yours, run: chmod 700 '{folder}'"
         )
 
 
@@ -271,7 +271,9 @@ def _locked(path: Path) -> int:
 
 
 def _another(path: Path) -> AnotherGateway:
-    return AnotherGateway(f"A gateway listens on {path} already. Stop it, or set another home.")
+    return AnotherGateway(
+        f"A gateway is already listening on {path}. Stop it, or use another home."
+    )
 
 
 def _bound(path: Path, mode: int) -> socket.socket:

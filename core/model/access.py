@@ -20,7 +20,7 @@ PEOPLES_SCOPES = frozenset({Scope.APPROVE, Scope.ADMIN})
 def effective(scopes: frozenset[Scope], agent: str | None, person: str | None) -> frozenset[Scope]:
     """Return the scopes that hold for whoever has them: an agent, a person, or neither.
 
-    An agent asks and looks, whatever else it was given; nobody else asks; only a person approves.
+    An agent asks and reads, whatever else it was given; nobody else asks; only a person approves.
     """
     if agent is not None:
         return scopes - PEOPLES_SCOPES
@@ -32,7 +32,7 @@ def effective(scopes: frozenset[Scope], agent: str | None, person: str | None) -
 def misfit(scopes: frozenset[Scope], agent: str | None, person: str | None) -> str:
     """Return why nobody may hold these scopes together; an empty string where somebody may."""
     if not scopes:
-        return "A token without a scope may do nothing. Name one: request, approve, admin or read."
+        return "A token needs a scope. Give at least one: request, approve, admin or read."
     if agent is not None and person is not None:
         return "A token is an agent's or a person's, never both: an agent never approves."
     if agent is not None and scopes & PEOPLES_SCOPES:

@@ -25,7 +25,7 @@ class Address:
         if text.startswith(UNIX):
             path = text.removeprefix(UNIX)
             if not path.startswith("/") or not path.isprintable():
-                raise ValueError("a Unix socket is written unix:/absolute/path")
+                raise ValueError("a Unix socket must be unix:/absolute/path")
             return cls(path=path)
         host, _, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
@@ -33,8 +33,8 @@ class Address:
             raise ValueError("write 127.0.0.1:PORT, [::1]:PORT or unix:/path")
         if not _is_loopback(host):
             raise ValueError(
-                "only loopback addresses and Unix sockets are spoken to; lead other machines "
-                "here through a tunnel, such as ssh -L"
+                "only loopback addresses and Unix sockets are supported; reach other machines "
+                "through a tunnel, such as ssh -L"
             )
         return cls(host=host, port=int(port))
 

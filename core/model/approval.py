@@ -17,7 +17,7 @@ class ApprovalReply(StrEnum):
 
 
 class ApprovalState(StrEnum):
-    """Where an approval stands; all but ``PENDING`` are final."""
+    """The status of an approval; all but ``PENDING`` are final."""
 
     PENDING = "pending"
     ALLOWED = "allowed"

@@ -46,7 +46,7 @@ class ExecRequest:
 
 
 class Connector(StrEnum):
-    """What stands between two commands of a line."""
+    """The operator between two commands of a line."""
 
     PIPE = "|"
     AND = "&&"
@@ -85,7 +85,7 @@ class OpenWord:
 
 
 Word = str | OpenWord
-"""A word of a reading; text stands for itself, quotes removed."""
+"""A word of a reading; text is literal, quotes removed."""
 
 
 class ErrorTo(StrEnum):
@@ -125,7 +125,7 @@ class Loop:
 class Reading:
     """A line that was read for certain: argument vectors and what joins them.
 
-    ``connectors[i]`` stands between ``argvs[i]`` and ``argvs[i + 1]``. Pipes bind tightest, then
+    ``connectors[i]`` is between ``argvs[i]`` and ``argvs[i + 1]``. Pipes bind tightest, then
     ``&&`` and ``||`` (equal, left to right), then ``;``. No grouping exists, so flat is exact.
     ``routings`` holds one for each vector, or nothing where no command is redirected. A vector of
     ``cd`` is a step that starts no program. ``loops`` stand one behind the other.
@@ -167,7 +167,7 @@ class PinnedDirectory:
 
 
 UNKNOWN_LEAD = ""
-"""Instead of a real path, where too much would have to be followed; it lies below no folder."""
+"""Instead of a real path, where too much would have to be followed; it is below no folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +186,13 @@ class PlannedCommand:
     ``exposed`` is a folder, from which it may read code, that others may write to; ``writers`` says
     who they are.
     ``absent`` are paths at which it would read code, if there were any: none may come about.
-    ``steered`` tells which setting of a file around it makes it start more than the vector says.
+    ``steered`` says which setting of a file around it makes it start more than the vector says.
 
     ``links`` are the paths that its words may name and that lead elsewhere than they read, each
     with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
 
-    ``neutral`` is set in its environment after everything else, so that it does not obey what lies
-    around it (``core.policy.programs.neutral_environment``). ``unsettled`` tells which earlier
+    ``neutral`` is set in its environment after everything else, so that it does not obey what is
+    around it (``core.policy.programs.neutral_environment``). ``unsettled`` says which earlier
     command of its line may change what it obeys there: a person is asked, and that change alone is
     then no drift.
 

@@ -43,20 +43,22 @@ class Crowded:
 
     @property
     def sentence(self) -> str:
-        """Tell the agent what happened, the limit, and what to do next."""
+        """Return the agent's message: what happened, the limit, and what to do next."""
         return _WORDS[self.bound].format(self) + (
-            " Nobody was asked about this one. Wait for answers or withdraw questions "
-            f"(`sayso pending` lists them), then ask again; the owner sets {self.bound}."
+            " Nobody was asked about this one. Wait for answers or cancel some (see `sayso "
+            f"pending`), then retry; the owner can raise {self.bound}."
         )
 
 
 _WORDS: Final = {
-    PendingBound.PER_AGENT: "{0.found:,} questions of this agent wait for people, and {0.limit:,} "
-    "is the most that may.",
-    PendingBound.TOTAL: "{0.found:,} questions of all agents wait for people, and {0.limit:,} is "
-    "the most that may.",
-    PendingBound.INPUT_PER_AGENT: "This agent's questions that wait for people hold {0.found:,} "
-    "bytes of standard input, this one brings {0.brings:,}, and {0.limit:,} is the most.",
-    PendingBound.INPUT: "The questions of all agents that wait for people hold {0.found:,} bytes "
-    "of standard input, this one brings {0.brings:,}, and {0.limit:,} is the most.",
+    PendingBound.PER_AGENT: (
+        "{0.found:,} approvals of this agent are pending, the maximum is {0.limit:,}."
+    ),
+    PendingBound.TOTAL: (
+        "{0.found:,} approvals of all agents are pending, the maximum is {0.limit:,}."
+    ),
+    PendingBound.INPUT_PER_AGENT: "This agent's pending approvals hold {0.found:,} "
+    "bytes of standard input, this one adds {0.brings:,}, the maximum is {0.limit:,}.",
+    PendingBound.INPUT: "The pending approvals of all agents hold {0.found:,} bytes "
+    "of standard input, this one adds {0.brings:,}, the maximum is {0.limit:,}.",
 }

@@ -24,7 +24,7 @@ STREAM_BYTES = 262_144
 class Stdio:
     """What a run reads, and how what it prints is kept.
 
-    ``stdin`` are bytes, ``None`` stands for ``/dev/null``. ``most_stdout`` and ``most_stderr`` are
+    ``stdin`` are bytes, ``None`` means ``/dev/null``. ``most_stdout`` and ``most_stderr`` are
     the bytes kept of each stream where they are ``SEPARATE``. ``PTY`` needs a single command.
     """
 

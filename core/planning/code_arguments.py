@@ -1,7 +1,7 @@
 """Name the words of a vector that a program will read as code.
 
 One word too many makes a changed data file deny the run; one too few runs changed code. So what an
-option may have taken counts as well, and only a word that stands where no option can have it is
+option may have taken counts as well, and only a word in a place where no option can have it is
 ``sure`` to be code: if no such file is there, it must not come about before the run.
 """
 
@@ -105,7 +105,7 @@ def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
-    """Yield what a wrapper may be told to change to before it starts an interpreter."""
+    """Yield the folders that a wrapper may change to before it starts an interpreter."""
     if _reader(argv[0]) or _reader(realpath):
         return
     if _is_wrapper(argv[0]) or _is_wrapper(realpath):
@@ -128,7 +128,7 @@ def inline_text(argv: Sequence[str], realpath: str) -> str:
 
 
 def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
-    """Yield the folders in which a program looks for its code by itself, not told which file."""
+    """Yield the folders in which a program searches for its code when given no file."""
     if not any(_MAKE.fullmatch(basename(path)) for path in (argv[0], realpath)):
         return
     yield cwd

@@ -13,7 +13,7 @@ from core.policy.judge.direct_payload import direct
 
 
 def as_started(plan: ExecPlan) -> ExecPlan:
-    """Return the plan whose commands are started, bound anew; the same where no shell is left out.
+    """Return the plan whose commands are started, bound again; the same where no shell is left out.
 
     A plan that does not match its digest comes back as it is: verifying refuses it.
     """

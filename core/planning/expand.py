@@ -192,7 +192,7 @@ class _Expansion:
         self._settled = True
 
     def _late(self, word: OpenWord) -> list[int]:
-        """Return where the last status stands in a word, as far as only the run can tell it."""
+        """Return where a word holds the last status, as far as only the run can know it."""
         if self._settled or all(part.kind is not PartKind.STATUS for part in word.parts):
             return []
         places: list[int] = []

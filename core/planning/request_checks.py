@@ -1,4 +1,4 @@
-"""Say what makes a request impossible to run as it stands (``bad_request``)."""
+"""Return what makes a request impossible to run as given (``bad_request``)."""
 
 from core.model.command import ExecRequest
 from core.model.identity import TASK_NAME, TASK_WORDS
@@ -14,7 +14,7 @@ LARGEST_STREAM = 64 * 1024 * 1024
 
 
 def request_fault(request: ExecRequest, host: ExecHost) -> str | None:
-    """Return what makes a request impossible to run as it stands, or ``None``."""
+    """Return what makes a request impossible to run as given, or ``None``."""
     if (request.line is None) == (request.argv is None):
         return "give exactly one of a command line and an argument vector"
     if request.timeout_ms is not None and request.timeout_ms <= 0:
@@ -47,22 +47,22 @@ def _bytes_fault(parts: list[str]) -> str | None:
     try:
         size = len("\0".join(parts).encode())
     except UnicodeEncodeError:
-        return "the request contains a lone surrogate, which has no bytes; fix its encoding"
+        return "the request contains a lone surrogate, which has no encoding; fix its encoding"
     if size > LARGEST_COMMAND:
-        return f"the command and its environment are {size} bytes; at most {LARGEST_COMMAND} run"
+        return f"the command and its environment are {size} bytes; the maximum is {LARGEST_COMMAND}"
     return None
 
 
 def _stdio_fault(stdio: Stdio, host: ExecHost) -> str | None:
     size = len(stdio.stdin or b"")
     if size > LARGEST_STDIN:
-        return f"standard input is {size} bytes; at most {LARGEST_STDIN} are handed on"
+        return f"standard input is {size} bytes; the maximum is {LARGEST_STDIN}"
     if min(stdio.most_stdout, stdio.most_stderr) < 1:
         return "at least 1 byte of each stream must be kept"
     if max(stdio.most_stdout, stdio.most_stderr) > LARGEST_STREAM:
         return f"at most {LARGEST_STREAM} bytes of a stream can be kept"
     if stdio.capture is Capture.PTY and host is ExecHost.SANDBOX:
-        return "the sandbox gives no terminal; ask without one, or for another host"
+        return "the sandbox gives no terminal; request none, or another host"
     return None
 
 
@@ -78,6 +78,6 @@ def terminal_fault(stdio: Stdio, commands: int) -> str | None:
     """Return why so many commands cannot have what they print into, or ``None``."""
     if stdio.capture is Capture.PTY and commands > 1:
         return (
-            f"a terminal is for one command, and the line has {commands}; ask for them one by one"
+            f"a terminal is for one command, and the line has {commands}; request them one by one"
         )
     return None

@@ -42,7 +42,7 @@ def code_operands(
     """Pin what a command runs besides its executable.
 
     That is the interpreter that a ``#!`` line names (through ``env`` the one behind it), and the
-    script files that an interpreter, wrapped or not, is told to read.
+    script files that an interpreter, wrapped or not, is given to read.
     """
     pinned: list[PinnedFile] = []
     absent: list[str] = []

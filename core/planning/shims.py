@@ -89,13 +89,13 @@ def _namesake(command: PlannedCommand, file: PinnedFile, cwd: str) -> str:
     if not known or not _is_of_work_tree(command.argv[0], file.realpath, cwd):
         return ""
     name = file.path.rpartition("/")[2]
-    return f"`{file.path}` is a program of the work tree, which only its name calls {name}"
+    return f"`{file.path}` is a program of the work tree that is only named {name}"
 
 
 def _is_of_work_tree(word: str, path: str, cwd: str) -> bool:
     """Return whether a program was named by a path that leads into the work tree around a folder.
 
-    One that was found by its name alone lies where the owner has programs searched for.
+    One that was found by its name alone is where the owner has programs searched for.
     """
     if not word.startswith("/"):
         return "/" in word

@@ -73,8 +73,8 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
 def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> str:
     """Return what is not as it was approved about some commands of a running line, or ``""``.
 
-    All is looked at that ``verify`` looks at. ``enclosed`` commands run in a sandbox, where no code
-    is judged: what they would read there may be of the line's own making.
+    Everything is checked that ``verify`` checks. ``enclosed`` commands run in a sandbox, where no
+    code is judged: what they would read there may be of the line's own making.
     """
     fds: list[int] = []
     try:
@@ -82,7 +82,7 @@ def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> st
     except _Changed as found:
         return str(found)
     except OSError as error:
-        return f"what it depends on cannot be looked at ({error.strerror})"
+        return f"what it depends on cannot be checked ({error.strerror})"
     finally:
         for fd in fds:
             os.close(fd)
@@ -154,7 +154,9 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
         now = steering(one, cwd)
         if now != one.steered:
             changed = now or f"it does without {one.steered}"
-            raise _Changed(f"`{one.argv[0]}` would do something else than was approved: {changed}")
+            raise _Changed(
+                f"`{one.argv[0]}` would do something other than what was approved: {changed}"
+            )
 
 
 def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:
@@ -164,7 +166,7 @@ def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirector
         found = set(links_of(one.argv, at.path)) - set(one.links)
         if found:
             path = min(found)[0]
-            raise _Changed(f"`{path}` leads elsewhere than when `{one.argv[0]}` was approved")
+            raise _Changed(f"`{path}` leads elsewhere since `{one.argv[0]}` was approved")
         _see_same_links(one.inner, at)
 
 
@@ -173,7 +175,7 @@ def _open_directory(pin: PinnedDirectory) -> int:
         fd = os.open(pin.path, _DIRECTORY)
     except OSError as error:
         raise _Changed(
-            f"the working directory `{pin.path}` cannot be opened any more ({error.strerror})"
+            f"the working directory `{pin.path}` can no longer be opened ({error.strerror})"
         ) from error
     status = os.fstat(fd)
     if (status.st_dev, status.st_ino) != (pin.device, pin.inode):
@@ -192,7 +194,7 @@ def _open_file(pin: PinnedFile, fds: list[int]) -> OpenedFile:
         content = FINGERPRINTS.of(fd, status) if same else None
         realpath = os.readlink(f"/proc/self/fd/{fd}")
     except OSError as error:
-        raise _Changed(f"`{pin.path}` cannot be read any more ({error.strerror})") from error
+        raise _Changed(f"`{pin.path}` can no longer be read ({error.strerror})") from error
     if content is None or content.sha256 != pin.sha256 or realpath != pin.realpath:
         raise _Changed(f"`{pin.path}` is not the file that was approved")
     return OpenedFile(fd, identity(status), content.elf)

@@ -97,7 +97,7 @@ class Progress:
         return await looker
 
     def show(self, output: LiveOutput | None) -> None:
-        """Tell who asked for the output; one report answers all who asked before it."""
+        """Notify who asked for the output; one report answers all who asked before it."""
         for looker in self._lookers:
             if not looker.done():
                 looker.set_result(output)
@@ -118,7 +118,7 @@ class Progress:
 
     def _ask_feed(self, link: Link) -> None:
         """Have the first watcher's feed filled from the start on; later ones read the same."""
-        with contextlib.suppress(SpawnError):  # no descriptor to be had: the run goes on unwatched
+        with contextlib.suppress(SpawnError):  # no descriptor: the run goes unwatched
             self.feed = feed_of(PLAIN_STDIO)
             self.asked = True
             link.ask_feed(self.feed.descriptors())

@@ -12,7 +12,7 @@ from core.runner.supervisor.protocol import Job, Stage
 class Enclosure(Protocol):
     """What all commands of one run are enclosed by, each by itself.
 
-    The program that encloses is started in the command's place. It looks the command's program up
+    The program that encloses is started in the command's place. It resolves the command's program
     by its path, inside; that file's identity is compared immediately before, as for ``#!`` scripts.
     """
 

@@ -9,7 +9,7 @@ class Limits:
 
     CPU in seconds: SIGXCPU at ``cpu_s``, SIGKILL at ``cpu_kill_s``. ``data_bytes`` is RLIMIT_DATA,
     because RLIMIT_AS ends Node and Go programs that merely reserve address space. ``grace_ms``
-    lies between TERM and KILL.
+    is between TERM and KILL.
     """
 
     cpu_s: int = 60
@@ -23,7 +23,7 @@ class Limits:
     def pairs(self, cpu_s: int | None = None) -> dict[str, tuple[int, int]]:
         """Return (soft, hard) by the name that the supervisor knows; never a core dump.
 
-        ``cpu_s`` stands in for the configured CPU limit; KILL follows as much later.
+        ``cpu_s`` replaces the configured CPU limit; KILL follows as much later.
         """
         own = self.cpu_s if cpu_s is None else cpu_s
         return {

@@ -41,7 +41,7 @@ class Link:
         self._ended = False
         self._waiter: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
-        # One reader for life: loop.sock_recv registers anew each time, 80 µs a report.
+        # One reader for life: loop.sock_recv registers again each time, 80 µs a report.
         self._loop.add_reader(sock, self._on_readable)
 
     def idle(self) -> bool:

@@ -19,14 +19,14 @@ from core.runner.supervisor.output.capture import LARGEST_HEAD_BYTES
 
 _LARGEST_CHUNK = 64 * 1024
 _PAUSE_S = 0.005
-"""Between two looks at a bell, so that a command which prints byte by byte does not occupy us."""
+"""Between two reads of a bell, so that a command which prints byte by byte does not occupy us."""
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 """What is mapped stays there: reading beyond a file that was cut short would end this process."""
 
 
 class _Seen:
-    """The first bytes of one stream, as far as the bell has told of them."""
+    """The first bytes of one stream, as far as the bell has reported them."""
 
     __slots__ = ("_view", "bell", "heard", "memory", "name")
 
@@ -44,7 +44,7 @@ class _Seen:
             raise
 
     def hear(self) -> None:
-        """Take in what the bell has told since last time."""
+        """Take in what the bell has reported since last time."""
         with contextlib.suppress(BlockingIOError):
             self.heard = min(len(self._view), self.heard + os.eventfd_read(self.bell))
 
@@ -77,7 +77,7 @@ class Feed:
                 self._seen.append(_Seen(name, size))
         except OSError as error:
             self.end()
-            raise SpawnError(f"no room for what it prints: {error.strerror}") from error
+            raise SpawnError(f"no space for its output: {error.strerror}") from error
 
     def descriptors(self) -> list[int]:
         """Return memory and bell of each stream, which the supervisor is to have."""
@@ -93,7 +93,7 @@ class Feed:
     def end(self, text: str = "") -> None:
         """Hear the last of it, once; who watches reads on to the end.
 
-        ``text`` is what a run printed that had ended before it could be told of its watcher.
+        ``text`` is the output of a run that ended before it learned of its watcher.
         """
         if self._over:
             return

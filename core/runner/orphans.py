@@ -24,8 +24,9 @@ def end_orphan(
 ) -> bool:
     """Kill what is left of a run; return whether anything was (blocks for up to 5 s).
 
-    ``pid``, ``pgid`` and ``start_ticks`` are as told to ``RunWatcher.identified``, ``boot_id`` the
-    kernel's of that time; where one is unknown, only the mark of the run leads to its processes.
+    ``pid``, ``pgid`` and ``start_ticks`` are as passed to ``RunWatcher.identified``, ``boot_id``
+    the kernel's of that time; where one is unknown, only the mark of the run leads to its
+    processes.
     """
     leader = (pid, start_ticks) if boot_id == procfs.boot_id() else None
     found = False

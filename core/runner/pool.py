@@ -108,7 +108,7 @@ class Pool:
             async with asyncio.timeout(_PATIENCE_S):
                 return await waiter.link
         except TimeoutError as error:
-            why = "the launcher gave no supervisor within 10 s; is memory short?"
+            why = "the launcher gave no supervisor within 10 s; the machine may be low on memory"
             raise SpawnError(why) from error
         except asyncio.CancelledError:
             if waiter.link.done() and not waiter.link.cancelled():

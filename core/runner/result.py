@@ -8,7 +8,7 @@ from core.runner.live_output import Feed
 from core.runner.supervisor.output.capture import LARGEST_TAIL
 from core.runner.supervisor.protocol import Drift, Ended, Failed
 
-UNSEEN = "sayso: the supervisor of this run died; it is not known how the command ended\n"
+UNSEEN = "sayso: the supervisor of this run died; the exit status is unknown\n"
 
 
 def finished(
@@ -39,7 +39,7 @@ def _drifted(plan: ExecPlan, found: Drift) -> str:
     name = plan.commands[place].argv[0]
     return (
         f"{found['why']}, so `{name}` (command {place + 1} of {count}) was not started, nor what "
-        "follows it. What precedes it ran. Ask again for the rest."
+        "follows it. What precedes it ran. Request the rest again."
     )
 
 

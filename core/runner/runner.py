@@ -238,7 +238,7 @@ class Runner:
 async def _bind_again(plan: ExecPlan, due: Next, run: Progress, link: Link) -> None:
     """Let a further pipeline start if all that it depends on is as it was approved.
 
-    A thread looks: what a line changed meanwhile may take long to read.
+    A thread checks: what a line changed meanwhile may take long to read.
     """
     group = slice(due["first"], due["end"])
     enclosed = run.enclosure is not None

@@ -41,7 +41,7 @@ def _sealed(content: bytes) -> int:
     try:
         memory = os.memfd_create("sayso-stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError as error:
-        raise SpawnError(f"no room for its standard input: {error.strerror}") from error
+        raise SpawnError(f"no space for its standard input: {error.strerror}") from error
     try:
         written = 0
         while written < len(content):

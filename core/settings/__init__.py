@@ -88,7 +88,7 @@ class CoreSettings(Section):
         default_factory=ToolsSection, description="the tools that agents may use"
     )
     agents: AgentsSection = Field(
-        default_factory=AgentsSection, description="agents that differ from tools"
+        default_factory=AgentsSection, description="settings of single agents"
     )
     approvals: ApprovalsSection = Field(
         default_factory=ApprovalsSection, description="how people are asked"
@@ -103,15 +103,16 @@ class CoreSettings(Section):
         default_factory=IntakeSection, description="other users of this machine who may ask"
     )
     proof: ProofSection = Field(
-        default_factory=ProofSection, description="proofs that nothing gets past the gate"
+        default_factory=ProofSection,
+        description="gate proofs: tests that nothing bypasses the gate",
     )
     remote: RemoteSection = Field(
         default_factory=RemoteSection, description="exec for other machines' agents (S4)"
     )
     sandbox: SandboxSection = Field(
-        default_factory=SandboxSection, description="the host sandbox: what encloses its commands"
+        default_factory=SandboxSection, description="settings of the sandbox host"
     )
-    store: StoreSection = Field(default_factory=StoreSection, description="where state is kept")
+    store: StoreSection = Field(default_factory=StoreSection, description="where state is stored")
     audit: AuditSection = Field(default_factory=AuditSection, description="the journal")
 
     def exec_layers(self, agent: AgentId) -> tuple[PolicyLayer, ...]:

@@ -58,7 +58,7 @@ class TargetEntry(Section):
         description="the place in it, as the platform names it, such as a chat id"
     )
     account: Word | None = Field(
-        default=None, description="which of the channel's accounts sends; null: its only one"
+        default=None, description="the channel's account to send from; null: its only one"
     )
     thread: Word | None = Field(default=None, description="the thread or topic there; null: none")
 
@@ -83,12 +83,12 @@ class AskStep(Section):
         default=(), strict=False, description="the places that are asked in this step"
     )
     session: bool = Field(
-        default=False, description="whether the chat that the session came from is asked too"
+        default=False, description="whether to ask the session's own chat as well"
     )
     lasts: Seconds = Field(
         default=DEFAULT_APPROVAL_SECONDS,
         alias="for",
-        description="seconds that this step has before the next one is asked",
+        description="seconds before the next step is asked",
     )
     remind: Seconds | None = Field(
         default=None,
@@ -111,14 +111,16 @@ class TierSection(Section):
 
     quorum: Quorum | None = Field(
         default=None,
-        description="how many different people must allow at least; null: as for others",
+        description="minimum number of different people who must allow; null: as for others",
     )
     timeout: Seconds | None = Field(
-        default=None, description="seconds that people have to answer; null: as for others"
+        default=None, description="seconds to answer; null: as for others"
     )
     step_up: bool = Field(
         default=False,
-        description="whether only a typed answer allows it (/approve CODE allow-once), no button",
+        description=(
+            "whether allowing needs a typed answer (/approve CODE allow-once) instead of a button"
+        ),
     )
 
 
@@ -140,22 +142,22 @@ Waited = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
 class PendingSection(Section):
-    """``approvals.exec.pending``: how much may wait for people at a time."""
+    """``approvals.exec.pending``: limits on pending approvals."""
 
     per_agent: Waiting = Field(
         default=DEFAULT_LIMITS.per_agent,
-        description="questions of one agent that wait at a time; further requests are denied",
+        description="pending approvals per agent; further requests are denied",
     )
     total: Waiting = Field(
-        default=DEFAULT_LIMITS.total, description="questions of all agents that wait at a time"
+        default=DEFAULT_LIMITS.total, description="pending approvals of all agents"
     )
     input_bytes_per_agent: Waited = Field(
         default=DEFAULT_LIMITS.input_bytes_per_agent,
-        description="bytes of standard input that the waiting questions of one agent hold",
+        description="bytes of standard input held by one agent's pending approvals",
     )
     input_bytes: Waited = Field(
         default=DEFAULT_LIMITS.input_bytes,
-        description="bytes of standard input that all waiting questions hold",
+        description="bytes of standard input held by all pending approvals",
     )
 
     @property
@@ -167,7 +169,7 @@ class PendingSection(Section):
 
 
 class SuggestSection(Section):
-    """``approvals.exec.suggest``: when people are told that entries would save prompts."""
+    """``approvals.exec.suggest``: when people are notified that entries would save prompts."""
 
     weekly: bool = Field(
         default=True,
@@ -177,7 +179,7 @@ class SuggestSection(Section):
     )
     least: Annotated[int, Field(ge=1, le=_MOST_PROMPTS)] = Field(
         default=_WORTH_A_MESSAGE,
-        description="prompts a week that entries must save; below that nobody is told",
+        description="minimum number of prompts per week that entries would save, for a notice",
     )
 
 
@@ -189,7 +191,7 @@ class ApprovalsExecSection(Section):
     )
     mode: Annotated[ForwardMode, Field(strict=False)] = Field(
         default=ForwardMode.SESSION,
-        description="where prompts go: session (the chat that asked), targets (see below) or both",
+        description="where prompts go: session (the requesting chat), targets (see below) or both",
     )
     agent_filter: Words | None = Field(
         default=None, description="only these agents' prompts are forwarded; null: all"
@@ -197,7 +199,7 @@ class ApprovalsExecSection(Section):
     session_filter: Annotated[Words, AfterValidator(_filters)] | None = Field(
         default=None,
         description="only sessions whose key contains one of these are forwarded; null: all. "
-        'A pattern stands in slashes, "/^agent:main:/"',
+        'A pattern is written in slashes, "/^agent:main:/"',
     )
     targets: tuple[TargetEntry, ...] = Field(
         default=(),
@@ -206,15 +208,15 @@ class ApprovalsExecSection(Section):
     )
     approvers: PersonRefs = Field(
         default=(),
-        description="who may answer over all channels, beside channels.*.approvers: "
+        description="who may answer in any channel, in addition to channels.*.approvers: "
         "slack:U012AB3CD, discord:role:9, slack:group:S012AB3CD, person:NAME",
     )
     quorum: Quorum = Field(default=1, description="how many different people must allow a command")
     timeout: Seconds = Field(
         default=DEFAULT_APPROVAL_SECONDS,
-        description="seconds that people have to answer; then the command is denied",
+        description="seconds to answer before the command is denied",
     )
-    remind: bool = Field(default=True, description="whether people are reminded at half time")
+    remind: bool = Field(default=True, description="whether to remind people at half the time")
     ask: tuple[AskStep, ...] = Field(
         default=(),
         strict=False,
@@ -230,13 +232,13 @@ class ApprovalsExecSection(Section):
         default_factory=TiersSection, description="risk tiers: stricter terms for riskier commands"
     )
     pending: PendingSection = Field(
-        default_factory=PendingSection, description="how much may wait for people at a time"
+        default_factory=PendingSection, description="limits on pending approvals"
     )
     quiet_hours: QuietHoursSection | None = Field(
-        default=None, description="when only steps with wake are asked; null: at no time"
+        default=None, description="hours in which only steps with wake are asked; null: none"
     )
     suggest: SuggestSection = Field(
-        default_factory=SuggestSection, description="the weekly look at what prompts cost"
+        default_factory=SuggestSection, description="the weekly report on the cost of prompts"
     )
     zone: Zone = Field(
         default="UTC",
@@ -268,7 +270,7 @@ class ApprovalsSection(Section):
     """``approvals``: what people are asked."""
 
     exec: ApprovalsExecSection = Field(
-        default_factory=ApprovalsExecSection, description="asking about commands"
+        default_factory=ApprovalsExecSection, description="approvals of commands"
     )
 
 

@@ -56,15 +56,15 @@ class AgentExecSection(Section):
     ask_fallback: FallbackWord | None = Field(
         default=None, description="what decides for this agent when nobody can be asked"
     )
-    node: Word | None = Field(default=None, description="the node that this agent is bound to")
+    node: Word | None = Field(default=None, description="this agent's node")
     trust: TrustWord | None = Field(
         default=None, description="this agent's trust in programs that can run others"
     )
     safe_bins: Words | None = Field(default=None, description="this agent's stdin-only programs")
     timeout: Seconds | None = Field(
-        default=None, description="wall clock of this agent's runs in seconds"
+        default=None, description="timeout of this agent's runs, in seconds"
     )
-    rules: Rules = Field(default=(), description="rules beside those of tools.exec")
+    rules: Rules = Field(default=(), description="rules in addition to those of tools.exec")
 
     def layer(self, source: str) -> PolicyLayer:
         """Return the settings that the configuration sets, and only those.
@@ -99,7 +99,7 @@ class ExecSection(AgentExecSection):
     )
     node: Word | None = Field(
         default=None,
-        description="the node that commands are bound to when host is node; null: none",
+        description="the node for commands when host is node; null: none",
     )
     trust: TrustWord = Field(
         default=Trust.STRICT,
@@ -112,7 +112,7 @@ class ExecSection(AgentExecSection):
     )
     timeout: Seconds = Field(
         default=DEFAULT_RUN_SECONDS,
-        description="wall clock of one run in seconds; then it is ended",
+        description="timeout of a run, in seconds",
     )
     rules: Rules = Field(
         default=(),
@@ -129,11 +129,11 @@ class ExecSection(AgentExecSection):
     )
     search_path: AbsolutePaths = Field(
         default=DEFAULT_SEARCH_PATH,
-        description="folders in which programs are looked up; the caller's PATH is never used",
+        description="folders searched for programs; the caller's PATH is never used",
     )
     notice_after: Seconds = Field(
         default=DEFAULT_NOTICE_SECONDS,
-        description="seconds after which a session hears that its command still runs",
+        description="seconds after which a session is notified that its command is still running",
     )
 
     @property
@@ -169,7 +169,7 @@ class AgentToolsSection(Section):
     """``agents.list[].tools``: one agent's tools."""
 
     exec: AgentExecSection = Field(
-        default_factory=AgentExecSection, description="what differs from tools.exec"
+        default_factory=AgentExecSection, description="overrides of tools.exec"
     )
 
 
@@ -178,7 +178,7 @@ class AgentEntry(Section):
 
     id: AgentId = Field(description="the agent's name, as requests give it")
     tools: AgentToolsSection = Field(
-        default_factory=AgentToolsSection, description="what differs from tools"
+        default_factory=AgentToolsSection, description="overrides of tools"
     )
     capabilities: CapabilitiesSection | None = Field(
         default=None,
@@ -186,7 +186,9 @@ class AgentEntry(Section):
     )
     approvers: PersonRefs | None = Field(
         default=None,
-        description="who alone may answer for this agent, over all channels; null: as for others",
+        description=(
+            "the only people who may answer for this agent, in any channel; null: as for others"
+        ),
     )
     quorum: Quorum | None = Field(
         default=None, description="how many people must allow for this agent; null: as for others"
@@ -204,7 +206,10 @@ class AgentsSection(Section):
     """``agents``: the agents with settings of their own; all others use ``tools``."""
 
     entries: tuple[AgentEntry, ...] = Field(
-        default=(), alias="list", strict=False, description="one entry for each agent that differs"
+        default=(),
+        alias="list",
+        strict=False,
+        description="one entry for each agent with settings of its own",
     )
 
     @field_validator("entries")

@@ -23,7 +23,7 @@ class UnixUserSection(Section):
         default=None, description="the user's numeric id; or give `user`"
     )
     agents: Annotated[Words, Field(min_length=1)] = Field(
-        description="the agents in whose name this user may ask; no other name is accepted"
+        description="the only agents that this user may ask as"
     )
     may: Annotated[tuple[_ScopeWord, ...], Field(strict=False, min_length=1)] = Field(
         default=(Scope.REQUEST,),
@@ -44,11 +44,11 @@ class IntakeSection(Section):
 
     unix: Annotated[tuple[UnixUserSection, ...], Field(strict=False)] = Field(
         default=(),
-        description="other users of this machine who may ask on `socket`; nobody else is served",
+        description="other users of this machine who may ask on `socket`; no others",
     )
     socket: AbsolutePath = Field(
         default="/run/sayso/agents.sock",
-        description="where these users connect; its folder must be the gateway's own user's",
+        description="the socket for these users; its folder must belong to the gateway's user",
     )
 
 
@@ -57,10 +57,10 @@ class ProofSection(Section):
 
     every: Seconds | None = Field(
         default=_QUARTER_OF_AN_HOUR,
-        description="seconds between two gate proofs; null: only at the start",
+        description="seconds between gate proofs; null: only at startup",
     )
     patience: Seconds = Field(
-        default=_PATIENCE, description="seconds that each way in has to answer its gate proof"
+        default=_PATIENCE, description="timeout in seconds for each entry point's gate proof"
     )
 
 
@@ -83,8 +83,8 @@ class RemoteSection(Section):
     )
     listen: Addresses = Field(
         default=(),
-        description="where requests are taken: 127.0.0.1:PORT or [::1]:PORT with TLS, or "
-        "unix:/path; none: no requests are taken",
+        description="addresses to listen on: 127.0.0.1:PORT or [::1]:PORT with TLS, or "
+        "unix:/path; empty: not listening",
     )
 
 
@@ -97,7 +97,7 @@ class StoreSection(Section):
     )
     retention_days: Days = Field(
         default=DEFAULT_RETENTION_DAYS,
-        description="days that decided approvals, ended runs and read events are kept",
+        description="days to keep decided approvals, ended runs and read events",
     )
 
 

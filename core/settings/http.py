@@ -43,38 +43,37 @@ class HttpTlsSection(Section):
     """``http.tls``: the certificate that the API shows."""
 
     cert: Word = Field(description="the certificate chain, a PEM file; relative to $SAYSO_HOME")
-    key: Word = Field(description="its private key, a PEM file that only you may read")
+    key: Word = Field(description="its private key, a PEM file readable only by you")
 
 
 class HttpLimitsSection(Section):
     """``http.limits``: what one client, and all of them together, may use."""
 
     body_bytes: Annotated[int, Field(ge=1024, le=8 * _MEBIBYTE)] = Field(
-        default=2 * _MEBIBYTE, description="bytes of a request's body, or of a WebSocket frame"
+        default=2 * _MEBIBYTE,
+        description="maximum size of a request body or WebSocket frame, in bytes",
     )
-    rate: Count = Field(default=50, description="requests a second that one token may keep up")
-    burst: Count = Field(default=200, description="requests that one token may make at once")
+    rate: Count = Field(default=50, description="sustained requests per second per token")
+    burst: Count = Field(default=200, description="burst of requests per token")
     address_rate: Count = Field(
-        default=200, description="requests a second from one address, whatever its tokens"
+        default=200, description="requests per second per address, for all its tokens"
     )
-    address_burst: Count = Field(default=800, description="requests at once from one address")
+    address_burst: Count = Field(default=800, description="burst of requests per address")
     failures: Count = Field(
-        default=20, description="failed tokens from one address before each is answered slowly"
+        default=20, description="failed tokens per address before responses are delayed"
     )
-    concurrent: Count = Field(
-        default=64, description="requests that are worked on at once; half of it for one token"
-    )
+    concurrent: Count = Field(default=64, description="concurrent requests; one token may use half")
     waiting: Count = Field(
         default=256,
         description="long polls, streams, WebSockets, tool calls and remote runs that are open at "
         "once; half of it for one token",
     )
-    connections: Count = Field(default=512, description="connections that are open at once")
+    connections: Count = Field(default=512, description="maximum open connections")
     patience: Seconds = Field(
-        default=10.0, description="seconds for a request's head, for its body, and for one write"
+        default=10.0, description="timeout in seconds for a request's head, its body, and one write"
     )
     longest_wait: Seconds = Field(
-        default=60.0, description="seconds that a long poll or a tool call stays open"
+        default=60.0, description="maximum seconds that a long poll or a tool call stays open"
     )
     longest_stream: Seconds = Field(
         default=3600.0,
@@ -92,10 +91,10 @@ class HttpSection(Section):
     )
     public: bool = Field(
         default=False,
-        description="allow `listen` to be an address that other machines can reach",
+        description="allow `listen` to be reachable from other machines",
     )
     tls: HttpTlsSection | None = Field(
-        default=None, description="serve HTTPS; null: plain HTTP, fit for this machine only"
+        default=None, description="serve HTTPS; null: plain HTTP, for local use only"
     )
     hosts: Names = Field(
         default=(),
@@ -111,7 +110,7 @@ class HttpSection(Section):
         default=True, description="log each request: who, route, status, milliseconds"
     )
     limits: HttpLimitsSection = Field(
-        default_factory=HttpLimitsSection, description="what clients may use"
+        default_factory=HttpLimitsSection, description="limits on clients"
     )
 
     @property
@@ -135,7 +134,7 @@ class HttpSection(Section):
     def _reachable_on_purpose(self) -> Self:
         if not self.is_loopback and not self.public:
             raise ValueError(
-                f"listen {self.listen} can be reached from other machines; say public: true if "
-                "that is meant, or listen on 127.0.0.1"
+                f"listen {self.listen} can be reached from other machines; set public: true if "
+                "that is intended, or listen on 127.0.0.1"
             )
         return self

@@ -13,7 +13,7 @@ def _zone(name: str) -> str:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError(
-            "is no time zone that this machine knows; such as Europe/Berlin"
+            "is not a time zone known to this machine; use one such as Europe/Berlin"
         ) from error
     return name
 
@@ -31,9 +31,7 @@ class QuietHoursSection(Section):
     until: DayTime = Field(
         default="07:00", description="when they end; earlier than from: on the next day"
     )
-    zone: Zone = Field(
-        default="UTC", description="the time zone that both are meant in, such as Europe/Berlin"
-    )
+    zone: Zone = Field(default="UTC", description="the time zone of both, such as Europe/Berlin")
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:

@@ -83,7 +83,7 @@ class MatchSection(Section):
     )
     cwd: RootPath | None = Field(
         default=None,
-        description="the folder in or below which the rule holds; null: everywhere",
+        description="the folder in or below which the rule applies; null: everywhere",
     )
 
     @model_validator(mode="after")
@@ -99,8 +99,8 @@ class MatchSection(Section):
 class ExamplesSection(Section):
     """``tools.exec.rules[].examples``: vectors that a rule is checked with when it is read."""
 
-    match: Vectors = Field(default=(), description="vectors that the rule is about")
-    miss: Vectors = Field(default=(), description="vectors that it is not about")
+    match: Vectors = Field(default=(), description="vectors that the rule matches")
+    miss: Vectors = Field(default=(), description="vectors that it does not match")
 
     @field_validator("match", "miss")
     @classmethod
@@ -115,14 +115,14 @@ class RuleSection(Section):
 
     match: MatchSection = Field(description="which commands the rule is about")
     decide: Literal["allow", "ask", "deny"] = Field(
-        description="allow, ask or deny; of all rules that match, the strictest counts"
+        description="allow, ask or deny; of all matching rules, the strictest applies"
     )
     reason: Word | None = Field(
-        default=None, description="why, as people and the agent read it; null: no reason is given"
+        default=None, description="the reason, shown to people and the agent; null: none"
     )
     tier: TierWord = Field(
         default=Tier.ROUTINE,
-        description="how much a question weighs: routine, elevated or critical",
+        description="the risk tier: routine, elevated or critical",
     )
     examples: ExamplesSection = Field(
         default_factory=ExamplesSection, description="vectors that must match, and must not"

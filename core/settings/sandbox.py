@@ -28,13 +28,13 @@ class SandboxSection(Section):
 
     backend: Annotated[SandboxBackend, Field(strict=False)] = Field(
         default=SandboxBackend.AUTO,
-        description="what encloses commands: auto (docker where image or rootfs is set and it "
+        description="the sandbox backend: auto (docker where image or rootfs is set and it "
         "works, else bubblewrap), bubblewrap, docker, or none (such commands are denied)",
     )
     workspace: AbsolutePath | None = Field(
         default=None,
         description="the one folder that sandboxed commands may change; null: the folder that the "
-        "command is run in, if it is a project's and not a home, a system's or Sayso's own",
+        "command is run in, if that is a project, not a home, a system folder or Sayso's own",
     )
     network: bool = Field(
         default=False,
@@ -43,7 +43,7 @@ class SandboxSection(Section):
     unix_sockets: bool = Field(
         default=False,
         description="with bubblewrap, whether sandboxed commands may make Unix sockets; they then "
-        "reach those of this machine in the workspace, and such as come into sight during a run",
+        "reach those of this machine in the workspace, and those that appear during a run",
     )
     hide: Paths = Field(
         default=(), description="files and folders that sandboxed commands must not see, either"
@@ -61,7 +61,7 @@ class SandboxSection(Section):
     private_mb: Annotated[int, Field(ge=16)] = Field(
         default=_PRIVATE_MB,
         description="what each private folder of a sandboxed command may hold, in MiB: its home, "
-        "/var/tmp and /dev/shm, which lie in memory and are full then, and /tmp, which lies below "
+        "/var/tmp and /dev/shm, which are in memory and are full then, and /tmp, which is below "
         "$SAYSO_HOME and whose run is ended",
     )
     landlock: bool = Field(
@@ -73,13 +73,13 @@ class SandboxSection(Section):
         default="docker", description="the container engine: docker, podman or an absolute path"
     )
     image: Word | None = Field(
-        default=None, description="the container image, which must be there already; null: none"
+        default=None, description="the container image, which must be present locally; null: none"
     )
     rootfs: AbsolutePath | None = Field(
-        default=None, description="a folder that podman takes as the root instead of an image"
+        default=None, description="a folder that podman uses as the root instead of an image"
     )
     docker_options: Words = Field(
-        default=(), description="further options of docker run, behind Sayso's own"
+        default=(), description="further options of docker run, after Sayso's own"
     )
     memory_mb: Annotated[int, Field(ge=16)] | None = Field(
         default=_MEMORY_MB, description="a container's memory in MiB; null: no limit of its own"

@@ -1,4 +1,4 @@
-"""Define what stands in a planned word for what is known once the command runs."""
+"""Define the placeholders in planned words for what is known once the command runs."""
 
 STATUS = "$?"
-"""What stands in a vector where a command gets the status of the last pipeline."""
+"""The placeholder in a vector where a command gets the status of the last pipeline."""

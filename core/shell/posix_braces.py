@@ -24,7 +24,7 @@ def spread(token: str) -> list[str]:
 
 
 def _opening(token: str) -> int:
-    """Return where the first brace stands that is not quoted, -1 where none does."""
+    """Return the index of the first unquoted brace, -1 where there is none."""
     return _outside_quotes(token).find("{")
 
 
@@ -48,7 +48,7 @@ def _outside_quotes(token: str) -> str:
 
 
 def _choices(body: str) -> list[str]:
-    """Return what stands between the commas of a list, or the numbers of a range."""
+    """Return the items between the commas of a list, or the numbers of a range."""
     first, dots, last = body.partition("..")
     if "," in body:
         return [] if dots or not _PLAIN.issuperset(body.replace(",", "")) else body.split(",")

@@ -1,4 +1,4 @@
-"""Read a line without a syntax tree, as POSIX XCU 2.2 and 2.3 tell it: the second opinion (R10).
+"""Read a line without a syntax tree, as POSIX XCU 2.2 and 2.3 define it: the second opinion (R10).
 
 Shares no code and no table with ``core.shell.tree_reader``: no mistake can be made twice.
 It knows words made of literal, quoted and escaped text, leading tildes, ``$HOME``, ``$PWD``,
@@ -41,7 +41,7 @@ _WORD = (
     r"|'[^']*+'"
     # Inside double quotes a backslash is itself before most characters, and joins two lines.
     # Only an interactive shell gives "!" a meaning there; none runs a command line that way.
-    # A dollar sign that no name, digit or bracket can follow stands for itself (XCU 2.6).
+    # A dollar sign that no name, digit or bracket can follow is literal (XCU 2.6).
     rf'|"(?:[^"\\$`]|\\[ -~\n]|\\[^\0-\x7f]|\$(?=[|)/"])|{_NAME_OF_VALUE})*"'
     r"|\\[!-~]"
     rf"|(?<=[{_NAMED}./:@%+,^-])\\ (?=[{_NAMED}./:@%+,^-])"
@@ -281,7 +281,7 @@ def _taken(line: _Line, token: str, tokens: Iterator[str]) -> Unreadable | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """Cut the line; a lone tilde or bang is quoted, to tell it from one that is out of place."""
+    """Cut the line; quote a lone tilde or bang, to distinguish it from a misplaced one."""
     if not _LEADING_TILDE.search(text) and "!" not in text:
         return _TOKEN.findall(text)
     return [_cut(text, found) for found in _TOKEN.finditer(text)]

@@ -4,7 +4,7 @@ import re
 
 from core.model.command import OpenWord, PartKind, Word, WordPart
 
-# A tilde further on stands for itself: this reader joins no assignments.
+# A tilde further on is literal: this reader joins no assignments.
 _OPENING = re.compile(r"\A~|[$*?\[]")
 _INSIDE = frozenset("\\$")
 
@@ -83,7 +83,7 @@ def _kind_of(name: str, variable: PartKind) -> PartKind:
 
 
 def _named(token: str, at: int) -> tuple[str, str]:
-    """Return what stands behind a dollar sign, and the name of the variable that it means."""
+    """Return what follows a dollar sign, and the name of the variable that it means."""
     if token.startswith("(pwd)", at):
         return "(pwd)", "PWD"
     if token.startswith("{", at):
@@ -120,7 +120,7 @@ def _literal(token: str) -> str:
 
 
 def _double_quoted(token: str, at: int) -> tuple[str, int]:
-    """Return the text from ``at`` to the closing quote, and where that quote stands (XCU 2.2.3)."""
+    """Return the text from ``at`` to the closing quote, and the index of that quote (XCU 2.2.3)."""
     pieces: list[str] = []
     while (mark := token[at]) != '"':
         if mark == "\\" and token[at + 1] in '$`"\\\n':

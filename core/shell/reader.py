@@ -50,7 +50,7 @@ _ZSH_VARIABLES = frozenset(_ZSH_NAMES.split())
 # `test -v 'a[$(x)]'`. The program knows no variables, so whoever writes it means the shell.
 _SHELL_OPTIONS = {"test": ("-v", "-R"), "printf": ("-v",), "kill": ("%",)}
 
-# Whatever number stands among the words that these print, they print it and do nothing else.
+# Whatever number is among the words that these print, they print it and do nothing else.
 _PRINTERS = {
     f"{folder}{name}": first
     for name, first in (("echo", 1), ("printf", 2))

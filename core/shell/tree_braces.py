@@ -24,7 +24,7 @@ _ATOM = re.compile(
 
 
 def braced(raw: str) -> list[str] | None:
-    """Return the words that ``raw`` stands for, ``None`` where its braces are not certain."""
+    """Return the words that ``raw`` expands to, ``None`` where its braces are not certain."""
     choices: list[list[str]] = []
     for found in _ATOM.finditer(raw):
         kind = found.lastgroup

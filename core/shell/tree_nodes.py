@@ -31,7 +31,7 @@ def check_parts(node: Node) -> None:
     """Accept literal text and known variables only; the parts of a joined word must touch.
 
     Raises:
-        Refused: something else stands in the word.
+        Refused: the word contains something else.
     """
     kind = node.type
     if kind == "string":

@@ -305,7 +305,7 @@ def _check_blanks(gap: str) -> None:
 
 
 def _command(command: Node, line: str, start: int, end: int) -> tuple[Word, ...]:
-    """Return one command's words; it stands from ``start`` to ``end``."""
+    """Return the words of the command from ``start`` to ``end``."""
     name, *operands = command.children
     if name.type != "command_name":
         raise Refused("R8", "something before the program's name")

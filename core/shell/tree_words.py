@@ -8,9 +8,9 @@ from core.model.command import OpenWord, PartKind, Word, WordPart
 # `$(pwd)` is what `$PWD` is: the builtin prints the folder by the names that led there.
 _NAME = "HOME|PWD|[a-z][a-z0-9_]*"
 _VARIABLE = rf"\$(?:(?:{_NAME})(?![A-Za-z0-9_\x80-\xff])|\{{[a-z][a-z0-9_]*\}}|\(pwd\)|\?|\{{\?\}})"
-# Before all but `$`, a backquote, `"`, a backslash and a line break, it stands for itself.
+# Before all but `$`, a backquote, `"`, a backslash and a line break, it is literal.
 _ESCAPED_IN_QUOTES = r"\\[\x20-\x7e\x80-\xff\n]"
-# Before these no variable's name begins, so the sign stands for itself: `"\.py$"`, `"s/ *$//"`.
+# Before these no variable's name begins, so the sign is literal: `"\.py$"`, `"s/ *$//"`.
 _LONE_DOLLAR = r'\$(?=["/|)])'
 _QUOTED_BODY = rf"(?:[^\"$`\\]|{_ESCAPED_IN_QUOTES}|{_LONE_DOLLAR}|{_VARIABLE})*"
 _SET = r"\[(?:[A-Za-z0-9_](?:-[A-Za-z0-9_])?)+\]"

@@ -1,6 +1,6 @@
 """Find where ``cd`` steps lead to which commands of a line, or that this is not certain.
 
-A step starts no program: the planner changes the folder in which it looks for, binds and starts
+A step starts no program: the planner changes the folder in which it finds, binds and starts
 the commands that follow. So it must be certain, before anything runs, that a shell would have
 come there too: whether a step is taken may not depend on what a command before it answers.
 """

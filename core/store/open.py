@@ -37,7 +37,7 @@ async def open_store(
             "configuration."
         )
     if clock is not None:
-        raise StoreError("PostgreSQL keeps the time itself; leave the clock out.")
+        raise StoreError("PostgreSQL keeps the time itself; omit the clock.")
     from core.store.engine.postgres.store import open_postgres  # noqa: PLC0415 - asyncpg only where it is used
 
     return await open_postgres(url)

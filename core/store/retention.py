@@ -131,11 +131,13 @@ def prune(conn: Connection, before_ms: int, limit: int = 500, idle_ms: int | Non
     if ids:
         for statement in _DELETES:
             conn.execute(statement, {"p_ids": ids})
-    told = [{"p_session": row.session, "p_seq": row.seq} for row in conn.execute(_old_events, old)]
-    if told:
-        conn.execute(_DELETE_EVENT, told)
+    events = [
+        {"p_session": row.session, "p_seq": row.seq} for row in conn.execute(_old_events, old)
+    ]
+    if events:
+        conn.execute(_DELETE_EVENT, events)
     for statement in (_DELETE_GRANTS, *_DELETE_TOKENS, *_DELETE_SURROUNDINGS):
         conn.execute(statement, {"p_before": before_ms})
     if idle_ms is not None:
         conn.execute(_IDLE_GRANTS, {"p_before": before_ms, "p_idle": idle_ms})
-    return len(ids) + len(told)
+    return len(ids) + len(events)

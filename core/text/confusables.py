@@ -1,4 +1,4 @@
-"""Tell the characters that a reader takes for what they are from those that deceive.
+"""Distinguish the characters that a reader takes for what they are from those that deceive.
 
 Pure tables and lookups over Python's own Unicode database; a character that this version does not
 know is unassigned, and unassigned is odd. The rules are those of ``research/bypasses.md`` §12

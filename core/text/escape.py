@@ -1,7 +1,7 @@
 r"""Mask what is secret and escape what deceives: the two things done to every text that leaves.
 
 Each character that a reader could not see or would take for another is shown as ``\u{202E}``.
-Our own marks cannot be forged, since text that looks like one is escaped itself: a literal
+Our own marks cannot be forged, since text that resembles one is escaped itself: a literal
 ``\u{`` starts with ``\u{005C}``, a literal ``[secret:`` with ``\u{005B}``. A line feed shows as
 ``⏎`` before the line breaks, so that a client's soft wrap never passes for one. ``\u{0020}\u{N40}``
 (with a multiplication sign for N) is forty spaces.
@@ -135,7 +135,7 @@ def broken(escaped: str) -> str:
 
 
 def counted(escaped: str) -> str:
-    """Write an escape that stands five times or more in a row once, with the number."""
+    """Write an escape that occurs five times or more in a row once, with the number."""
     return _REPEATED.sub(_count, escaped)
 
 

@@ -66,8 +66,8 @@ def show_argv(argv: tuple[str, ...]) -> Redacted:
 def command_text(plan: ExecPlan) -> Redacted:
     """Return what runs: quoted vectors, numbered where several; or the exact text for a shell.
 
-    Where the planner expanded something or left a comment out, the text as it was asked stands
-    below; all that the request puts on standard input stands last.
+    Where the planner expanded something or left a comment out, the text as it was asked is shown
+    below; all that the request puts on standard input comes last.
     """
     read = input_text(plan)
     return join("\n", (_command(plan), read)) if read.text else _command(plan)
@@ -99,7 +99,7 @@ def shell_statement(plan: ExecPlan) -> Redacted:
     """Say that a shell runs the text and why it could not be read; empty where no shell runs."""
     if plan.unreadable is None:
         return Redacted("")
-    words = "A shell will run this text as it stands; Sayso could not read it for certain ({}: {})."
+    words = "A shell will run this text as is; Sayso could not parse it unambiguously ({}: {})."
     return phrase(words, redact(plan.unreadable.rule), redact(plan.unreadable.detail))
 
 
@@ -115,7 +115,7 @@ def _asked(plan: ExecPlan) -> tuple[str, ...]:
 
 
 def _comments(text: str, reading: Reading) -> bool:
-    """Return whether a comment was left out: a mark of one stands in the text and in no word."""
+    """Return whether a comment was left out: a mark of one is in the text and in no word."""
     in_words = sum(word.count("#") for argv in reading.argvs for word in argv if type(word) is str)
     return text.count("#") > in_words
 
@@ -123,7 +123,7 @@ def _comments(text: str, reading: Reading) -> bool:
 def _placed(command: PlannedCommand) -> Redacted:
     """Show a vector, its redirections, and its folder where ``cd`` led it to another.
 
-    An argument that looks like either stands in quotes.
+    An argument that resembles either is quoted.
     """
     vector = join("", (show_argv(command.argv), Redacted(quote_routing(command.routing))))
     if command.cwd is None:
@@ -140,6 +140,6 @@ def _quoted(argument: str, parts: tuple[Piece, ...], *, program: bool) -> str:
     bare = _BARE_PROGRAM if program else _BARE_ARGUMENT
     if bare.fullmatch(argument) and not (program and argument in _RESERVED):
         return "".join(shown(part) for part in parts)
-    # Quotes are doubled before escaping, so that an escape never stands inside the quoting.
+    # Quotes are doubled before escaping, so that an escape is never inside the quoting.
     safe = (Piece(part.text.replace("'", "'\\''"), part.kind) for part in parts)
     return "'" + "".join(shown(part, strict=program) for part in safe) + "'"

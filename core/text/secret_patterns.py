@@ -1,4 +1,4 @@
-"""Tell what secrets look like, and find each of them in time that grows with the text alone.
+"""Define what secrets look like, and find each of them in time that grows with the text alone.
 
 A shape is a pattern; what the shapes find is what one alternation of all of them would, leftmost
 first and in this order. Trying 25 alternatives at each character takes a microsecond a character,
@@ -30,7 +30,7 @@ _WHOLE = {"more": ",", "value": f"{_HEAD['value']}(?:{PLAIN}++|{DOLLAR})*"}
 class Shape:
     """A kind of secret, in words, and how it is found; group 1 of ``whole`` is what to mask.
 
-    ``needles``: one of them stands in every text that has this shape. ``folded``: needles and head
+    ``needles``: every text of this shape contains one of them. ``folded``: needles and head
     are for the text in lower case; the pattern's own ``(?i:`` count for ``whole`` alone.
     """
 
@@ -156,7 +156,7 @@ _SOME_NEEDLE = re.compile(
     )
     + r"|\.[\w-]{6}\.|:[\w-]{30}|://"
 )
-"""What stands in lower case in each text that has a shape at all: one look at a short text."""
+"""What each text that has a shape at all contains in lower case: one search of a short text."""
 _SHORT = 256
 
 
@@ -199,7 +199,7 @@ def _firsts(text: str, folded: str) -> Iterator[tuple[int, re.Match[str]]]:
 
 
 def fold(text: str) -> str:
-    """Return a text of the same length, its letters standing for all that ``(?i:`` takes for them.
+    """Return a text of the same length, its letters representing all that ``(?i:`` takes for them.
 
     Outside ASCII these are the long s, the dotless and the dotted i, and the sign of the kelvin.
     """

@@ -45,7 +45,7 @@ class Piece:
 
 
 def mark(kind: str) -> str:
-    """Return what stands for a secret of ``kind``."""
+    """Return what replaces a secret of ``kind``."""
     return f"[secret: {kind}]"
 
 

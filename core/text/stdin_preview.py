@@ -41,10 +41,10 @@ def _framed(data: bytes) -> Redacted:
         return _block(head, redact(data.decode(), multiline=True).text.removesuffix("\n"))
     except UnicodeDecodeError:
         found = tuple(pieces(data.decode("latin-1")))
-        # A hash beside a masked secret would tell whoever guesses it that the guess is right.
+        # A hash beside a masked secret would confirm a guess.
         masked = any(piece.kind for piece in found)
         digest = "" if masked else f", SHA-256 {sha256(data).hexdigest()}"
-        return _block(f"{head}, no text: each in hex{digest}", _in_hex(found))
+        return _block(f"{head}, binary, shown in hex{digest}", _in_hex(found))
 
 
 def _block(head: str, content: str) -> Redacted:
@@ -53,7 +53,7 @@ def _block(head: str, content: str) -> Redacted:
 
 
 def _in_hex(found: Iterable[Piece]) -> str:
-    """Escape every byte, and mask what would be a secret; a mark stands on a line of its own."""
+    """Escape every byte, and mask what would be a secret; a mark is on a line of its own."""
     lines: list[str] = []
     for piece in found:
         if piece.kind:

@@ -7,11 +7,11 @@ from pydantic_core import ErrorDetails
 
 _EMPTY = "too_short"
 _WORDS: Mapping[str, str] = {
-    "missing": "is missing; write it",
+    "missing": "is missing; add it",
     "extra_forbidden": "is not a known key; remove it, or correct its name",
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
-    "string_type": "must be text, in quotes",
+    "string_type": "must be text in quotes",
     "tuple_type": "must be a list",
     "model_type": "must be a table of keys",
     "model_attributes_type": "must be a table of keys",
@@ -25,7 +25,7 @@ _BOUNDS: Mapping[str, str] = {
     "literal_error": "must be {expected}",
 }
 _PATTERNS: Mapping[str, str] = {
-    "^[0-9a-f]{64}$": "must be 64 hex digits, in small letters",
+    "^[0-9a-f]{64}$": "must be 64 lowercase hex digits",
     "^[a-z0-9][a-z0-9_.-]{0,31}$": "must have 1 to 32 of a-z, 0-9, _, . and -, and begin with a-z "
     "or 0-9",
 }
@@ -35,14 +35,14 @@ _PATTERNS: Mapping[str, str] = {
 def faults(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield where each fault is and what is wrong there.
 
-    A list is called empty where all that stood in it was refused: that was told already.
+    A list is called empty where all its items were refused: those are reported already.
     """
     found = error.errors(include_url=False, include_input=False)
     places = [fault["loc"] for fault in found]
     for fault in found:
         at = fault["loc"]
-        told = any(len(place) > len(at) and place[: len(at)] == at for place in places)
-        if not (fault["type"] == _EMPTY and told):
+        reported = any(len(place) > len(at) and place[: len(at)] == at for place in places)
+        if not (fault["type"] == _EMPTY and reported):
             yield at, _words(fault)
 
 
@@ -51,11 +51,11 @@ def _words(fault: ErrorDetails) -> str:
     if kind in _WORDS:
         return _WORDS[kind]
     context = fault.get("ctx", {})
-    tell: Callable[[], str] = {
+    messages: Callable[[], str] = {
         "value_error": lambda: str(context["error"]).removesuffix("."),
         "string_pattern_mismatch": lambda: _PATTERNS[context["pattern"]],
     }.get(kind, lambda: _BOUNDS.get(kind, "cannot be used").format(**context).replace("'", ""))
-    return tell()
+    return messages()
 
 
 def place(parts: tuple[str | int, ...]) -> str:

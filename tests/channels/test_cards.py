@@ -29,7 +29,7 @@ def test_the_prompt_names_everything_that_is_bound() -> None:
         "Why you are asked": "/usr/bin/rm is not on the allowlist of main",
         "Allow always stores": "/usr/bin/rm",
         "May run for": "30 min",
-        "Answer by": "10:10:00 UTC (10 min); no answer is a denial",
+        "Answer by": "10:10:00 UTC (10 min); no answer means deny",
         "Id": ID,
         "Length and check": "13 characters · gusop-nakus-babid-famug",
     }

@@ -50,6 +50,6 @@ def test_an_installed_package_can_add_a_channel(
     assert load("pager").__name__ == "Pager"
     assert load("memory") is MemoryChannel
     assert "pager" in names()
-    with pytest.raises(ConfigError, match="which is no class"):
+    with pytest.raises(ConfigError, match="which is not a class"):
         load("broken")
     sys.modules.pop("pager_channel")

@@ -140,7 +140,7 @@ class AnswersContract:
     async def _choose(self, line: PeopleLine, message: str, asked: Approval, scope: Scope) -> None:
         if self.two_steps:
             await line.world.press(message, _ALWAYS)
-            await line.world.told(f"{asked.code}: always allowing lets agent main run this")
+            await line.world.told(f"{asked.code}: allow-always lets agent main run this")
             await line.world.told(asked.evaluation.promise[0].pattern)
             await line.world.press_choice(scope.label)
         else:

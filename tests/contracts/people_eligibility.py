@@ -14,7 +14,7 @@ from tests.contracts.people_gateway import PeopleGateway, people_line
 from tests.contracts.people_prompts import PeopleLine, until
 
 _ONCE, _, _DENY = ApprovalReply
-_REQUESTER = "The requester never approves its own request, on any of its accounts."
+_REQUESTER = "A requester cannot approve its own request from any account."
 
 
 class StandingContract:

@@ -154,7 +154,7 @@ class PeopleLine:
             assert name in await self.type_there(f"/pair {begun.code}", self.ana)
             return
         await self.world.slash(f"/pair {begun.code}")
-        await self.world.told(f"This account is {name}'s now.")
+        await self.world.told(f"This account is now linked to {name}.")
 
     async def hold_outbox(self) -> None:
         """Let what is shown lie still, as while a gateway is busy or away."""

@@ -67,7 +67,7 @@ async def test_a_key_is_bound_to_what_was_asked_under_it(bench: OpenStore) -> No
         assert await bench.store.read(runs.by_request_key, key, "one") == made.id
         with pytest.raises(Conflict, match=made.id):
             await bench.store.read(runs.by_request_key, key, "other")
-    with pytest.raises(Conflict, match="under a new key"):
+    with pytest.raises(Conflict, match="Use a new key"):
         await bench.store.write(approvals.create, draft(key="asked", request_digest="other"))
     assert not (
         await bench.store.write(approvals.create, draft(key="asked", request_digest="one"))

@@ -102,7 +102,7 @@ async def test_without_a_task_no_grant_of_one_is_given(bench: OpenStore) -> None
 
 
 async def test_the_end_of_a_task_ends_its_grants_only(bench: OpenStore) -> None:
-    """Of one agent where it is named, else of all; a second time there is nothing to end."""
+    """Of one agent where it is named, else of all; a second time there is nothing to cancel."""
     mine, hers = await give(bench, THIS_TASK), await give(bench, THIS_TASK, agent=CODER)
     timed = await give(bench, GrantTerms(for_ms=60_000, task_only=True))
     stays = {await give(bench, THIS_TASK, OTHER), await give(bench, THIS_SESSION)}

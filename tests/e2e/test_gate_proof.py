@@ -119,7 +119,7 @@ def test_a_lockdown_from_the_first_refusal_to_the_last(tmp_path: Path, chat: Bot
     assert (False, False) == (locked["ok"], locked["parts"]["lockdown"]["ok"])
     assert 1 == doctor.returncode
     assert "fail  lockdown: " in doctor.stdout
-    assert (0, True) == (code, "Every way in was proved" in said)
+    assert (0, True) == (code, "Every entry point passed" in said)
     assert 0 == after.returncode
     assert ["on", "on", "off"] == [record["state"] for record in records(gateway, "lockdown")]
     assert 1 == len(_alerts(chat))

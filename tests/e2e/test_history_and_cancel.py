@@ -94,7 +94,7 @@ def test_a_line_that_drifted_says_so_everywhere(gateway: GatewayProcess, tmp_pat
     ends = [one for one in journal if row["id"] in str(one) and "plan_drift" in str(one)]
     assert (code, output.splitlines()[0]) == (3, b"first")
     assert b"denied (plan_drift)" in said
-    assert b"out` leads elsewhere than when `cat` was approved" in said
+    assert b"out` leads elsewhere since `cat` was approved" in said
     assert b"`cat` (command 3 of 3) was not started" in said
     assert "(plan_drift)" in row["how"]
     assert any("leads elsewhere" in one for one in gateway.events())

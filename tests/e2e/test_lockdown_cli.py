@@ -81,5 +81,5 @@ def test_where_nothing_locked_it_says_so(tmp_path: Path) -> None:
     gateway = GatewayProcess(tmp_path)
 
     alone = lockdown_on(gateway, writes=False)
-    assert (alone.returncode, "nothing was locked" in alone.stderr) == (1, True), alone
+    assert (alone.returncode, "not locked down" in alone.stderr) == (1, True), alone
     assert not (tmp_path / "lockdown").exists()

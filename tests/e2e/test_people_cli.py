@@ -83,7 +83,7 @@ def test_a_terminal_that_asked_is_a_requesters(quiet: GatewayProcess, command: s
     code, told = in_terminal("sh", "-c", script, environ=quiet.environ())
 
     assert 3 == code
-    assert "asked to run commands" in told
+    assert "has requested commands" in told
     assert [] == quiet.json("people", "list")
 
 
@@ -92,7 +92,7 @@ def test_a_bad_name_is_told(quiet: GatewayProcess) -> None:
     code, told = typed(quiet, "people", "add", "telegram:42")
 
     assert 2 == code
-    assert "no name for a person" in told
+    assert "not a valid name for a person" in told
 
 
 def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None:
@@ -103,7 +103,7 @@ def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None
     assert (0, "No active grants.\n") == (listed.returncode, listed.stdout)
     assert [] == quiet.json("grants", "list")
     assert 3 == unknown.returncode
-    assert "No such grant" in unknown.stdout
+    assert "No such active grant" in unknown.stdout
 
 
 def test_the_programs_of_skills_are_told(tmp_path: Path) -> None:

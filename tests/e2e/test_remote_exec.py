@@ -111,7 +111,7 @@ def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...]) -> N
             check=False,
         )
 
-    why = b"its output cannot be written (No space left on device); the run ended with 7"
+    why = b"cannot write the output (No space left on device); the run ended with 7"
     assert (done.returncode, done.stderr) == (1, b"sayso: " + why + b"\n")
 
 
@@ -163,7 +163,7 @@ def test_a_denial_has_exit_code_3_and_its_reason(pair: Pair) -> None:
     """In words for a person, in a word for a program."""
     done = pair.exec("web1", "--", "head", "-n", "007", "/etc/passwd")
     assert (done.returncode, done.stdout) == (3, b"")
-    assert b"denied (argv_not_allowed): No vector of the host's ACL" in done.stderr
+    assert b"denied (argv_not_allowed): No argument vector in the host's ACL" in done.stderr
 
     done = pair.exec("web1", "--json", "--", "cat", "a;b")
     assert json.loads(done.stdout)["denial_reason"] == "shell_metacharacter"
@@ -182,7 +182,7 @@ def test_timeout_in_seconds(pair: Pair) -> None:
     done = pair.exec("web1", "--timeout", "0.3", "--", "sleep", "60")
 
     assert done.returncode == 4
-    assert done.stderr.startswith(b"sayso: timed_out: Its wall clock ended it. Raise --timeout")
+    assert done.stderr.startswith(b"sayso: timed_out: It timed out. Raise --timeout")
 
 
 def test_sessions_lists_both_sides_and_cancel_ends_a_request(pair: Pair) -> None:

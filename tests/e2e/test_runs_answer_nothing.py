@@ -54,7 +54,7 @@ def test_a_run_answers_no_question(gateway: GatewayProcess, tmp_path: Path, capt
 
     assert answered["status"] == "finished"
     assert answered["exitCode"] not in {0, None}, answered
-    assert "run by Sayso" in str(answered["output"])
+    assert "started by Sayso" in str(answered["output"])
     assert [one["code"] for one in gateway.json("pending")] == [code]
     assert not (tmp_path / "made").exists()
     person = gateway.cli("approve", code, "allow-once", own_session=True)
@@ -68,6 +68,6 @@ def test_a_run_with_a_terminal_is_no_person_at_one(gateway: GatewayProcess) -> N
     token = run(gateway, "token", "create", "t", "--scope", "admin", capture="pty")
 
     assert [made["exitCode"], token["exitCode"]] == [3, 3], (made, token)
-    assert "run by Sayso" in str(made["output"])
+    assert "started by Sayso" in str(made["output"])
     assert "sayso_" not in str(token["output"])
     assert gateway.json("people", "list") == []

@@ -202,7 +202,7 @@ def test_waiting_clients_are_told_and_the_stop_takes_a_second(
     assert [one["error"]["code"] for one in frames] == [-32004]
     assert rows["touch by-ws"] in frames[0]["error"]["message"]
     assert code == 1012
-    assert "the gateway hung up; waiting 30 s for it" in said
+    assert "connection lost; reconnecting for up to 30 s" in said
     assert "cancelled" in said, said
     assert took[-1] <= slow[-1], (took, slow)
 
@@ -282,7 +282,7 @@ def test_a_press_during_the_stop_is_refused_in_words_or_comes_again(
         wait_until("the edits", lambda: not [one for one in copies(three) if one.open], 30)
 
     for name, notes in told.items():
-        assert "Sayso is stopping, so this changed nothing" in " ".join(notes), (name, told)
+        assert "Sayso is stopping; nothing was changed" in " ".join(notes), (name, told)
     assert ledger(tmp_path) == sorted(HERE)
 
 

@@ -46,14 +46,14 @@ def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -
             gateway.kill()
         else:
             gateway.stop()
-        assert b"the gateway hung up; waiting 30 s for it" in asking.stderr.readline()
+        assert b"connection lost; reconnecting for up to 30 s" in asking.stderr.readline()
         gateway.start()
         answered(gateway, "allow-once")
         assert (asking.communicate(timeout=20)[0], asking.returncode) == (b"root\n", 0)
         out, error = running.communicate(timeout=20)
 
     assert (running.returncode, out) == (1 if kill else 143, b"")
-    told = b"how it ended is unknown, and it is not run again" if kill else b"cancelled after"
+    told = b"how it ended is unknown, and it is not retried" if kill else b"cancelled after"
     assert told in error
 
 
@@ -63,7 +63,7 @@ def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:
         asked = heard(gateway)
         gateway.kill()
         assert process.stderr is not None
-        read_until(process.stderr.fileno(), b"waiting 30 s")
+        read_until(process.stderr.fileno(), b"reconnecting for up to 30 s")
         process.send_signal(signal.SIGINT)
         begin = time.monotonic()
         _, error = process.communicate(timeout=10)

@@ -52,7 +52,7 @@ def test_a_token_is_made_shown_once_and_revoked(quiet: GatewayProcess) -> None:
 
     assert (3, 0, 0, 2) == (program.returncode, done, person, wrong[0])
     assert "terminal" in program.stdout
-    assert (2, True) == (again[0], "live token is named 'ci'" in again[1])
+    assert (2, True) == (again[0], "A token named 'ci' already exists" in again[1])
     assert token_text.is_token(text)
     assert token_text.is_token(json.loads(answer)["token"])
     assert (0, 3) == (revoked.returncode, unknown.returncode)

@@ -157,7 +157,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def waiting(gateway: GatewayProcess) -> set[str]:
-    """Return the ids of what waits for an answer."""
+    """Return the ids of what is waiting for approval."""
     return {row["id"] for row in _call(gateway, "exec.approval.list", limit=1000)["pending"]}
 
 

@@ -74,7 +74,7 @@ def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
     assert isinstance(acknowledged, int)
     assert acknowledged > 50
     assert "No space left" in str(result["error"])
-    assert "Nothing runs until it can" in str(result["again"])
+    assert "Nothing runs until it is writable" in str(result["again"])
     assert (result["full"], result["full_records"]) == (True, acknowledged)
     assert (result["ok"], result["records"]) == (True, acknowledged + 1)
 

@@ -76,7 +76,7 @@ async def test_no_mark_is_left(
         left = marked(house.workspace)
 
     assert (left == []) is swept
-    assert ("set-user-ID or the like; the mark is gone" in " ".join(done.findings)) is swept
+    assert ("set-user-ID or similar; the bit was removed" in " ".join(done.findings)) is swept
 
 
 @pytest.mark.usefixtures("unfiltered")
@@ -203,7 +203,7 @@ def test_a_folder_that_is_moved_out_ends_the_walk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", [".", "d"])
 def test_an_owner_without_rights_looks_all_the_same(place: str, tmp_path: Path) -> None:
-    """As another user than root: a folder that cannot be read any more, be it the workspace."""
+    """As another user than root: a folder that can no longer be read, be it the workspace."""
     began = Moment.now()
     (tmp_path / "d").mkdir()
     (program := tmp_path / "d" / "x").write_text("")

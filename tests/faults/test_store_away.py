@@ -94,14 +94,16 @@ def lines_of_an_outage(gateway: GatewayProcess, server: PostgresServer) -> list[
             time.sleep(AWAY_S)
         finally:
             server.start()
-        wait_until("the database", lambda: "works again" in gateway.log.read_text()[before:], 60)
+        wait_until(
+            "the database", lambda: "is available again" in gateway.log.read_text()[before:], 60
+        )
         assert gateway.cli("run", "-c", "true").returncode == 0
         return gateway.log.read_text()[before:].splitlines()
 
 
 def about_the_outage(said: list[str]) -> list[str]:
     """Leave out what is no outage: a busy machine writes slowly, which health says."""
-    slow = " info ", "took a write in", "took no write within"
+    slow = " info ", "took a write in", "no write completed within"
     return [line for line in said if not any(words in line for words in slow)]
 
 
@@ -114,8 +116,8 @@ def test_one_line_when_it_goes_and_one_when_it_is_back(
     about = about_the_outage(said)
 
     assert len(about) == 2, said
-    assert "error core.store.engine.outage: The database is away" in about[0]
-    assert "warning core.store.engine.outage: The database works again after" in about[1]
+    assert "error core.store.engine.outage: The database is unavailable" in about[0]
+    assert "warning core.store.engine.outage: The database is available again after" in about[1]
     assert "operations failed meanwhile" in about[1]
 
 

@@ -50,8 +50,8 @@ class Access:
             caller = seen.scope["state"].get("caller")
             who = caller.ref if caller is not None else "-"
             where = client_key(seen.scope)
-            told = (where, who, verb, route, seen.status, seconds * 1000)
-            _log.info("%s %s %s %s %d %.1f ms", *told)
+            fields = (where, who, verb, route, seen.status, seconds * 1000)
+            _log.info("%s %s %s %s %d %.1f ms", *fields)
 
     def _named(self, scope: Scope) -> str:
         """Return the template that an address fits, whoever asked and with whichever verb."""

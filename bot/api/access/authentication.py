@@ -1,4 +1,4 @@
-"""Find out who calls: a bearer token in a header, checked anew whenever something is done."""
+"""Find out who calls: a bearer token in a header, re-checked on every action."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ from core.store.people import tokens
 
 _log = logging.getLogger(__name__)
 Check = Callable[[str, Intake], Awaitable[Caller]]
-"""Return the caller that a token stands for now, or raise ``Unauthenticated``."""
+"""Return the caller that a token represents now, or raise ``Unauthenticated``."""
 PROTOCOL = "sayso.v1"
 """The WebSocket subprotocol that is spoken, and that browsers must offer beside the token."""
 _BEARER = "bearer "
@@ -39,7 +39,7 @@ _LOOK_AGAIN_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A token that was sent; ``caller`` says whom it stands for at this moment."""
+    """A token that was sent; ``caller`` says whom it represents at this moment."""
 
     _token: str = field(repr=False)
     _intake: Intake
@@ -56,7 +56,7 @@ class Login:
 
 @dataclass(slots=True)
 class Recent:
-    """Whom a token stands for, looked up anew for what is sent to it bit by bit.
+    """Whom a token represents, looked up again for what is sent to it bit by bit.
 
     A look holds for a quarter of a second: a command that prints a lot does not ask the store for
     each line.
@@ -126,7 +126,7 @@ def token_of(scope: Scope) -> str | None:
     """Return the token of a request, from the headers only; ``None`` where none is.
 
     Raises:
-        Fault: the header stands there twice.
+        Fault: the header is there twice.
     """
     value = (header(scope, b"authorization") or b"").decode("latin-1")
     if value[: len(_BEARER)].lower() == _BEARER:
@@ -158,7 +158,7 @@ async def _left(login: Login) -> float | None:
     try:
         until_ms = (await login.caller()).until_ms
     except StoreError as failure:
-        _log.warning("whether a token still stands cannot be told now: %s", failure)
+        _log.warning("cannot check whether a token is still valid: %s", failure)
         return _LOOK_AGAIN_S
     if until_ms is None:
         return None

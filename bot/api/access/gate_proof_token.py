@@ -15,7 +15,7 @@ from core.model.access import Scope
 from core.model.identity import API_CHANNEL, DEFAULT_AGENT, Intake, Requester
 
 Check = Callable[[str, Intake], Awaitable[Caller]]
-"""Return the caller that a token stands for now, or raise ``Unauthenticated``."""
+"""Return the caller that a token represents now, or raise ``Unauthenticated``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ class Guard:
         except Exception as error:
             fault = _fault_of(error)
             if started:
-                # Half an answer is no answer: uvicorn hangs up.
-                _log.warning("an answer was broken off: %s", fault.message)
+                # Half an answer is no answer: uvicorn disconnects.
+                _log.warning("a response was aborted: %s", fault.message)
                 raise
             await refuse(fault, scope, receive, send)
 
@@ -123,19 +123,19 @@ def _fault_of(error: Exception) -> Fault:
     if isinstance(error, SaysoError):
         return of_error(error)
     if isinstance(error, HTTPException):
-        return Fault(FaultCode.NOT_FOUND, "There is no such route.")
+        return Fault(FaultCode.NOT_FOUND, "No such route.")
     # The text of other exceptions may hold a secret or a path: it stays in the log.
     _log.error("a request failed", exc_info=error)
-    return Fault(FaultCode.INTERNAL, "The gateway failed on this request.")
+    return Fault(FaultCode.INTERNAL, "Internal error while handling this request.")
 
 
 def _check_head(scope: Scope) -> None:
     size = len(scope["raw_path"]) + len(scope["query_string"])
     size += sum(len(name) + len(value) for name, value in scope["headers"])
     if size > LARGEST_HEAD:
-        words = f"Address and headers have more than {LARGEST_HEAD} bytes, which is fixed."
+        words = f"The URL and headers exceed {LARGEST_HEAD} bytes."
         raise Fault(FaultCode.TOO_LARGE, words)
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
         # A proxy that believed the other one would take a body's rest for a request (RFC 9112 6.1).
-        words = "Content-Length and Transfer-Encoding are both there: give the body one length."
+        words = "Content-Length and Transfer-Encoding are both set: send only one."
         raise Fault(FaultCode.BAD_REQUEST, words, {"Connection": "close"})

@@ -1,4 +1,4 @@
-"""Tell a request that was made on purpose from one that some web page made (DNS rebinding, CSRF).
+"""Refuse requests that some web page made (DNS rebinding, CSRF).
 
 A page whose name is pointed at this machine after it was loaded has its own name in ``Host``; a
 page of another site has its own ``Origin``. Addresses cannot be pointed elsewhere, names can.
@@ -47,7 +47,7 @@ def _is_ours(name: str, section: HttpSection) -> bool:
 
 
 def client_key(scope: Scope) -> str:
-    """Return what stands for one client's address: the address, of IPv6 its network of 64 bits."""
+    """Return the rate-limit key of a client's address: the address; for IPv6, its /64 network."""
     client = scope.get("client")
     if client is None:
         return "unknown"

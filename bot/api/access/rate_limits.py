@@ -106,7 +106,7 @@ class Places:
             Fault: there is none for this client.
         """
         if not self.enter(client):
-            words = "There is no place left, or this client holds its half of them."
+            words = "Too many open requests, in total or by this client."
             raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "1"})
         try:
             yield

@@ -106,11 +106,11 @@ class RequestAnswer(
         ]
     ]
 ):
-    """Where a request stands."""
+    """The status of a request."""
 
 
 class CancelledAnswer(Answer):
-    """The question was withdrawn, or the command is being ended."""
+    """The question was withdrawn, or the command is being stopped."""
 
     cancelled: Literal[True]
     id: str
@@ -138,7 +138,7 @@ class OutputFrame(Answer):
 
 
 class OutputAnswer(RootModel[OutputFrame | RequestAnswer]):
-    """One event of a run's stream: `output`, and at last `end` with where the request stands."""
+    """One event of a run's stream: `output`, and at last `end` with the status of the request."""
 
 
 class ApprovalAnswer(Answer):
@@ -168,7 +168,7 @@ class ApprovalAnswer(Answer):
 
 
 class ApprovalsAnswer(Answer):
-    """What waits for an answer."""
+    """What is waiting for approval."""
 
     pending: list[ApprovalAnswer]
 
@@ -194,6 +194,6 @@ class CopyAnswer(Answer):
 
 
 class CopiesAnswer(Answer):
-    """Where each copy of a prompt stands."""
+    """The status of each copy of a prompt."""
 
     copies: list[CopyAnswer]

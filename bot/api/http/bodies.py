@@ -28,7 +28,7 @@ async def read_body(scope: Scope, receive: Receive, most: int, patience_s: float
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise Fault(FaultCode.BAD_REQUEST, "The request ended halfway.")
+                    raise Fault(FaultCode.BAD_REQUEST, "The request ended early.")
                 held += len(message.get("body", b""))
                 if held > most:
                     raise _too_large(most)
@@ -36,7 +36,7 @@ async def read_body(scope: Scope, receive: Receive, most: int, patience_s: float
                 if not message.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError:
-        words = f"The body was not there within {patience_s:g} s."
+        words = f"The body did not arrive within {patience_s:g} s."
         raise Fault(FaultCode.BAD_REQUEST, words, {"Connection": "close"}) from None
 
 
@@ -48,7 +48,7 @@ def read_json(scope: Scope, body: bytes) -> dict[str, object]:
     """
     kind = (header(scope, b"content-type") or b"").partition(b";")[0].strip().lower()
     if kind != _JSON or header(scope, b"content-encoding") not in {None, b"identity"}:
-        raise Fault(FaultCode.WRONG_TYPE, "The body has to be application/json, not compressed.")
+        raise Fault(FaultCode.WRONG_TYPE, "The body must be application/json, not compressed.")
     try:
         return read_object(body)
     except FrameError as wrong:
@@ -60,14 +60,14 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     """Return the only header of a name, ``None`` where it is absent.
 
     Raises:
-        Fault: it stands there twice, and two readers could take either.
+        Fault: it is there twice, and two readers could take either.
     """
     found = [value for key, value in scope["headers"] if key == name]
     if len(found) > 1:
-        raise Fault(FaultCode.BAD_REQUEST, f"The header {name.decode()} stands there twice.")
+        raise Fault(FaultCode.BAD_REQUEST, f"Duplicate header {name.decode()}.")
     return found[0] if found else None
 
 
 def _too_large(most: int) -> Fault:
-    words = f"The body has more than {most} bytes, which http.limits.bodyBytes allows."
+    words = f"The body exceeds {most} bytes (http.limits.bodyBytes)."
     return Fault(FaultCode.TOO_LARGE, words)

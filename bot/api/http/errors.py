@@ -53,20 +53,22 @@ STATUS: dict[FaultCode, int] = {
 }
 
 _HINTS: dict[FaultCode, str] = {
-    FaultCode.BAD_REQUEST: "Correct the request; /openapi.json says what each route takes.",
-    FaultCode.UNAUTHORISED: "Send `Authorization: Bearer TOKEN`; `sayso token create` makes one.",
-    FaultCode.FORBIDDEN: "The message says why; `sayso token list` shows whose each token is.",
+    FaultCode.BAD_REQUEST: "Correct the request; see /openapi.json for each route's parameters.",
+    FaultCode.UNAUTHORISED: (
+        "Send `Authorization: Bearer TOKEN`; create one with `sayso token create`."
+    ),
+    FaultCode.FORBIDDEN: "See the message; `sayso token list` shows the owner of each token.",
     FaultCode.WRONG_SITE: "Name the host in http.hosts, or the page's origin in http.origins.",
-    FaultCode.NOT_FOUND: "GET /v1/history lists what was asked, /openapi.json the routes.",
+    FaultCode.NOT_FOUND: "See GET /v1/history for requests and /openapi.json for routes.",
     FaultCode.WRONG_VERB: "Use one of the methods in the Allow header.",
-    FaultCode.CONFLICT: "Nothing was changed; look at how it stands now.",
-    FaultCode.TOO_LARGE: "Send less than the message names.",
+    FaultCode.CONFLICT: "Nothing was changed; check its current state.",
+    FaultCode.TOO_LARGE: "Stay below the limit in the message.",
     FaultCode.WRONG_TYPE: "Send JSON with `Content-Type: application/json`, not compressed.",
-    FaultCode.TOO_MANY: "Wait as long as Retry-After says; http.limits has the bounds.",
+    FaultCode.TOO_MANY: "Wait as long as Retry-After says; the limits are in http.limits.",
     FaultCode.INTERNAL: "See the gateway's log. Nothing ran that was not reported.",
-    FaultCode.UNAVAILABLE: "Try again; if it lasts, `sayso doctor` names the cause.",
-    FaultCode.GOES_ON: "It was taken and goes on: do not ask anew. GET /v1/history lists it.",
-    FaultCode.STOPPING: "Connect again after Retry-After; what was asked before is kept.",
+    FaultCode.UNAVAILABLE: "Try again; if it persists, run `sayso doctor`.",
+    FaultCode.GOES_ON: "It was accepted and continues: do not send it again. See GET /v1/history.",
+    FaultCode.STOPPING: "Reconnect after Retry-After; earlier requests are kept.",
 }
 
 
@@ -109,7 +111,7 @@ _OURS: tuple[tuple[type[SaysoError], FaultCode], ...] = (
 
 
 def of_error(error: SaysoError) -> Fault:
-    """Return how a failure of Sayso is told; whatever is not the client's fault may pass."""
+    """Return how a failure of Sayso is reported; whatever is not the client's fault may pass."""
     for kind, code in _OURS:
         if isinstance(error, kind):
             return Fault(code, str(error))

@@ -39,21 +39,21 @@ class Meters:
             buckets=_FAST,
             registry=to,
         )
-        self._sockets = Gauge("sayso_websockets", "WebSockets that are open", registry=to)
+        self._sockets = Gauge("sayso_websockets", "Open WebSockets", registry=to)
         self._decisions = Counter(
-            "sayso_decisions", "What policy decided about commands", ("decision",), registry=to
+            "sayso_decisions", "Policy decisions about commands", ("decision",), registry=to
         )
         self._approvals = Counter(
-            "sayso_approvals", "How questions to people ended", ("outcome",), registry=to
+            "sayso_approvals", "Approvals by outcome", ("outcome",), registry=to
         )
         self._decision_s = Histogram(
-            "sayso_approval_seconds", "From the question to its end", buckets=_SLOW, registry=to
+            "sayso_approval_seconds", "Time from question to decision", buckets=_SLOW, registry=to
         )
         self._runs = Counter(
-            "sayso_runs", "Commands that ended or never ran", ("outcome",), registry=to
+            "sayso_runs", "Commands that ended or did not run", ("outcome",), registry=to
         )
         self._run_s = Histogram("sayso_run_seconds", "Time of a run", buckets=_SLOW, registry=to)
-        self._pending = Gauge("sayso_approvals_pending", "Questions that wait", registry=to)
+        self._pending = Gauge("sayso_approvals_pending", "Pending approvals", registry=to)
         self._journal_s = Histogram(
             "sayso_journal_append_seconds", "Time of a durable record", buckets=_FAST, registry=to
         )
@@ -76,7 +76,7 @@ class Meters:
         self._store_s.observe(seconds)
 
     def journalled(self, kind: str, record: Mapping[str, object], seconds: float) -> None:
-        """Count what a record of the journal tells."""
+        """Count what a record of the journal reports."""
         self._journal_s.observe(seconds)
         if "denial" in record:
             self._runs.labels(_closed(record["denial"], _REASONS)).inc()

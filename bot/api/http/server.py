@@ -42,7 +42,7 @@ class Listening:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the gateway and tells when it listens."""
+    """A server that leaves signals to the gateway and reports when it listens."""
 
     def __init__(self, config: uvicorn.Config, patience_s: float) -> None:
         super().__init__(config)
@@ -82,7 +82,7 @@ async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterat
     """Serve ``app`` for as long as the block lasts; requests under way then have 1 s to end.
 
     Raises:
-        StateError: the address cannot be listened on, or the certificate cannot be used.
+        StateError: the address cannot listen, or the certificate cannot be used.
     """
     bound = _bound(section)
     try:
@@ -91,7 +91,8 @@ async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterat
     except (OSError, ValueError) as wrong:  # ssl.SSLError is an OSError
         bound.close()
         raise StateError(
-            f"http.tls cannot be used: {wrong}. Both files are PEM, and the key fits the cert."
+            f"http.tls cannot be used: {wrong}. Both files must be PEM, and the key must match the "
+            "certificate."
         ) from wrong
     task = asyncio.create_task(server.serve([bound]))
     try:
@@ -113,7 +114,7 @@ async def _started(server: _Server, task: "asyncio.Task[None]") -> None:
         ready.cancel()
     if task.done():
         task.result()
-        raise StateError("the API's server ended before it listened; see the log")
+        raise StateError("the API server stopped before it was listening; see the log")
 
 
 def _config(app: ASGIApp, section: HttpSection, home: Path) -> uvicorn.Config:
@@ -144,7 +145,7 @@ def _config(app: ASGIApp, section: HttpSection, home: Path) -> uvicorn.Config:
 def _tls(section: HttpTlsSection, home: Path) -> dict[str, Path]:
     key = home / section.key
     if stat.S_IMODE(key.stat().st_mode) & 0o077:
-        raise ValueError(f"others may read {key}; chmod 600 it")
+        raise ValueError(f"{key} is readable by others; run chmod 600")
     return {"ssl_certfile": home / section.cert, "ssl_keyfile": key}
 
 

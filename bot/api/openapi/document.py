@@ -33,16 +33,16 @@ _ALWAYS = (
     FaultCode.UNAVAILABLE,
 )
 _WORDS: Mapping[int, str] = {
-    400: "The request cannot be understood.",
+    400: "The request is malformed.",
     401: "No valid token was sent.",
-    403: "The token may not do this, or the request came by a foreign name or page.",
-    404: "There is none, or none that this token may know of.",
-    409: "It has changed meanwhile; nothing was changed.",
+    403: "The token may not do this, or the Host or Origin is not allowed.",
+    404: "Not found, or not visible to this token.",
+    409: "It has changed since you read it; nothing was changed.",
     413: "The request is too large.",
     415: "The body is not plain JSON.",
     429: "Too many requests; Retry-After says how long to wait (s).",
     500: "The gateway failed.",
-    503: "The gateway cannot serve this now; `goes_on`: it was taken and has not ended.",
+    503: "The gateway cannot serve this now; `goes_on`: it was accepted and has not ended.",
 }
 _ABOUT = (
     "Ask to run commands, follow them, answer what others asked. A denial is a result, never an "
@@ -53,13 +53,13 @@ _NAMES = str.maketrans({"/": "_", "{": "", "}": ""})
 _WAIT: Json = {
     "name": "wait",
     "in": "query",
-    "description": "wait so many seconds for a change; http.limits.longestWait is the bound",
+    "description": "seconds to wait for a change; at most http.limits.longestWait",
     "schema": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_S, "multipleOf": 0.001},
 }
 _LAST_EVENT: Json = {
     "name": "Last-Event-ID",
     "in": "header",
-    "description": "the last number that was received; the stream goes on after it",
+    "description": "the last number received; the stream resumes after it",
     "schema": {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER},
 }
 
@@ -88,11 +88,11 @@ def document(routes: Iterable[Route], table: Table, *, metrics_open: bool) -> by
 def _schemas(routes: Iterable[Route], table: Table) -> dict[str, Json]:
     """Return the schema of every model that a route takes or answers, by its name."""
     taken = dict.fromkeys(table[route.method].params for route in routes)
-    told: dict[type[BaseModel], None] = {FaultAnswer: None, RequestAnswer: None}
-    told.update((route.answer, None) for route in routes)
+    answers: dict[type[BaseModel], None] = {FaultAnswer: None, RequestAnswer: None}
+    answers.update((route.answer, None) for route in routes)
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((one, "validation") for one in taken),
-        *((one, "serialization") for one in told),
+        *((one, "serialization") for one in answers),
     ]
     _, whole = models_json_schema(models, ref_template=_REF)
     found: dict[str, Json] = {**whole["$defs"], ANYTHING: anything()}
@@ -171,7 +171,7 @@ def _sent(answer: Json) -> Json:
 
 
 def faults(codes: Iterable[FaultCode]) -> Json:
-    """Return the answers that tell of failures, by status."""
+    """Return the answers that report failures, by status."""
     content = {_JSON_TYPE: {"schema": _FAULT}}
     return {
         str(status): {"description": _WORDS[status], "content": content}
@@ -214,7 +214,7 @@ def pages(*, metrics_open: bool) -> dict[str, Json]:
     }
     counted = {"200": {"description": "Counters.", "content": {METRICS_TYPE: _TEXT}}}
     return {
-        "/health": {"get": _page("Tell whether the gateway is ready.", about, either)},
+        "/health": {"get": _page("Report whether the gateway is ready.", about, either)},
         "/metrics": {
             "get": _page(
                 "Show counters for Prometheus.",

@@ -1,4 +1,4 @@
-"""Ask for what may outlast its caller's patience: what was asked goes on, whoever waits for it."""
+"""Run requests that may outlast their caller's patience; they continue without it."""
 
 import asyncio
 import logging
@@ -59,14 +59,12 @@ class Asking:
     _started: set[asyncio.Future[object]] = field(default_factory=set)
 
     async def create(self, call: Call) -> object:
-        """Ask, and answer how it stands after ``wait``."""
+        """Ask, and return the status after ``wait``."""
         if call.params.get("requestKey") is None:
             call.params["requestKey"] = secrets.token_hex(16)
         asked = self._begun(call, {**call.params, "wait": call.wait_s > 0})
         await asyncio.wait({asked.task}, timeout=call.wait_s)
-        words = (
-            f"It was taken and waits for its turn; its requestKey is {call.params['requestKey']}."
-        )
+        words = f"It was accepted and is queued; its requestKey is {call.params['requestKey']}."
         run_id = await self._known(asked, words)
         answer = asked.task.result() if run_id is None else await self._state(call, run_id)
         if isinstance(answer, dict):
@@ -74,7 +72,7 @@ class Asking:
         return answer
 
     async def tool(self, call: Call) -> object:
-        """Call a tool; what has not ended in time is answered by how it stands, with 202."""
+        """Call a tool; what has not ended in time is answered by its status, with 202."""
         asked = self._held(call)
         await asyncio.wait({asked.task}, timeout=call.wait_s)
         run_id = await self._known(asked, "The tool has not ended.")
@@ -96,7 +94,7 @@ class Asking:
         """Begin what no id bounds: so many at a time, also of those that nobody waits for."""
         client = call.caller.token
         if not self.under_way.enter(client):
-            words = "Too many calls of this token have not ended."
+            words = "Too many unfinished calls with this token."
             raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "5"})
         asked = self._begun(call, dict(call.params))
         asked.task.add_done_callback(lambda _: self.under_way.leave(client))
@@ -138,7 +136,7 @@ class Asking:
     def _ended(self, task: asyncio.Future[object]) -> None:
         self._started.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            _log.info("a request that nobody waits for any more failed: %s", task.exception())
+            _log.info("an abandoned request failed: %s", task.exception())
 
 
 def _goes_on(words: str) -> Fault:

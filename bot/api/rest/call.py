@@ -98,7 +98,7 @@ def _query(scope: Scope) -> dict[str, str]:
             max_num_fields=_MOST_PARAMETERS,
         )
     except ValueError:  # UnicodeDecodeError is one
-        raise Fault(FaultCode.BAD_REQUEST, "The query of the address is malformed.") from None
+        raise Fault(FaultCode.BAD_REQUEST, "The query string is malformed.") from None
     found = dict(pairs)
     if len(found) != len(pairs):
         raise Fault(FaultCode.BAD_REQUEST, "A query parameter is given twice.")
@@ -131,7 +131,7 @@ def _typed(query: Mapping[str, str], model: type[Params], route: Route) -> dict[
     for name in query:
         if name not in known:
             # The name is not repeated: a token in the address must not come back or be logged.
-            raise Fault(FaultCode.BAD_REQUEST, "The address has a parameter that is not known.")
+            raise Fault(FaultCode.BAD_REQUEST, "Unknown query parameter.")
     return {name: _value(text, fields[name], name) for name, text in query.items()}
 
 
@@ -156,7 +156,7 @@ def _only(found: Mapping[str, object], route: Route) -> None:
     """Refuse a body that sets what the address or the route sets."""
     for name in (*route.path_names, *route.fixed):
         if name in found:
-            raise Fault(FaultCode.BAD_REQUEST, f"{name}: must not stand in the body.")
+            raise Fault(FaultCode.BAD_REQUEST, f"{name}: must not be in the body.")
 
 
 def _last_event(scope: Scope) -> int | None:

@@ -15,7 +15,7 @@ from core.model.result import OutputChunk, StreamName
 
 _LONGEST = 64 * 1024
 _BEGIN, _END = "-----BEGIN", "-----END"
-_TOO_LONG = "(more without a line end than is shown live)\n"
+_TOO_LONG = "(a line too long for live output)\n"
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Live:
     caller: Caller
     _held: dict[StreamName, _Held] = field(default_factory=dict)
 
-    def told(self, chunk: OutputChunk) -> Iterator[dict[str, str]]:
+    def frames(self, chunk: OutputChunk) -> Iterator[dict[str, str]]:
         """Yield ``{"stream", "text"}`` for what may be shown by now.
 
         The run's own agent has the very bytes as well, in base64 as ``data``.

@@ -1,4 +1,4 @@
-"""Tell how the gateway is, and what it has counted."""
+"""Report the gateway's health and its metrics."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _GETS = frozenset({"GET", "HEAD"})
 
 
 class HealthState(StrEnum):
-    """What ``/health`` tells everybody: whether it serves, and whether it lets anything run."""
+    """What ``/health`` reports to everybody: whether it is ready, and whether anything may run."""
 
     UP = "up"
     LOCKED = "locked"
@@ -33,8 +33,9 @@ class HealthState(StrEnum):
 class HealthPage:
     """``/health``: alive and ready to everybody; the parts to who may read.
 
-    Ready is what the store says: without it nothing can be asked or answered. A lockdown is told,
-    and gives everybody no 503 for it: whoever restarts what is not ready would restart in vain.
+    Ready is what the store says: without it nothing can be asked or answered. A lockdown is
+    reported, and gives everybody no 503 for it: whoever restarts what is not ready would restart in
+    vain.
     """
 
     report: Report
@@ -48,14 +49,14 @@ class HealthPage:
             Fault: a wrong verb or a parameter.
         """
         _check(scope, "/health")
-        caller, stands = scope["state"]["caller"], await self._stands()
-        body: dict[str, object] = {"ok": stands is not HealthState.DOWN}
+        caller, health = scope["state"]["caller"], await self._health_state()
+        body: dict[str, object] = {"ok": health is not HealthState.DOWN}
         if caller is not None and caller.may(Right.READ):
             body = await self.report()
         status = 200 if body.get("ok") else 503
-        await JSONResponse({**body, "status": stands}, status)(scope, receive, send)
+        await JSONResponse({**body, "status": health}, status)(scope, receive, send)
 
-    async def _stands(self) -> HealthState:
+    async def _health_state(self) -> HealthState:
         try:
             await self.store.read(pending)
         except SaysoError:
@@ -105,6 +106,6 @@ class DocumentPage:
 def _check(scope: Scope, path: str) -> None:
     scope["state"][ROUTE] = path
     if scope["method"] not in _GETS:
-        raise Fault(FaultCode.WRONG_VERB, "This address is only read.", {"Allow": "GET"})
+        raise Fault(FaultCode.WRONG_VERB, "This address is read-only.", {"Allow": "GET"})
     if scope["query_string"]:
         raise Fault(FaultCode.BAD_REQUEST, "This address takes no parameters.")

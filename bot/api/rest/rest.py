@@ -118,7 +118,7 @@ class Rest:
         return answer
 
     async def _events(self, call: Call) -> object:
-        """Return what a session was not told; where that is nothing, wait for the next."""
+        """Return a session's unacknowledged events; where there are none, wait for the next."""
         params = bound(read(EventsParams, call.params), call.caller)
         async with self.wakes.of(f"session:{params.session}") as woken:
             answer = await call.invoke()
@@ -163,7 +163,5 @@ class Resource:
         scope["state"][ROUTE] = next(iter(self.routes.values())).path
         if route is None:
             allowed = ", ".join(sorted(self.routes))
-            raise Fault(
-                FaultCode.WRONG_VERB, "This address has no such method.", {"Allow": allowed}
-            )
+            raise Fault(FaultCode.WRONG_VERB, "Method not allowed here.", {"Allow": allowed})
         await self.rest.serve(route, scope, receive, send)

@@ -67,7 +67,7 @@ class Streams:
                 await recent.caller()
                 await send(_piece(each))
         except SaysoError as error:
-            # The token ended, or the store fails: the stream ends, and resuming it tells why.
+            # The token ended, or the store fails: the stream ends, and resuming it reports why.
             _log.info("a stream ended early: %s", error)
         finally:
             await frames.aclose()
@@ -80,7 +80,7 @@ class Streams:
         async with self.wakes.of(f"session:{params.session}", tokens.CHANGED) as woken:
             yield _PULSE
             while self._goes_on():
-                # Looked up anew: a revoked token must not hear on.
+                # Looked up again: a revoked token must not receive more.
                 caller = await call.login.caller()
                 raw = {**call.params, "seq": seq, "limit": _PAGE}
                 answer = await invoke(call.method, raw, caller)
@@ -110,8 +110,8 @@ class Streams:
                 if not heard and not await woken(self._patience()):
                     yield _PULSE
                 state = await self._state(call)
-        for told in live.rest() if watched else _stored(state):
-            yield frame("output", told)
+        for data in live.rest() if watched else _stored(state):
+            yield frame("output", data)
         if _status(state) not in _OPEN:
             # Whoever read slowly may have lost the right to hear of it meanwhile.
             await call.login.caller()
@@ -147,14 +147,14 @@ class Streams:
             await asyncio.gather(piece, word, return_exceptions=True)
 
     async def _shown(self, call: Call, live: Live, chunk: OutputChunk | None) -> list[bytes]:
-        """Return what is sent of a piece; where there is none, see whether the token stands."""
+        """Return what is sent of a piece; where there is none, check that the token is valid."""
         if chunk is not None:
-            return [frame("output", told) for told in live.told(chunk)]
+            return [frame("output", data) for data in live.frames(chunk)]
         await call.login.caller()
         return [_PULSE]
 
     async def _state(self, call: Call) -> object:
-        """Return how the run stands, as the token may know of it now."""
+        """Return the status of the run, as far as the token may know it now."""
         call.caller = await call.login.caller()
         return await call.invoke(timeoutMs=0)
 

@@ -1,4 +1,4 @@
-"""Wake who waits for something in the store; a wake-up is a hint, the store tells."""
+"""Wake who waits for something in the store; a wake-up is a hint, the store decides."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -133,14 +133,14 @@ class Conversation:
                 if message["type"] == "websocket.disconnect":
                     break
                 if message.get("text") is None:
-                    await self.line.close(_NOT_TEXT, "text frames only")
+                    await self.line.close(_NOT_TEXT, "only text frames are accepted")
                     break
                 await self._take(message["text"])
         finally:
             await self._abandon(ending)
 
     async def caller(self) -> Caller:
-        """Return who is at the other end, as the token stands now.
+        """Return who is at the other end, by the token's current state.
 
         Raises:
             Unauthenticated: it has expired or was revoked.
@@ -165,14 +165,16 @@ class Conversation:
 
     def _start(self, call: Call, caller: Caller, wait_s: float) -> None:
         if wait_s or len(self._calls) >= _IN_FLIGHT:
-            raise FrameError(Code.BUSY, "too many requests; send slower", call.id)
+            raise FrameError(Code.BUSY, "too many requests; slow down", call.id)
         if call.method == CANCEL:
             self._cancel(call)
             return
         if call.id is None:
             raise FrameError(Code.INVALID_REQUEST, "a request needs an id")
         if call.id in self._calls:
-            raise FrameError(Code.INVALID_REQUEST, "this id is in flight already", call.id)
+            raise FrameError(
+                Code.INVALID_REQUEST, "a request with this id is already in progress", call.id
+            )
         method = self.home.table.get(call.method)
         if method is None and call.method != SUBSCRIBE:
             raise FrameError(Code.METHOD_NOT_FOUND, f"there is no method {call.method!a}", call.id)
@@ -195,7 +197,7 @@ class Conversation:
         finally:
             del self._calls[frame_id]
         try:
-            # It may have waited for hours: only a token that still stands hears the answer.
+            # It may have waited for hours: only a token that is still valid gets the answer.
             await self.login.caller()
         except Unauthenticated as error:
             await self._log_out(frame_id, error)
@@ -230,11 +232,11 @@ class Conversation:
     async def _push(self) -> None:
         try:
             await self._subscriptions.pump()
-            await self.line.close(_OVERLOADED, "drain the events, then connect again")
+            await self.line.close(_OVERLOADED, "drain the events, then reconnect")
         except Unauthenticated as error:
             await self._log_out(None, error)
         except SaysoError as error:
-            _log.warning("events are not pushed any more: %s", error)
+            _log.warning("events are no longer pushed: %s", error)
             await self.line.close(_OVERLOADED, "events cannot be read now")
 
     async def _notify(self, method: str, params: Mapping[str, object], /) -> None:
@@ -250,7 +252,7 @@ class Conversation:
 
     async def _log_out(self, frame_id: Id | None, error: Unauthenticated) -> None:
         await self.line.write(refusal_frame(frame_id, error))
-        await self.line.close(_LOGGED_OUT, "the token has ended")
+        await self.line.close(_LOGGED_OUT, "the token is no longer valid")
 
     async def _abandon(self, ending: asyncio.Task[None]) -> None:
         self.line.closed = True

@@ -1,7 +1,8 @@
 """Push what happens to a WebSocket that asked for it: its sessions' events, and approvals.
 
 Nothing is queued in memory: a wake-up only marks what to look at, and the store is read when the
-client has taken what came before. What is marked is bounded; beyond it the client is told to drain.
+client has taken what came before. What is marked is bounded; beyond it the client is asked to
+drain.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ OVERFLOW = "events.overflow"
 _PAGE = 100
 _MOST_MARKED = 1000
 _MOST_SESSIONS = 64
-_MOST_TOLD = 10_000
+_MAX_REPORTED = 10_000
 _PENDING = "pending"
 
 
@@ -32,7 +33,7 @@ class SubscribeParams(SessionParams):
     """``events.subscribe``: on a WebSocket only."""
 
     seq: Annotated[int, Field(ge=0, le=2**53 - 1)] = Field(
-        default=0, description="only what is above it"
+        default=0, description="only events after this number"
     )
     events: bool = Field(default=True, description="push the session's events")
     approvals: bool = Field(default=False, description="push approvals as well")
@@ -40,7 +41,7 @@ class SubscribeParams(SessionParams):
 
 @dataclass(slots=True)
 class Subscriptions:
-    """What one WebSocket wants to hear. ``login`` returns its caller, as it stands now."""
+    """What one WebSocket wants to hear. ``login`` returns its current caller."""
 
     store: Store
     table: Table
@@ -49,7 +50,7 @@ class Subscriptions:
     _sessions: dict[str, int] = field(default_factory=dict)
     _approvals: bool = False
     _marked: dict[str, None] = field(default_factory=dict)
-    _told: OrderedDict[str, bool] = field(default_factory=OrderedDict)
+    _reported: OrderedDict[str, bool] = field(default_factory=OrderedDict)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _overflowed: bool = False
 
@@ -67,7 +68,7 @@ class Subscriptions:
             self._approvals = True
         if params.events:
             if len(self._sessions) >= _MOST_SESSIONS and params.session not in self._sessions:
-                raise BadRequest(f"one connection hears {_MOST_SESSIONS} sessions at most")
+                raise BadRequest(f"at most {_MOST_SESSIONS} sessions per connection")
             self._sessions[params.session] = params.seq
             self._mark(f"session:{params.session}")
         return {"sessions": list(self._sessions), "approvals": self._approvals}
@@ -76,7 +77,7 @@ class Subscriptions:
         """Push until cancelled, or until more happened than the client takes.
 
         Raises:
-            SaysoError: the token has ended, or the store cannot be read.
+            SaysoError: the token is no longer valid, or the store cannot be read.
         """
         unsubscribe = self.store.subscribe(self._hear)
         try:
@@ -84,7 +85,7 @@ class Subscriptions:
                 await self._woken.wait()
                 self._woken.clear()
                 await self._push()
-            hint = "More happened than was read. Drain the events, then connect again."
+            hint = "The client is too slow. Drain the events, then reconnect."
             await self.notify(OVERFLOW, {"hint": hint})
         finally:
             unsubscribe()
@@ -128,7 +129,7 @@ class Subscriptions:
             self._mark(f"session:{session}")
 
     async def _push_approval(self, approval_id: str, caller: Caller) -> None:
-        """Tell that a question was asked, once, and how it ended, once."""
+        """Report that a question was asked, once, and how it ended, once."""
         try:
             asked = await self.table["exec.approval.get"].call({"id": approval_id}, caller)
         except NotFound:
@@ -136,9 +137,9 @@ class Subscriptions:
         if not isinstance(asked, dict):
             return
         ended = asked["state"] != _PENDING
-        if self._told.get(approval_id) in {ended, True}:
+        if self._reported.get(approval_id) in {ended, True}:
             return
-        self._told[approval_id] = ended
-        if len(self._told) > _MOST_TOLD:
-            self._told.popitem(last=False)
+        self._reported[approval_id] = ended
+        if len(self._reported) > _MAX_REPORTED:
+            self._reported.popitem(last=False)
         await self.notify(f"exec.approval.{'resolved' if ended else 'requested'}", asked)

@@ -1,4 +1,4 @@
-"""Offer `sayso approvals`: see and change exec-approvals.json and its allowlists."""
+"""Offer `sayso approvals`: view and edit exec-approvals.json and its allowlists."""
 
 import argparse
 import json
@@ -43,18 +43,18 @@ example:
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command group to the parser."""
     group = commands.add_parser(
-        "approvals", help="see and change exec-approvals.json", allow_abbrev=False
+        "approvals", help="view and edit exec-approvals.json", allow_abbrev=False
     )
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(inner, "get", "print the file, its token left out", _GET, get)
+    parser = _command(inner, "get", "print the file without its token", _GET, get)
     parser.add_argument("--agent", metavar="A", help="one agent only (default: all)")
-    parser = _command(inner, "set", "put a whole new text in the file's place", _SET, put)
+    parser = _command(inner, "set", "replace the whole file", _SET, put)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", metavar="F", help="read the text from a file")
     source.add_argument("--stdin", action="store_true", help="read the text from standard input")
     lists = inner.add_parser("allowlist", help="change an agent's allowlist", allow_abbrev=False)
     members = lists.add_subparsers(dest="member", required=True, metavar="ACTION")
-    parser = _command(members, "add", "let programs run for an agent", _ADD, add)
+    parser = _command(members, "add", "allow a program for an agent", _ADD, add)
     parser.add_argument("pattern", metavar="PATTERN", help="a path; * in one folder, ** in any")
     _agent(parser)
     parser.add_argument(
@@ -66,9 +66,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--argv",
         nargs=argparse.REMAINDER,
         metavar="WORD",
-        help="with exactly these arguments, templates allowed; stands last (default: any)",
+        help="exactly these arguments, templates allowed; must come last (default: any)",
     )
-    parser = _command(members, "remove", "take an entry away", _REMOVE, remove)
+    parser = _command(members, "remove", "remove an entry", _REMOVE, remove)
     parser.add_argument("pattern", metavar="PATTERN", help="the entry's pattern or its id")
     _agent(parser)
     parser = _command(members, "list", "print an agent's patterns", _LIST, show)
@@ -131,7 +131,7 @@ def put(args: argparse.Namespace) -> int:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a pattern and print its entry; one that is there already stays, an idle one begins anew.
+    """Add a pattern and print its entry; one that is there already stays, an idle one starts over.
 
     With ``--dry-run`` nothing is added; what it would have matched is printed.
     """
@@ -180,7 +180,7 @@ def remove(args: argparse.Namespace) -> int:
     else:
         sys.stderr.write(
             f"sayso: agent {plain(args.agent)} has no entry {plain(args.pattern)}; "
-            f"`sayso approvals allowlist list --agent …` names them\n"
+            f"see `sayso approvals allowlist list --agent …`\n"
         )
     return 0 if removed else 1
 

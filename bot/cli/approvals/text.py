@@ -10,7 +10,7 @@ _SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")
 def worded(path: Path, text: dict[str, Any]) -> Iterator[str]:
     """Word the whole file, line by line."""
     if not text:
-        yield f"{path} is not there: tools.exec of config.json5 holds alone"
+        yield f"{path} does not exist: only tools.exec of config.json5 applies"
         return
     yield f"{path}"
     yield f"defaults: {_settings(text.get('defaults', {}))}"

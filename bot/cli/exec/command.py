@@ -20,9 +20,9 @@ examples:
   sayso exec AGENT --timeout 30 -- journalctl -u nginx -n 100
   sayso exec AGENT --stdin-file payload.bin -- some-tool --consume-stdin
   sayso exec AGENT --cancel 8f14e45fceea167a5a36dedd4bea2543
-  sayso exec sessions                               what is under way, both ways
-  sayso exec identity                               what others list to let us in
-  sayso exec contacts list                          whom we know and trust
+  sayso exec sessions                               requests in progress, in both directions
+  sayso exec identity                               our ids, for others' access lists
+  sayso exec contacts list                          known and trusted machines
 """
 _DIAGNOSTICS = """\
 example:
@@ -36,7 +36,7 @@ _LARGEST_STDIN = 1 << 20
 
 
 class _Names(dict[str, argparse.ArgumentParser]):
-    """Parsers by name; any other word stands for an agent."""
+    """Parsers by name; any other word means an agent."""
 
     def __missing__(self, name: str) -> argparse.ArgumentParser:
         return self[AGENT]
@@ -70,14 +70,16 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         action=_AgentOrWord, dest="agent", required=True, metavar="AGENT|WORD"
     )
     _add_run(inner)
-    sessions = command(inner, "sessions", "list what is under way, ours and others'", _EXAMPLES)
+    sessions = command(inner, "sessions", "list requests in progress, ours and others'", _EXAMPLES)
     sessions.set_defaults(run=output.sessions)
-    identity = command(inner, "identity", "print the ids that others list", _EXAMPLES)
+    identity = command(inner, "identity", "print the ids for others' access lists", _EXAMPLES)
     identity.set_defaults(run=output.identity)
-    contacts.register(_group(inner, "contacts", "keep whom we know and trust", _EXAMPLES))
-    outer = _group(commands, "diagnostics", "count what happened", _DIAGNOSTICS)
+    contacts.register(
+        _group(inner, "contacts", "manage contacts: known and trusted machines", _EXAMPLES)
+    )
+    outer = _group(commands, "diagnostics", "show counters", _DIAGNOSTICS)
     parts = outer.add_subparsers(dest="part", required=True, metavar="PART")
-    counts = command(parts, "exec", "tell what remote exec did and denied", _DIAGNOSTICS)
+    counts = command(parts, "exec", "show counts of what remote exec ran and denied", _DIAGNOSTICS)
     counts.set_defaults(run=output.diagnostics)
     check = command(commands, "check", "check an access list; nothing is started", _CHECK)
     check.add_argument("--exec-acl", required=True, metavar="F", help="the exec-acl.toml to check")
@@ -108,12 +110,17 @@ def command(
 
 
 def _add_run(inner: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = command(inner, AGENT, "run a vector there, or cancel a request", _EXAMPLES)
+    parser = command(inner, AGENT, "run an argument vector there, or cancel a request", _EXAMPLES)
     add = parser.add_argument
-    add("argv", nargs="*", metavar="-- ARGV", help="the vector; the host's access list decides")
-    add("--timeout", type=seconds, metavar="S", help="wall clock, seconds; the host's cap applies")
-    add("--stdin-file", metavar="F", help="what the command reads, 1 MiB at most")
-    add("--cancel", metavar="ID", help="end the request of this id instead")
+    add(
+        "argv",
+        nargs="*",
+        metavar="-- ARGV",
+        help="the argument vector; the host's access list decides",
+    )
+    add("--timeout", type=seconds, metavar="S", help="timeout in seconds; the host's limit applies")
+    add("--stdin-file", metavar="F", help="the command's standard input, 1 MiB at most")
+    add("--cancel", metavar="ID", help="cancel the request with this id instead")
     parser.set_defaults(run=run)
 
 
@@ -156,5 +163,7 @@ def _stdin(name: str) -> str:
     except OSError as error:
         raise BadRequest(f"{name} cannot be read: {error.strerror}.") from None
     if len(data) > _LARGEST_STDIN:
-        raise BadRequest(f"{name} is larger than {_LARGEST_STDIN} bytes, the most a host takes.")
+        raise BadRequest(
+            f"{name} is larger than {_LARGEST_STDIN} bytes, the maximum that a host accepts."
+        )
     return base64.b64encode(data).decode()

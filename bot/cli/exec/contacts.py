@@ -28,18 +28,24 @@ _TAKEN = ("sessions", "identity", "contacts")
 def register(group: argparse.ArgumentParser) -> None:
     """Add the commands to `sayso exec contacts`."""
     inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(inner, "add", "know an agent on a machine")
+    parser = _command(inner, "add", "add an agent on a machine as a contact")
     option = parser.add_argument
-    option("name", metavar="NAME", help="what we call it: lower-case, 32 characters at most")
-    option("--agent-id", required=True, metavar="H", help="its agent id, by `sayso exec identity`")
-    option("--machine-id", required=True, metavar="H", help="its machine id, likewise")
-    option("--address", metavar="A", help="where it takes requests: 127.0.0.1:PORT or unix:/path")
-    option("--fingerprint", metavar="H", help="its certificate's SHA-256, likewise; for TLS")
+    option("name", metavar="NAME", help="our name for it: lower-case, 32 characters at most")
+    option(
+        "--agent-id", required=True, metavar="H", help="its agent id, from `sayso exec identity`"
+    )
+    option("--machine-id", required=True, metavar="H", help="its machine id, from the same command")
+    option("--address", metavar="A", help="where it listens: 127.0.0.1:PORT or unix:/path")
+    option(
+        "--fingerprint",
+        metavar="H",
+        help="its certificate's SHA-256, from the same command; for TLS",
+    )
     option("--trust", choices=("accept", "reject"), default="reject", help="default: reject")
     parser.set_defaults(run=add)
     parser = _command(inner, "list", "print the contacts")
     parser.set_defaults(run=show)
-    parser = _command(inner, "remove", "forget a contact: it is not trusted any more")
+    parser = _command(inner, "remove", "remove a contact: it is no longer trusted")
     parser.add_argument("name", metavar="NAME", help="its name or agent id")
     parser.set_defaults(run=remove)
 
@@ -69,10 +75,10 @@ def contacts_file() -> "ContactsFile":
 
 
 def agent_id(word: str) -> str:
-    """Return an agent id; a contact's name stands for one.
+    """Return an agent id; a contact's name means its agent.
 
     The file is looked at without its model, which takes 0.2 s to import: the gateway reads it
-    strictly, and trusts nobody for what stands here.
+    strictly, and trusts nobody for what is here.
 
     Raises:
         BadRequest: no contact has the name.
@@ -102,7 +108,7 @@ def add(args: argparse.Namespace) -> int:
     contact = _contact(args)
     file = contacts_file()
     file.change(lambda contacts: contacts.added(contact))
-    return _told(args, f"{contact.name} was added, trust {contact.trust}")
+    return _print_result(args, f"{contact.name} was added, trust {contact.trust}")
 
 
 def _contact(args: argparse.Namespace) -> "Contact":
@@ -113,7 +119,7 @@ def _contact(args: argparse.Namespace) -> "Contact":
     from core.validation.model_errors import faults  # noqa: PLC0415 - slow to import
 
     if args.name in _TAKEN:
-        words = f"`sayso exec {args.name}` means something else. Give the contact another name."
+        words = f"`sayso exec {args.name}` is a subcommand. Choose another name for the contact."
         raise BadRequest(words)
     try:
         return Contact.model_validate(
@@ -158,10 +164,10 @@ def remove(args: argparse.Namespace) -> int:
         StateError: there is none, or the file cannot be used.
     """
     contacts_file().change(lambda contacts: contacts.removed(args.name))
-    return _told(args, f"{args.name} was removed")
+    return _print_result(args, f"{args.name} was removed")
 
 
-def _told(args: argparse.Namespace, sentence: str) -> int:
+def _print_result(args: argparse.Namespace, sentence: str) -> int:
     words = json.dumps({"done": True, "sentence": f"{sentence}."}) if args.json else f"{sentence}."
     sys.stdout.write(f"{words}\n")
     return 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LOST, _DENIED, _LATE, _SIGNALLED = 1, 3, 4, 128
 _CANCELLED = "cancelled"
-_NOT_THERE = "no such request is under way; `sayso exec sessions` lists those that are"
+_NOT_THERE = "no such request is in progress; see `sayso exec sessions`"
 
 
 def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
@@ -41,7 +41,7 @@ def _unwritten(problem: OSError, code: int) -> int:
     """Say that the output has no place: the run is over, and nobody keeps what it printed."""
     let_go()
     why = problem.strerror
-    sys.stderr.write(f"sayso: its output cannot be written ({why}); the run ended with {code}\n")
+    sys.stderr.write(f"sayso: cannot write the output ({why}); the run ended with {code}\n")
     return _LOST
 
 
@@ -85,7 +85,7 @@ def _print(answer: "Mapping[str, Any]") -> None:
         sys.stderr.writelines(f"sayso: {notice}: {notice.sentence}\n" for notice in notices)
     if answer["truncated"]:
         out, err = answer["stdout_bytes_total"], answer["stderr_bytes_total"]
-        sys.stderr.write(f"sayso: truncated; printed were {out} and {err} bytes\n")
+        sys.stderr.write(f"sayso: truncated; the full output was {out} and {err} bytes\n")
 
 
 def exit_code(answer: "Mapping[str, Any]") -> int:
@@ -137,15 +137,15 @@ def identity(args: argparse.Namespace) -> int:
     home = home_folder(None, os.environ)
     ensure_home(home)
     own = Identity.load(home)
-    told = {
+    report = {
         "agent_id": own.agent_id,
         "machine_id": own.machine_id,
         "fingerprint": fingerprint(home),
     }
     if args.json:
-        _print_json(told)
+        _print_json(report)
     else:
-        sys.stdout.writelines(f"{key:<11} {value}\n" for key, value in told.items())
+        sys.stdout.writelines(f"{key:<11} {value}\n" for key, value in report.items())
     return 0
 
 
@@ -180,7 +180,7 @@ def check(args: argparse.Namespace) -> int:
             _print_json({"ok": False, "faults": str(failure).splitlines()})
             return failure.exit_code
         raise
-    told = {
+    report = {
         "ok": True,
         "enabled": acl.table.enabled,
         "pairs": len(acl.entries),
@@ -188,7 +188,7 @@ def check(args: argparse.Namespace) -> int:
         "warnings": acl.warnings,
     }
     if args.json:
-        _print_json(told)
+        _print_json(report)
         return 0
     sys.stdout.write(f"{args.exec_acl}: ok ({acl.summary})\n")
     sys.stdout.writelines(f"warning: {line}\n" for line in acl.warnings)

@@ -9,8 +9,8 @@ from bot.cli.help_format import Formatter
 
 _TEST = """\
 examples:
-  sayso policy test                           the examples of your rules and of what is shipped
-  sayso policy test expected.jsonl            and what you expect; see docs/how-to/test-a-policy.md
+  sayso policy test                           the examples of your rules and of the shipped profiles
+  sayso policy test expected.jsonl            plus expectations; see docs/how-to/test-a-policy.md
   sayso policy test --config new.json5 expected.jsonl
 """
 _IMPORT = """\
@@ -27,7 +27,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     """Add the commands to the group's parser."""
     parser = commands.add_parser(
         "test",
-        help="check examples and expectations; exit 1 if one does not hold",
+        help="check examples and expectations; exit 1 if one fails",
         epilog=_TEST,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -35,12 +35,12 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add = parser.add_argument
     add("file", nargs="?", metavar="FILE", help="JSON lines, each a command with its `expect`")
     add("--config", metavar="F", help="a configuration to test instead of the one in effect")
-    add("--cwd", metavar="D", help="where commands would run that name no folder (default: here)")
+    add("--cwd", metavar="D", help="working directory of commands that name none (default: here)")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=test)
     parser = commands.add_parser(
         "import",
-        help="turn another product's rules into rules and allowlist entries",
+        help="convert another product's rules to rules and allowlist entries",
         epilog=_IMPORT,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -48,19 +48,19 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add = parser.add_argument
     add("--from", dest="source", required=True, choices=_SOURCES, help="the product")
     add("files", nargs="+", metavar="FILE", help="its files")
-    add("--folder", metavar="D", help="the only folder that rules that allow hold in")
+    add("--folder", metavar="D", help="the only folder in which allow rules apply")
     add(
         "--trust-source",
         action="store_true",
         help="allow any arguments of programs that can run others, as the source does",
     )
-    add("--write", action="store_true", help="write it, where that is no looser than the source")
+    add("--write", action="store_true", help="write the result if it is no looser than the source")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=bring)
 
 
 def test(args: argparse.Namespace) -> int:
-    """Check what stands beside the policy; exit 0 if all of it holds, 1 if not.
+    """Check what accompanies the policy; exit 0 if all of it holds, 1 if not.
 
     Raises:
         SaysoError: the configuration or a file cannot be used at all.

@@ -11,20 +11,20 @@ from bot.cli.policy import checks, history
 _HOSTS = ("sandbox", "gateway")
 _EXAMPLES = """\
 examples:
-  sayso policy explain -c 'git log | head -5'     what would happen, and what would make it pass
+  sayso policy explain -c 'git log | head -5'     the verdict, and what would allow it
   sayso policy explain --agent coder -- make test
-  sayso policy explain --host gateway -c 'make test'   as if the call named that host
+  sayso policy explain --host gateway -c 'make test'   as if the request named that host
   sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
 """
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the commands to the parser."""
-    group = commands.add_parser("policy", help="explain, test and try what the policy decides")
+    group = commands.add_parser("policy", help="explain, test and preview policy decisions")
     inner = group.add_subparsers(dest="policy_command", metavar="COMMAND", required=True)
     parser = inner.add_parser(
         "explain",
-        help="judge a command and say why; runs nothing",
+        help="evaluate a command and explain why; runs nothing",
         epilog=_EXAMPLES,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -35,8 +35,8 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("--batch", action="store_true", help="read requests as JSON lines from standard input")
     add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
     add("--host", choices=_HOSTS, help="where it would run (default: as configured)")
-    add("--session", default="main", metavar="K", help="whose grants and settings count")
-    add("--task", metavar="T", help="as if the call named this task")
+    add("--session", default="main", metavar="K", help="whose grants and settings apply")
+    add("--task", metavar="T", help="as if the request named this task")
     add("--cwd", metavar="D", help="where it would run (default: here)")
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=explain)

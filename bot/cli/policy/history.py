@@ -10,13 +10,13 @@ from bot.cli.help_format import Formatter
 
 _BACKTEST = """\
 examples:
-  sayso policy backtest new.json5                  the last 30 days under a new configuration
+  sayso policy backtest new.json5                  replay the last 30 days under a new configuration
   sayso policy backtest --since 7d --json new.json5
   sayso policy backtest --approvals new-approvals.json ~/.sayso/config.json5
 """
 _SUGGEST = """\
 examples:
-  sayso policy suggest               what prompts cost in the last 7 days, and what would save some
+  sayso policy suggest               cost of prompts in the last 7 days, and entries to save some
   sayso policy suggest --since 30d --least 5 --json
 """
 
@@ -25,7 +25,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     """Add the commands to the group's parser."""
     parser = commands.add_parser(
         "backtest",
-        help="judge the history under a new configuration beside the present one",
+        help="replay the history under a new configuration and compare",
         epilog=_BACKTEST,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -34,12 +34,16 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     add("config", metavar="CONFIG", help="the new configuration, a JSON5 file")
     add("--since", default="30d", metavar="SPAN", help="how far back, such as 30d (default), 12h")
     add("--approvals", metavar="F", help="the allowlists that go with it (default: the present)")
-    add("--cwd", metavar="D", help="where runs are read that kept no folder (default: here)")
+    add(
+        "--cwd",
+        metavar="D",
+        help="working directory of runs that have none on record (default: here)",
+    )
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=backtest)
     parser = commands.add_parser(
         "suggest",
-        help="say what prompts cost and which entries would save some; changes nothing",
+        help="show the cost of prompts and suggest entries; changes nothing",
         epilog=_SUGGEST,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -51,7 +55,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         type=count,
         default=3,
         metavar="N",
-        help="allows that an entry needs (default: 3)",
+        help="minimum number of allows for an entry (default: 3)",
     )
     add("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=suggest)

@@ -24,7 +24,7 @@ examples:
   sayso run -c 'git log --oneline | head -5'     a command line
   sayso run --agent coder -- make test           an argument vector, no shell grammar
   sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4)
-  sayso run --stdin -- psql shop < fix.sql       people see what it reads, and decide
+  sayso run --stdin -- psql shop < fix.sql       people see the input, and decide
 """
 _SIGHUP, _SIGPIPE = 1, 13
 _EIO = 5
@@ -37,7 +37,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
     parser = commands.add_parser(
         "run",
-        help="ask to run a command",
+        help="request to run a command",
         epilog=_EXAMPLES,
         formatter_class=Formatter,
         allow_abbrev=False,
@@ -135,16 +135,16 @@ def _withdrawn(line: Following, number: int) -> "NoReturn":
 
 
 def _unwritten(line: Following, problem: OSError) -> int:
-    """Say that the output has no place; the run goes on, for what it does is not lost."""
+    """Say that the output has no place; the run continues, for what it does is not lost."""
     for one in (outlets := Outlets(separate=False)).all:
         one.forgives = True
-    words = f"its output cannot be written ({problem.strerror}); see `sayso history` for how run"
+    words = f"cannot write the output ({problem.strerror}); see `sayso history` for how run"
     outlets.say(f"{words} {line.run_id or ''} ends")
     return 1
 
 
 def _spinner() -> "Spinner":
-    from bot.cli.run.spinner import Spinner  # noqa: PLC0415 - only where somebody looks
+    from bot.cli.run.spinner import Spinner  # noqa: PLC0415 - only on a terminal
 
     return Spinner()
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _DENIED, _PENDING, _SIGNALLED = 3, 4, 128
 _CUT = "… (truncated)"
-_NEXT = {"no_route": "; `sayso doctor` says what is missing"}
+_NEXT = {"no_route": "; run `sayso doctor` for what is missing"}
 
 
 def exit_code(answer: "Answer") -> int:
@@ -54,7 +54,7 @@ def conclude(answer: "Answer", outlets: Outlets) -> int:
         case _:
             outlets.say(
                 f"the gateway died while run {answer['id']} ran; how it ended is unknown, "
-                "and it is not run again"
+                "and it is not retried"
             )
     return exit_code(answer)
 
@@ -72,7 +72,7 @@ def _finish(answer: "Answer", outlets: Outlets) -> None:
     finish = _finish_apart if "stdout" in answer else _finish_one
     for total, lost in finish(answer, outlets):
         if lost > 0:
-            outlets.say(f"{total:,} bytes were printed; {lost:,} of them were not kept")
+            outlets.say(f"{total:,} bytes of output; {lost:,} of them were dropped")
     for finding in answer.get("findings", ()):
         outlets.say(finding)
     if answer["timedOut"]:

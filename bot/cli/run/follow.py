@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 _PATIENCE_S = 30.0
-"""How long a gateway that hung up is waited for: a restart takes a few seconds."""
+"""How long to wait for a gateway that disconnected: a restart takes a few seconds."""
 _RETRY_S = 0.2
 _STOPPING = (-32004, -32800)
 """The codes of a gateway that stops, and of what it gives up by itself."""
@@ -67,7 +67,7 @@ class Following:
         """Ask, and return the answer.
 
         Raises:
-            Left: a second signal came; the run goes on.
+            Left: a second signal came; the run continues.
             BrokenPipeError: nobody reads what is printed.
             GatewayUnreachable: nobody answers, or not any more.
             SaysoError: what the gateway answered.
@@ -145,7 +145,7 @@ class Following:
             if one.blocked:
                 poll.register(one.fd, select.POLLOUT)
             elif one.full:
-                poll.register(one.fd, 0)  # tells only that nobody reads any more
+                poll.register(one.fd, 0)  # reports only that nobody reads any more
         found = dict(poll.poll(timeout_ms))
         if self._signals.fd in found:
             self._signals.calm()
@@ -190,7 +190,7 @@ class Following:
             self._outlets.take(params["stream"], a2b_base64(params["data"]))
 
     def _stand(self, status: "Answer") -> "Answer | None":
-        """Note how it stands; that is the answer for whoever does not wait."""
+        """Note the status; that is the answer for whoever does not wait."""
         self.run_id = status["id"]
         if not self._waits:
             return status
@@ -200,7 +200,7 @@ class Following:
         return None
 
     def _ask_where(self) -> None:
-        """Ask now and then where the question was sent, to tell whoever waits."""
+        """Poll where the question was sent, to inform whoever waits."""
         if monotonic() >= self._ask_where_at:
             self._ask_where_at = monotonic() + _ASK_WHERE_S
             self._where = self._send("exec.approval.copies", {"id": self.run_id})
@@ -209,7 +209,7 @@ class Following:
         try:
             return self._client.begin(method, params)
         except OSError:
-            return 0  # it hung up, which the next look at it tells
+            return 0  # connection closed, which the next read reports
 
     def _again(self, error: OSError) -> None:
         """Wait for the gateway to come back, and follow the same run again.
@@ -220,7 +220,7 @@ class Following:
         self._client.close()
         if self.run_id is None:
             self._client.lost(error)
-        self.say(f"the gateway hung up; waiting {_PATIENCE_S:.0f} s for it")
+        self.say(f"connection lost; reconnecting for up to {_PATIENCE_S:.0f} s")
         end = monotonic() + _PATIENCE_S
         while monotonic() < end:
             try:

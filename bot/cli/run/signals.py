@@ -23,7 +23,7 @@ class Signals:
         self.fd, self._inlet = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         _signal.set_wakeup_fd(self._inlet, warn_on_full_buffer=False)
         for number in _ENDING:
-            # A job in the background was told to ignore them, and still is.
+            # A job in the background was set to ignore them, and still does.
             if _signal.getsignal(number) != _signal.SIG_IGN:
                 _signal.signal(number, lambda got, _: self.heard.append(got))
 
@@ -31,7 +31,7 @@ class Signals:
     def impatient(self) -> int:
         """Return the signal that means: leave at once, 0 for none.
 
-        A terminal that closes is told of twice, by the shell and by the kernel.
+        A terminal that closes is reported twice, by the shell and by the kernel.
         """
         return next((number for number in self.heard[1:] if number != _signal.SIGHUP), 0)
 

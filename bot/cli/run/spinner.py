@@ -100,8 +100,8 @@ def _columns() -> int:
 
 
 def _speaks_utf8() -> bool:
-    told = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
-    return "utf-8" in told.lower() or "utf8" in told.lower()
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    return "utf-8" in locale.lower() or "utf8" in locale.lower()
 
 
 def _write(text: str) -> None:

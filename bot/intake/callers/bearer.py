@@ -1,4 +1,4 @@
-"""Know the holder of a token, anew for every request: what was revoked lets nobody in."""
+"""Look up the holder of a token for every request: a revoked one lets nobody in."""
 
 import logging
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Bearers:
 
         Raises:
             Unauthenticated: it is no token, or unknown, expired or revoked.
-            StoreError: that cannot be told now, so nobody is let in.
+            StoreError: that cannot be determined now, so nobody is let in.
         """
         if not token_text.is_token(text):
             raise Unauthenticated
@@ -44,7 +44,7 @@ class Bearers:
             await self.store.write(tokens.used, token.id)
         except StoreError as failure:
             # A full disk must not keep people from looking at what is wrong.
-            _log.warning("the use of token %s could not be noted: %s", token.id, failure)
+            _log.warning("cannot record the use of token %s: %s", token.id, failure)
 
 
 def caller_of(token: Token, intake: Intake, notify: Notify | None = None) -> Caller:

@@ -63,15 +63,15 @@ class Caller:
         if named is None or named not in self.agents:
             raise Forbidden(
                 f"This {'token' if self.token else 'user'} is bound to "
-                f"{', '.join(sorted(self.agents)) or 'no agent'} and may name no other agent. "
-                "Name one of these, or leave `agent` out where there is one only."
+                f"{', '.join(sorted(self.agents)) or 'no agent'} and cannot use another agent. "
+                "Use one of these, or omit `agent` if there is only one."
             )
         return AgentId(named)
 
     def session(self, agent: AgentId, named: str) -> SessionKey:
         """Return the session that is meant; a caller bound to agents has its own sessions only.
 
-        Whoever merely knows a session's name gets nothing that people set for it or it was told.
+        Whoever merely knows a session's name gets nothing that people set for it, nor its events.
         """
         head = f"agent:{agent}:"
         if self.agents is None or named.startswith(head):

@@ -14,7 +14,7 @@ from core.store.people import people
 
 _MOST_SESSIONS = 4_096
 RUN_BY_US = (
-    "This command is run by Sayso for whoever asked for it, so it counts as the requester's. Use a "
+    "This command was started by Sayso for a requester, so it counts as the requester's. Use a "
     "terminal."
 )
 
@@ -50,14 +50,14 @@ class Askers:
             return None
         if not unix_peer.at_terminal(caller.peer):
             return (
-                "Only a person at a terminal may do this: run it in the foreground of one. "
-                "Nothing was changed."
+                "Only a person at a terminal may do this: run it there in the foreground. Nothing "
+                "was changed."
             )
         if unix_peer.is_run(caller.peer.pid):
             return f"{RUN_BY_US} Nothing was changed."
         if await self.known(caller.requester):
             return (
-                "This terminal has asked to run commands, so it counts as a requester's. Use "
+                "This terminal has requested commands, so it counts as a requester's. Use "
                 "another terminal. Nothing was changed."
             )
         return None

@@ -40,7 +40,7 @@ class QuestionMethods:
                 scopes=FOLLOWS,
                 handler=self.wait,
                 summary="Wait until an approval is decided.",
-                answer="the approval, once decided or when the time is over",
+                answer="the approval, once decided or at the timeout",
             ),
             Method(
                 name="exec.approval.resolve",
@@ -59,7 +59,7 @@ class QuestionMethods:
                 params=ListParams,
                 scopes=READS,
                 handler=self.pending,
-                summary="List what waits for an answer, the soonest deadline first.",
+                summary="List pending approvals, the soonest deadline first.",
                 answer='`{"pending": […]}`',
             ),
             Method(
@@ -75,7 +75,7 @@ class QuestionMethods:
                 params=IdParams,
                 scopes=READS,
                 handler=self.copies,
-                summary="Tell where each copy of a prompt stands.",
+                summary="Return the status of each copy of a prompt.",
                 answer='`{"copies": [{"channel", "to", "thread", "step", "state", "why"}]}`',
             ),
         )
@@ -144,12 +144,12 @@ def _actor(caller: Caller) -> Actor:
 
 
 def _session(caller: Caller) -> tuple[int, int] | None:
-    """Return the kernel session of a local answer, which tells it from the asker."""
+    """Return the kernel session of a local answer, which distinguishes it from the asker."""
     if caller.peer is None:
         return None
     if unix_peer.is_run(caller.peer.pid):
         raise Forbidden(f"{RUN_BY_US} Nothing was decided.")
     session = unix_peer.kernel_session(caller.peer.pid)
     if session is None:
-        raise BadRequest("the terminal of this answer cannot be told; answer from a shell")
+        raise BadRequest("the terminal of this answer is unknown; answer from a shell")
     return session

@@ -28,9 +28,11 @@ from core.text.render import redact
 class FileParams(Params):
     """``exec.approvals.set``: a whole new content of exec-approvals.json (S1 schema)."""
 
-    file: dict[str, object] = Field(description="the new content; without `socket` it keeps it")
+    file: dict[str, object] = Field(
+        description="the new content; without `socket` the current one is kept"
+    )
     base_hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
-        description="the `hash` that was read; if the file is another by now, nothing is changed"
+        description="the `hash` that was read; if the file has changed since, nothing is changed"
     )
 
 
@@ -49,7 +51,9 @@ class ApprovalsFileMethods:
                 params=AgentParams,
                 scopes=READS,
                 handler=self.get,
-                summary="Show exec-approvals.json, its token left out; with `agent`, its part.",
+                summary=(
+                    "Show exec-approvals.json without its token; with `agent`, only its section."
+                ),
                 answer='`{"file", "hash", "warnings"}`',
             ),
             Method(
@@ -57,7 +61,7 @@ class ApprovalsFileMethods:
                 params=FileParams,
                 scopes=RULES,
                 handler=self.put,
-                summary="Put a whole new content in the place of exec-approvals.json.",
+                summary="Replace exec-approvals.json.",
                 answer=f"{CHANGE} with `warnings`{TYPED}",
             ),
         )
@@ -94,7 +98,7 @@ class ApprovalsFileMethods:
 
 def _is_still(file: ApprovalsFile, base_hash: str) -> None:
     if _hash(file.shown()) != base_hash:
-        raise Conflict("exec-approvals.json is another by now; read it again. Nothing changed.")
+        raise Conflict("exec-approvals.json has changed; read it again. Nothing was changed.")
 
 
 def _hash(shown: dict[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""Tell what the gateway is, and what it would do."""
+"""Describe the gateway, and explain what it would do."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, T
 from core.model.policy import ExecHost
 
 _EXPLAINED = (
-    "as `sayso policy explain --json`; which grant counts, and who gave it, is told to `read` only"
+    "as `sayso policy explain --json`; which grant counts, and who gave it, is shown to `read` only"
 )
 
 
@@ -38,9 +38,9 @@ class ExplainParams(SessionParams):
     )
     cwd: str = Field(description="where it would run; absolute")
     host: Annotated[ExecHost, Field(strict=False)] | None = Field(
-        default=None, description="as if the call named this host: sandbox, gateway or node"
+        default=None, description="as if the request named this host: sandbox, gateway or node"
     )
-    task: TaskName | None = Field(default=None, description="as if the call named this task")
+    task: TaskName | None = Field(default=None, description="as if the request named this task")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -77,7 +77,7 @@ class OutlookMethods:
                 params=NoParams,
                 scopes=READS,
                 handler=self.get_health,
-                summary="Tell how the gateway is.",
+                summary="Report the gateway's health.",
                 answer='`{"ok", "parts"}`',
             ),
             Method(
@@ -104,7 +104,7 @@ class OutlookMethods:
                 params=ExplainParams,
                 scopes=FOLLOWS,
                 handler=self.explain,
-                summary="Judge a command as the gateway would now; nothing is run or stored.",
+                summary="Evaluate a command as the gateway would now; nothing is run or stored.",
                 answer=_EXPLAINED,
             ),
         )

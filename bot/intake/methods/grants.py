@@ -18,8 +18,8 @@ from core.model.identity import CODE_LENGTH, AgentId, TaskId
 from core.store.approvals import grants
 from core.store.approvals.grants import Grant
 
-_NONE = "No such grant holds, so nothing was revoked; `sayso grants list` names them."
-_NO_TASK = "No grant of task {} holds, so nothing was ended; `sayso grants list` names them."
+_NONE = "No such active grant, so nothing was revoked; see `sayso grants list`."
+_NO_TASK = "Task {} has no active grants, so nothing was revoked; see `sayso grants list`."
 
 
 class GrantParams(Params):
@@ -48,7 +48,7 @@ class GrantMethods:
                 params=AgentParams,
                 scopes=READS,
                 handler=self.listed,
-                summary="List what people allowed for a while and what still holds.",
+                summary="List the active temporary grants.",
                 answer=(
                     '`{"grants": [{"id", "code", "agent", "session", "task", "promise", '
                     '"by", "expiresMs", "usesLeft", "usedMs", "preview", …}]}`; `preview` is '
@@ -61,7 +61,7 @@ class GrantMethods:
                 params=GrantParams,
                 scopes=PEOPLES_SCOPES,
                 handler=self.revoke,
-                summary="End a grant at once.",
+                summary="Revoke a grant.",
                 answer=CHANGE,
             ),
             Method(
@@ -69,7 +69,7 @@ class GrantMethods:
                 params=TaskParams,
                 scopes=PEOPLES_SCOPES,
                 handler=self.end_task,
-                summary="End every grant of a task at once.",
+                summary="Revoke every grant of a task.",
                 answer=CHANGE,
             ),
         )

@@ -1,4 +1,4 @@
-"""Tell what happened: session events until acknowledged, sessions, the history."""
+"""Return what happened: session events until acknowledged, sessions, the history."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class RecordMethods:
                 params=EventsParams,
                 scopes=FOLLOWS,
                 handler=self.drain,
-                summary="Read a session's events above `seq` and above what was acknowledged.",
+                summary="Read a session's events after `seq` that are not acknowledged.",
                 answer='`{"events": [{"seq", "kind", "text", "id", "atMs"}]}`',
             ),
             Method(
@@ -37,8 +37,8 @@ class RecordMethods:
                 params=AckParams,
                 scopes=ASKS,
                 handler=self.ack,
-                summary="Acknowledge a session's events; they are not told again.",
-                answer='`{"acked"}`: the number that is acknowledged now',
+                summary="Acknowledge a session's events; they are not delivered again.",
+                answer='`{"acked"}`: the number now acknowledged',
             ),
             Method(
                 name="sessions.list",
@@ -53,7 +53,7 @@ class RecordMethods:
                 params=PastParams,
                 scopes=READS,
                 handler=self.history,
-                summary="List what was asked and how it ended, the newest first.",
+                summary="List requests and how they ended, the newest first.",
                 answer='`{"history": […]}`, `how` says in words how each ended',
             ),
         )

@@ -31,7 +31,7 @@ class EngageParams(Params):
     """``lockdown.engage``: why, in the words of whoever does it."""
 
     why: str = Field(
-        default="", max_length=_LONGEST_WHY, description="why, as everybody who is refused reads it"
+        default="", max_length=_LONGEST_WHY, description="the reason, shown with every denial"
     )
 
 
@@ -51,7 +51,7 @@ class LockdownMethods:
                 params=NoParams,
                 scopes=_LOOKS,
                 handler=self.get,
-                summary="Say whether all is locked down, since when and why.",
+                summary="Report whether Sayso is locked down, since when and why.",
                 answer='`{"locked", "sinceMs", "why", "by", "way"}`; all but `locked` may be null',
             ),
             Method(
@@ -59,7 +59,7 @@ class LockdownMethods:
                 params=EngageParams,
                 scopes=PEOPLES_SCOPES,
                 handler=self.engage,
-                summary="Refuse everything from now on; what runs goes on.",
+                summary="Deny every request from now on; running commands continue.",
                 answer=CHANGE,
             ),
             Method(
@@ -67,7 +67,7 @@ class LockdownMethods:
                 params=NoParams,
                 scopes=RULES,
                 handler=self.lift,
-                summary="Prove every way in, and let requests in again if all of them held.",
+                summary="Test every entry point, and accept requests again if all pass.",
                 answer=f"{CHANGE}; only from a {PERSON}",
                 local=True,
             ),
@@ -78,26 +78,26 @@ class LockdownMethods:
         return self.gate.execution.guard.lockdown
 
     async def get(self, _params: NoParams, _caller: Caller) -> object:
-        """Return how it stands."""
+        """Return the status."""
         return shown(self._lockdown.state())
 
     async def engage(self, params: EngageParams, caller: Caller) -> object:
-        """Lock, then tell everybody; it is locked even where that fails, and is tried again."""
+        """Lock, then notify everybody; it is locked even where that fails, and is tried again."""
         known = self._lockdown.state()
-        why = params.why.strip() or "somebody wanted it so."
+        why = params.why.strip() or "no reason given"
         locked = self._lockdown.engage(why, by=caller.ref)
         if self.prover is not None:
             try:
                 await self.prover.alarm.sound()
             except SaysoError as failure:
-                _log.error("the lockdown could not be announced yet: %s", failure)
+                _log.error("cannot announce the lockdown yet: %s", failure)
         return results.change(locked.sentence, done=known is None)
 
     async def lift(self, _params: NoParams, caller: Caller) -> object:
         """Lift it for a person at a terminal if every way in holds."""
         locked = self._lockdown.state()
         if locked is None:
-            return results.change("Nothing is locked down.")
+            return results.change("Not locked down.")
         if locked.passes:
             return results.change(locked.sentence, done=False)
         refusal = await self.askers.refusal(caller)
@@ -105,13 +105,13 @@ class LockdownMethods:
             return results.change(refusal, done=False)
         failed = await self._lifted(caller)
         if failed:
-            words = f"It stays locked down, for the gate could not be proved: {failed}."
+            words = f"Still locked down: the gate proof failed: {failed}."
             return results.change(words, done=False)
-        return results.change("Every way in was proved; requests are let in again.")
+        return results.change("Every entry point passed; requests are accepted again.")
 
     async def _lifted(self, caller: Caller) -> str:
         if self.prover is None:
-            return "nothing here proves it"
+            return "no gate proof is available here"
         return await self.prover.lift(caller.ref)
 
 

@@ -69,28 +69,28 @@ class PeopleMethods:
                 "pair",
                 NameParams,
                 self.pair,
-                "Draw a code that links the account it is typed on",
+                "Create a code that links the account that sends it",
                 f"the same with `code`, `expiresMs`{TYPED}",
             ),
             _change(
                 "unlink",
                 AccountParams,
                 self.unlink,
-                "Take an account from its person",
+                "Unlink an account from its person",
                 CHANGE + TYPED,
             ),
             _change(
                 "revoke",
                 WhoParams,
                 self.revoke,
-                "Let no answer of a person or an account count any more",
+                "Revoke a person's or an account's right to approve",
                 CHANGE,
             ),
             _change(
                 "restore",
                 WhoParams,
                 self.restore,
-                "Let a revoked person or account answer again",
+                "Restore a revoked right to approve",
                 CHANGE + TYPED,
             ),
         )
@@ -109,10 +109,10 @@ class PeopleMethods:
         await self._record(caller, "add", name)
         if await self.gate.store.write(people.add, name):
             return results.change(f"{name} was added. Next: `sayso people pair {name}`.")
-        return results.change(f"{name} is there already.")
+        return results.change(f"{name} already exists.")
 
     async def pair(self, params: NameParams, caller: Caller) -> object:
-        """Draw a code that links the account it is typed on; it is shown this once."""
+        """Create a code that links the account that sends it; it is shown this once."""
         name = params.name
         refusal = await self._refusal(caller)
         if refusal is not None:
@@ -120,10 +120,11 @@ class PeopleMethods:
         await self._record(caller, "pair", name)
         drawn = await self.gate.store.write(pairing.begin, name)
         if drawn is None:
-            return results.change(f"There is no {name}; add it first.", done=False)
+            return results.change(f"No person is named {name}; add one first.", done=False)
         sentence = (
             f"Send `/pair {drawn.code}` from the account to link, within "
-            f"{pairing.CODE_LIFE_MS // 60_000} minutes. Whoever sends it first is {name}."
+            f"{pairing.CODE_LIFE_MS // 60_000} minutes. The first account to send it becomes "
+            f"{name}'s."
         )
         return {
             **results.change(sentence),
@@ -132,7 +133,7 @@ class PeopleMethods:
         }
 
     async def unlink(self, params: AccountParams, caller: Caller) -> object:
-        """Take an account from its person; it counts as a person of its own from then on."""
+        """Unlink an account from its person; it counts as a person of its own from then on."""
         refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
@@ -140,8 +141,8 @@ class PeopleMethods:
         channel, _, account = params.account.partition(":")
         person = await self.gate.store.write(people.unlink, channel, account)
         if person is None:
-            return results.change(f"{params.account} is linked to nobody.", done=False)
-        return results.change(f"{params.account} is {person}'s no more.")
+            return results.change(f"{params.account} is not linked.", done=False)
+        return results.change(f"{params.account} is {person}'s account no longer.")
 
     async def revoke(self, params: WhoParams, caller: Caller) -> object:
         """Let nobody, or no account, of this name answer any more; every local process may."""
@@ -151,7 +152,7 @@ class PeopleMethods:
             return _nobody(who)
         await self._record(caller, "revoke", who)
         if await self.gate.store.write(people.revoke, who):
-            return results.change(f"{who} is revoked: no answer counts, nor an earlier vote.")
+            return results.change(f"{who} is revoked: answers and earlier votes no longer count.")
         return _nobody(who)
 
     async def restore(self, params: WhoParams, caller: Caller) -> object:
@@ -162,7 +163,7 @@ class PeopleMethods:
             return refusal
         await self._record(caller, "restore", who)
         if await self.gate.store.write(people.restore, who):
-            return results.change(f"{who} may answer again where listed.")
+            return results.change(f"{who} may approve again where listed.")
         return results.change(f"{who} is not revoked.", done=False)
 
     async def _refusal(self, caller: Caller) -> dict[str, object] | None:
@@ -175,7 +176,7 @@ class PeopleMethods:
 
 
 def _nobody(who: str) -> results.Json:
-    return results.change(f"There is no {who}; `sayso people list` names them.", done=False)
+    return results.change(f"There is no {who}; see `sayso people list`.", done=False)
 
 
 def _change(

@@ -26,7 +26,7 @@ PAGE = 2 << 20
 _KEPT = 8
 _KEPT_S = 300.0
 ASKS = frozenset({Scope.ADMIN})
-LOOKS = frozenset({Scope.READ, Scope.ADMIN})
+READERS = frozenset({Scope.READ, Scope.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ class RemoteMethods:
                 params=RunBody,
                 scopes=ASKS,
                 handler=self.run,
-                summary="Run a listed vector on another machine, and wait for its end (S4).",
+                summary=(
+                    "Run a listed argument vector on another machine, and wait for its end (S4)."
+                ),
                 answer='`{"ok", "request_id", "code", "signal", "duration_ms", "stdout_b64", '
                 '"stderr_b64", "stdout_bytes_total", "stderr_bytes_total", "truncated", '
                 '"denial_reason", "warnings"}`',
@@ -58,7 +60,7 @@ class RemoteMethods:
                 params=CancelBody,
                 scopes=ASKS,
                 handler=self.cancel,
-                summary="Cancel a remote run that is under way.",
+                summary="Cancel a remote run in progress.",
                 answer='`{"cancelled"}`',
             ),
             Method(
@@ -66,7 +68,7 @@ class RemoteMethods:
                 params=OutputBody,
                 scopes=ASKS,
                 handler=self.output,
-                summary="Read on where an answer was trimmed.",
+                summary="Read the rest of truncated output.",
                 answer='`{"data_b64", "more"}`',
             ),
         )
@@ -76,9 +78,9 @@ class RemoteMethods:
             Method(
                 name="exec.remote.sessions",
                 params=NoParams,
-                scopes=LOOKS,
+                scopes=READERS,
                 handler=self.sessions,
-                summary="List own remote requests under way, and what runs here for others.",
+                summary="List remote requests in progress, ours and others'.",
                 answer='`{"pending": [{"request_id", "agent_id", "program", "age_ms"}], '
                 '"sessions": […]}`',
                 of_all=True,
@@ -86,9 +88,9 @@ class RemoteMethods:
             Method(
                 name="exec.remote.diagnostics",
                 params=NoParams,
-                scopes=LOOKS,
+                scopes=READERS,
                 handler=self.diagnostics,
-                summary="Tell whether remote exec is on, what was denied, how long its list is.",
+                summary="Report whether remote exec is on, what was denied, how long its list is.",
                 answer='`{"enabled", "listening", "active_sessions", "pending_requests", "started",'
                 ' "finished", "denied", "truncated", "warnings", "unheard", "recent_warnings",'
                 ' "acl"}`',
@@ -158,8 +160,8 @@ class RemoteMethods:
         self._forget()
         if body.request_id not in self._kept:
             raise BadRequest(
-                f"the output of {body.request_id} is not kept: it was answered whole, or more than "
-                f"{_KEPT_S:.0f} s ago"
+                f"the output of {body.request_id} is not available: it was not truncated, or ended "
+                f"more than {_KEPT_S:.0f} s ago"
             )
         result = self._kept[body.request_id][1]
         data = result.stdout if body.stream == "stdout" else result.stderr

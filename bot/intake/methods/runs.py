@@ -38,15 +38,15 @@ class RunMethods:
                 params=RunParams,
                 scopes=ASKS,
                 handler=self.run,
-                summary="Ask to run a command, and wait for its end.",
-                answer="how it ended; with `wait: false` how it stands",
+                summary="Request to run a command, and wait for its end.",
+                answer="how it ended; with `wait: false` its status",
             ),
             Method(
                 name="exec.approval.request",
                 params=AskParams,
                 scopes=ASKS,
                 handler=self.run,
-                summary="Ask to run a command, and learn at once what becomes of it.",
+                summary="Request to run a command, and return its status at once.",
                 answer="at once: `pending` with an id, or how it ended",
             ),
         )
@@ -59,33 +59,33 @@ class RunMethods:
                 scopes=FOLLOWS,
                 handler=self.wait,
                 summary="Wait for the end of a run.",
-                answer="as `exec.run`, when it ended or the time is over",
+                answer="as `exec.run`, when it ended or at the timeout",
             ),
             Method(
                 name="exec.cancel",
                 params=IdParams,
                 scopes=STOPS,
                 handler=self.cancel,
-                summary="Withdraw a question, or end a command that runs, by id, code or prefix.",
-                answer='`{"cancelled", "id", "sentence"}`: false if there was nothing to end',
+                summary="Cancel a pending approval or a running command, by id, code or prefix.",
+                answer='`{"cancelled", "id", "sentence"}`: false if there was nothing to cancel',
             ),
             Method(
                 name="exec.tail",
                 params=IdParams,
                 scopes=FOLLOWS,
                 handler=self.tail,
-                summary="Show what a command printed last, and how it ended where it did.",
+                summary="Show a command's latest output, and how it ended if it did.",
                 answer='`{"running", "text", "totalBytes", "how"}`; `how` is null before its end',
             ),
         )
 
     async def run(self, params: RunParams, caller: Caller) -> object:
-        """Submit a request; with ``wait`` (default) the answer is its end, else its standing."""
+        """Submit a request; with ``wait`` (default) the answer is its end, else its status."""
         request = params.request(caller.requester)
         # The gateway's own proofs do not make a requester's of the terminal that it runs in.
         if self.gate.execution.guard.mark_of(request) is None:
             self.askers.note(caller.requester)
-        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        # A caller that disconnects must not end a run halfway: the run belongs to the gate.
         line = streaming(self.gate, caller) if params.stream else None
         submitted = (
             line.submit(request)
@@ -111,13 +111,13 @@ class RunMethods:
     async def cancel(self, params: IdParams, caller: Caller) -> object:
         """Withdraw a question or end a running command."""
         run_id = await visibility.named(self.gate, params.id, caller)
-        stands = await self.gate.status(run_id)
+        status = await self.gate.status(run_id)
         done = await self.gate.cancel(run_id, f"withdrawn by {caller.ref}")
         if not done:
-            stands = await self.gate.status(run_id)
-        if stands is None:
+            status = await self.gate.status(run_id)
+        if status is None:
             visibility.unknown(params.id)
-        return outcomes.cancelled(stands, done=done)
+        return outcomes.cancelled(status, done=done)
 
     async def tail(self, params: IdParams, caller: Caller) -> object:
         """Show what a command printed last: while it runs here, and as stored after its end."""
@@ -125,7 +125,7 @@ class RunMethods:
         found = await self.gate.tail(run_id)
         if found is not None:
             return outcomes.live(found, caller)
-        stands = await self.gate.status(run_id)
-        if stands is None:
+        status = await self.gate.status(run_id)
+        if status is None:
             visibility.unknown(params.id)
-        return outcomes.tail(stands, caller)
+        return outcomes.tail(status, caller)

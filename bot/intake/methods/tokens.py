@@ -33,7 +33,7 @@ class TokenParams(Params):
         Field(description="what it may do: request, approve, admin, read")
     )
     agent: Name | None = Field(default=None, description="the agent that asks with it")
-    person: Name | None = Field(default=None, description="the person who answers with it")
+    person: Name | None = Field(default=None, description="the person who approves with it")
     expires_s: Annotated[int, Field(ge=_SHORTEST_S, le=_LONGEST_S)] | None = Field(
         default=None, description="how long it lasts, in seconds; until it is revoked without"
     )
@@ -60,7 +60,7 @@ class TokenMethods:
                 params=TokenParams,
                 scopes=RULES,
                 handler=self.create,
-                summary="Make a token; its text is shown this once.",
+                summary="Create a token; its text is shown only once.",
                 answer=f"{CHANGE} with `token` (the text), `id`; only from a {PERSON}",
                 local=True,
             ),
@@ -69,7 +69,7 @@ class TokenMethods:
                 params=NoParams,
                 scopes=RULES,
                 handler=self.listed,
-                summary="List the tokens, without their texts.",
+                summary="List the tokens, without their values.",
                 answer=(
                     '`{"tokens": [{"id", "name", "scopes", "agent", "person", "state", "by", '
                     '"createdMs", "expiresMs", "usedMs"}]}`'
@@ -80,7 +80,7 @@ class TokenMethods:
                 params=TokenRefParams,
                 scopes=RULES,
                 handler=self.revoke,
-                summary="End a token at once and for good.",
+                summary="Revoke a token permanently.",
                 answer=CHANGE,
             ),
         )
@@ -100,7 +100,7 @@ class TokenMethods:
         )
         await self._record(caller, "create", draft)
         made = await self.gate.store.write(tokens.create, draft)
-        sentence = f"Token {made.token.name} was made. Keep it now: nobody can show it again."
+        sentence = f"Token {made.token.name} was created. Save it now: it cannot be shown again."
         return {**results.change(sentence), "token": made.text, "id": made.token.id}
 
     async def listed(self, _params: NoParams, _caller: Caller) -> object:
@@ -122,7 +122,7 @@ class TokenMethods:
         gone = await self.gate.store.write(tokens.revoke, params.token)
         if gone is None:
             return _unknown(params.token)
-        return results.change(f"Token {gone.name} is revoked: it lets nobody in any more.")
+        return results.change(f"Token {gone.name} is revoked and no longer valid.")
 
     async def _record(self, caller: Caller, what: str, draft: TokenDraft) -> None:
         record: dict[str, object] = {
@@ -137,7 +137,7 @@ class TokenMethods:
 
 
 def _unknown(ref: str) -> results.Json:
-    words = f"There is no token {ref}, so nothing was revoked; `sayso token list` names them."
+    words = f"No token {ref}, so nothing was revoked; see `sayso token list`."
     return results.change(words, done=False)
 
 

@@ -27,7 +27,7 @@ class ToolParams(SessionParams):
 
     tool: Name = Field(description="the tool's name, as `capabilities.tools` grants it")
     args: dict[str, object] = Field(default={}, description="the tool's arguments")
-    task: TaskName | None = Field(default=None, description="what the call belongs to")
+    task: TaskName | None = Field(default=None, description="the task of the call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ToolMethods:
             begun=caller.begun,
             task=None if params.task is None else TaskId(params.task),
         )
-        return _told(await tools_of(self.gate).call(call), caller)
+        return _response(await tools_of(self.gate).call(call), caller)
 
 
 def tools_of(gate: Gate) -> Tools:
@@ -82,7 +82,7 @@ def tools_of(gate: Gate) -> Tools:
     return tools
 
 
-def _told(answer: ToolAnswer, caller: Caller) -> results.Json:
+def _response(answer: ToolAnswer, caller: Caller) -> results.Json:
     if isinstance(answer, ToolRefused):
         return {
             "ok": False,

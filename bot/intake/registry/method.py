@@ -117,9 +117,9 @@ def permit(method: AnyMethod, caller: Caller) -> None:
         Forbidden: naming what is missing.
     """
     if method.local and caller.peer is None:
-        raise Forbidden(f"{method.name} is answered on gateway.sock only, not over the network.")
+        raise Forbidden(f"{method.name} is available on gateway.sock only, not over the network.")
     if method.of_all and caller.agents is not None:
-        raise Forbidden(f"{method.name} is about all agents; an agent's token may not call it.")
+        raise Forbidden(f"{method.name} covers all agents; an agent's token may not call it.")
     if not any(caller.may(scope) for scope in method.scopes):
         words = " or ".join(sorted(method.scopes))
         raise Forbidden(f"{method.name} needs a token with the scope {words}.")

@@ -48,10 +48,10 @@ _BOUNDS: Mapping[str, str] = {
     "too_long": "must have {max_length} or fewer",
 }
 _PATTERNS: Mapping[str, str] = {
-    r"^[^\x00-\x1f\x7f]+$": "must have no control character, and no line end",
+    r"^[^\x00-\x1f\x7f]+$": "must not contain control characters or line breaks",
     r"^[^\x00-\x1f\x7f:]+:[^\x00-\x1f\x7f]+$": "must be CHANNEL:ACCOUNT, such as telegram:42",
-    "^[0-9a-f]{32}$": "must be 32 hex digits, in small letters",
-    "^[0-9a-f]{64}$": "must be 64 hex digits, in small letters",
+    "^[0-9a-f]{32}$": "must be 32 lowercase hex digits",
+    "^[0-9a-f]{64}$": "must be 64 lowercase hex digits",
     f"^{TASK_NAME.pattern}$": f"must be {TASK_WORDS}",
 }
 
@@ -90,8 +90,8 @@ def _words(error: ErrorDetails, fields: Fields) -> str:
         return f"must be {wanted}, not {_KINDS.get(type(error['input']), 'an object')}"
     if bound := _BOUNDS.get(kind):
         return bound.format(**error["ctx"])
-    if told := _TOLD.get(kind):
-        return told(error, fields)
+    if message := _MESSAGES.get(kind):
+        return message(error, fields)
     return "cannot be used; docs/reference/methods.md says what it takes"
 
 
@@ -126,7 +126,7 @@ def _ours(error: ErrorDetails, _fields: Fields) -> str:
     return str(error["ctx"]["error"])
 
 
-_TOLD: Mapping[str, Callable[[ErrorDetails, Fields], str]] = {
+_MESSAGES: Mapping[str, Callable[[ErrorDetails, Fields], str]] = {
     "missing": _missing,
     "extra_forbidden": _unknown,
     "enum": _choice,

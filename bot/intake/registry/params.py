@@ -54,7 +54,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 def _no_secret(name: str) -> str:
     """Refuse a name that nobody could read, for secrets are masked wherever it is shown."""
     if redact(name).text != name:
-        raise ValueError("reads like a secret, which a task's name never holds")
+        raise ValueError("looks like a secret, which a task name must not contain")
     return name
 
 
@@ -64,7 +64,7 @@ _DAY_MS = 86_400_000
 _LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 section 6)
 
 
-_STREAM = "tell meanwhile how it stands and what it prints (`exec.state`, `exec.output`)"
+_STREAM = "report status and output meanwhile (`exec.state`, `exec.output`)"
 
 
 class Params(BaseModel):
@@ -118,16 +118,16 @@ class RunParams(SessionParams):
     )
     node: Name | None = Field(default=None, description="the node, where host is node")
     timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = Field(
-        default=None, description="wall clock of the command"
+        default=None, description="timeout of the command"
     )
     request_key: Name | None = Field(
         default=None,
-        description="the same key again is the same request; another one under it is refused",
+        description="idempotency key: the same key is the same request; a different one is refused",
     )
-    wait: bool = Field(default=True, description="answer when it ended, else at once")
+    wait: bool = Field(default=True, description="return when it has ended, else at once")
     stream: bool = Field(default=False, description=_STREAM)
     task: TaskName | None = Field(
-        default=None, description="what the request belongs to; people can allow for that alone"
+        default=None, description="the task of the request; people can allow for a task alone"
     )
     stdin: Base64Input | None = Field(
         default=None, description="standard input in base64; 1 MiB at most; people see it"
@@ -187,7 +187,7 @@ class WaitParams(IdParams):
     """A method that waits; ``timeoutMs`` bounds it."""
 
     timeout_ms: Annotated[int, Field(ge=0, le=_DAY_MS)] | None = Field(
-        default=None, description="answer how it stands after this long"
+        default=None, description="return the status after this long"
     )
     stream: bool = Field(default=False, description=_STREAM)
 
@@ -200,10 +200,10 @@ class ResolveParams(Params):
         description="allow-once, allow-always or deny"
     )
     note: Annotated[str, Field(max_length=2000)] = Field(
-        default="", description="why; the agent reads it"
+        default="", description="the reason, shown to the agent"
     )
     limit: Name | None = Field(
-        default=None, description="how far allow-always goes: 30m, 2h, 7d, 5x, session or task"
+        default=None, description="the limit of allow-always: 30m, 2h, 7d, 5x, session or task"
     )
 
     @model_validator(mode="after")
@@ -238,12 +238,12 @@ class PastParams(ListParams):
 
 
 class EventsParams(SessionParams):
-    """``events.drain``: what a session was not told yet."""
+    """``events.drain``: a session's events that were not acknowledged yet."""
 
     session: Name = Field(description=SessionParams.model_fields["session"].description)
     limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")
     seq: Annotated[int, Field(ge=0, le=_LARGEST)] = Field(
-        default=0, description="only what is above it"
+        default=0, description="only events after this number"
     )
 
 

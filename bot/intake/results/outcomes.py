@@ -1,4 +1,4 @@
-"""Shape where a run stands and how it ended, with what it printed.
+"""Format the status of a run and how it ended, with what it printed.
 
 Output of a command goes back to the agent that ran it, and to this machine, unchanged: it is the
 agent's own. Whoever else reads it over the network gets it redacted.
@@ -47,39 +47,39 @@ def live(found: LiveOutput, caller: Caller) -> Json:
     return {"running": True, "text": text, "totalBytes": found.total_bytes, "how": None}
 
 
-def tail(stands: Submission, caller: Caller) -> Json:
+def tail(status: Submission, caller: Caller) -> Json:
     """Return what is stored of a command's output, and how it ended, where it did."""
     text, total, how = "", 0, None
-    match stands:
+    match status:
         case Finished(output=kept):
-            text, total, how = output(kept.tail, caller), kept.total_bytes, ran(stands)
+            text, total, how = output(kept.tail, caller), kept.total_bytes, ran(status)
         case Denied(reason=reason):
             how = past("denied", None, reason)
         case Unknown():
             how = "unknown"
         case _:
             pass
-    running = isinstance(stands, Running)
+    running = isinstance(status, Running)
     return {"running": running, "text": text, "totalBytes": total, "how": how}
 
 
-def cancelled(stands: Submission, *, done: bool) -> Json:
-    """Return whether something was ended, and in words what; ``stands`` as it stood before."""
-    code = stands.run_id[:CODE_LENGTH].upper()
-    match stands:
+def cancelled(status: Submission, *, done: bool) -> Json:
+    """Return whether something was ended, and in words what; ``status`` from before."""
+    code = status.run_id[:CODE_LENGTH].upper()
+    match status:
         case Pending():
-            words = f"The question {code} is withdrawn: nothing runs."
+            words = f"{code} is withdrawn: nothing runs."
         case Finished():
-            words = f"{code} has ended already: {ran(stands)}."
+            words = f"{code} has ended already: {ran(status)}."
         case Denied(reason=reason):
-            words = f"{code} did not run ({reason}): there is nothing to end."
+            words = f"{code} did not run ({reason}): there is nothing to cancel."
         case Unknown():
-            words = f"{code} ended with its gateway; how is unknown."
+            words = f"{code} ended when its gateway died; the exit status is unknown."
         case _:
-            words = f"{code} is being ended."
-    if not done and isinstance(stands, Pending | Running):
-        words = f"{code} was not cancelled: it is just being answered or started. Try again."
-    return {"cancelled": done, "id": stands.run_id, "sentence": words}
+            words = f"{code} is being stopped."
+    if not done and isinstance(status, Pending | Running):
+        words = f"{code} was not cancelled: it is being answered or started right now. Try again."
+    return {"cancelled": done, "id": status.run_id, "sentence": words}
 
 
 def output(text: str, caller: Caller) -> str:

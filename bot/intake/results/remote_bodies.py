@@ -28,15 +28,15 @@ class RunBody(_Plain):
 
     agent_id: KeyId = Field(description="the host's agent: 64 hex digits, as its contact has it")
     argv: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
-        description="the vector to run; the host's access list decides"
+        description="the argument vector to run; the host's access list decides"
     )
     timeout_ms: Annotated[int, Field(gt=0)] | None = Field(
-        default=None, description="wall clock; the host's cap applies, and is used without"
+        default=None, description="timeout; the host's limit applies, and is the default"
     )
     stdin_b64: Annotated[str, Field(max_length=_TEXT)] | None = Field(
         default=None, description="standard input in base64, 1 MiB at most"
     )
-    cwd: str | None = Field(default=None, description="refused by every host: `cwd_not_allowed`")
+    cwd: str | None = Field(default=None, description="every host refuses it: `cwd_not_allowed`")
 
     def order(self) -> Order:
         """Return what is sent.
@@ -104,4 +104,4 @@ class OutputBody(_Plain):
 
     request_id: RequestId = Field(description="a request that was answered lately")
     stream: Literal["stdout", "stderr"] = Field(description="which stream")
-    offset: Annotated[int, Field(ge=0)] = Field(description="bytes that are there already")
+    offset: Annotated[int, Field(ge=0)] = Field(description="bytes already received")

@@ -23,7 +23,7 @@ _MOST_LISTED, _CUT_TO = 1_000_000, 200
 
 
 def approval(question: Approval) -> Json:
-    """Return an approval as lists show it: what is asked, where it stands, who ended it."""
+    """Return an approval as lists show it: what is asked, its status, who ended it."""
     plan, end = question.plan, question.resolution
     return {
         "id": question.id,
@@ -59,14 +59,14 @@ def listed(questions: Sequence[Approval]) -> list[Json]:
     for row in rows if len(rows) > 1 else ():
         text = str(row["command"])
         if len(text) > left:
-            row["command"] = f"{text[:_CUT_TO]}… ({len(text):,} characters; ask for this one alone)"
+            row["command"] = f"{text[:_CUT_TO]}… ({len(text):,} characters; query this one alone)"
         else:
             left -= len(text)
     return rows
 
 
 def copy(one: Receipt) -> Json:
-    """Return where one copy of a prompt stands."""
+    """Return the status of one copy of a prompt."""
     return {
         "channel": one.target.channel,
         "to": safe(one.target.to),
@@ -99,7 +99,7 @@ def session(row: SessionRow) -> Json:
 
 
 def history(row: HistoryRow) -> Json:
-    """Return one line of the history; ``how`` says in words where it stands or how it ended."""
+    """Return one line of the history; ``how`` says in words its status or how it ended."""
     end = row.end
     return {
         "id": row.id,

@@ -1,4 +1,4 @@
-"""Tell how a request stands, and a local program that waits also where it is answered."""
+"""Return the status of a request, for a local program that waits also where it is answered."""
 
 from bot.intake.callers.caller import Caller
 from bot.intake.results.outcomes import Json, submission
@@ -10,7 +10,7 @@ from core.store import approvals
 
 
 async def status_of(gate: Gate, answer: Submission, caller: Caller) -> Json:
-    """Return where a request stands or how it ended; ``answers`` is for local programs only."""
+    """Return the status of a request or how it ended; ``answers`` is for local programs only."""
     found = submission(answer, caller)
     if isinstance(answer, Pending) and caller.peer is not None:
         found["answers"] = await _answers(gate, answer.run_id)

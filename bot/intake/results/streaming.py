@@ -1,8 +1,8 @@
-"""Tell a caller how a run goes while it waits for the end: where it stands, and what it prints.
+"""Report a run's progress to a caller that waits for the end: its status, and what it prints.
 
-``exec.state`` carries each standing as the answer would, ``exec.output`` each piece of output. Both
+``exec.state`` carries each status as the answer would, ``exec.output`` each piece of output. Both
 are only ahead of the answer, which is the same as without them and comes last. A caller that reads
-too slowly is hung up on by its connection; nothing here holds the run.
+too slowly is disconnected by its connection; nothing here holds the run.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from core.store.engine.wakeups import wakeups
 
 _log = logging.getLogger(__name__)
 _SHORT_S = 0.03
-"""What ends sooner is told by its answer alone, which spares it a watcher."""
+"""What ends sooner is reported by its answer alone, which spares it a watcher."""
 _LOOK_S = 0.25
 _LOOK_AGAIN_S = 2.0
 
@@ -47,7 +47,7 @@ class Streaming:
             SaysoError: Sayso failed; nothing ran.
         """
         begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
-        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        # A caller that disconnects must not end a run halfway: the run belongs to the gate.
         end: asyncio.Future[Submission] = asyncio.ensure_future(
             self.gate.submit(request, begun.set_result)
         )
@@ -59,7 +59,7 @@ class Streaming:
         return end.result()
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
-        """Follow a run or question to its end; its standing if that takes longer."""
+        """Follow a run or question to its end; its status if that takes longer."""
         end = asyncio.ensure_future(self.gate.wait(run_id, timeout_ms))
         try:
             async with self._followed(run_id, end, stored=True):
@@ -72,28 +72,28 @@ class Streaming:
     async def _followed(
         self, run_id: ApprovalId, end: _End, *, stored: bool
     ) -> AsyncIterator[None]:
-        """Tell standings and output inside the block; it ends when all that was printed is told."""
+        """Report status and output inside the block; it ends when all that was printed is sent."""
         running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        tell = asyncio.ensure_future(self._tell(run_id, running, stored=stored))
+        report = asyncio.ensure_future(self._report(run_id, running, stored=stored))
         show = asyncio.ensure_future(self._show(run_id, running, end))
         try:
             yield
             await asyncio.wait((show,))
         finally:
-            for task in (tell, show):
+            for task in (report, show):
                 task.cancel()
-            for failure in await asyncio.gather(tell, show, return_exceptions=True):
+            for failure in await asyncio.gather(report, show, return_exceptions=True):
                 if isinstance(failure, Exception):
-                    _log.error("run %s could not be followed", run_id, exc_info=failure)
+                    _log.error("cannot follow run %s", run_id, exc_info=failure)
 
-    async def _tell(
+    async def _report(
         self, run_id: ApprovalId, running: asyncio.Future[None], *, stored: bool
     ) -> None:
-        """Tell each change of standing; what is not ``stored`` yet is not told before it is.
+        """Report each change of status; what is not ``stored`` yet is not reported before it is.
 
-        ``running`` is done once that was told.
+        ``running`` is done once that was reported.
         """
-        told: Submission | None = None
+        reported: Submission | None = None
         with wakeups(self.gate.store, f"run:{run_id}", f"approval:{run_id}") as changed:
             if stored:
                 changed.wake()
@@ -103,15 +103,15 @@ class Streaming:
                     now = await self.gate.status(run_id)
                 except StoreError:
                     continue  # it is looked at again; the answer itself waits as well
-                if isinstance(now, Pending | Running) and now != told:
-                    told = now
-                    stands = await status_of(self.gate, now, self.caller)
-                    await self.notify("exec.state", stands)
+                if isinstance(now, Pending | Running) and now != reported:
+                    reported = now
+                    status = await status_of(self.gate, now, self.caller)
+                    await self.notify("exec.state", status)
                     if isinstance(now, Running) and not running.done():
                         running.set_result(None)
 
     async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
-        """Send what is printed as soon as the run is told of, all of it from the start on."""
+        """Send what is printed as soon as the run was reported, all of it from the start on."""
         if not outcomes.reads_output(self.caller):
             return
         await asyncio.wait((end, running), return_when=asyncio.FIRST_COMPLETED)
@@ -138,7 +138,7 @@ def streaming(gate: Gate, caller: Caller) -> Streaming:
         BadRequest: its connection carries nothing but answers.
     """
     if caller.notify is None:
-        raise BadRequest("stream: this connection carries one answer only; leave it out")
+        raise BadRequest("stream: this connection carries a single response; omit it")
     return Streaming(gate, caller, caller.notify)
 
 

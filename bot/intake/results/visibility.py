@@ -31,7 +31,7 @@ async def named(gate: Gate, ref: str, caller: Caller) -> ApprovalId:
     meant = await gate.store.read(matching, ref)
     found = [one for one in meant if await _sees(gate, one, caller)]
     if len(found) > 1:
-        raise NotFound(f"{ref!r} could mean {len(found)} runs; give more of the id")
+        raise NotFound(f"{ref!r} matches {len(found)} runs; give more of the id")
     # A run that has just begun may not be stored yet: then it goes by its whole id.
     return found[0] if found else await of_run(gate, ref, caller)
 
@@ -49,9 +49,9 @@ def seen(found: Iterable[Approval], caller: Caller) -> tuple[Approval, ...]:
 
 
 def unknown(run_id: str) -> NoReturn:
-    """Say that there is no such run; one that is hidden is told in the same words.
+    """Say that there is no such run; one that is hidden is reported in the same words.
 
     Raises:
         NotFound: always.
     """
-    raise NotFound(f"no run has the id {run_id!r}; `sayso history` lists them")
+    raise NotFound(f"no run with id {run_id!r}; see `sayso history`")

@@ -45,7 +45,7 @@ def read(text: str, origin: Origin) -> tuple[Statement, ...]:
     """
     found = read_json(text, origin.name)
     if not isinstance(found, dict):
-        raise BadRequest(f"{origin.name} is no JSON object. Name Claude Code's settings.json.")
+        raise BadRequest(f"{origin.name} is not a JSON object. Name Claude Code's settings.json.")
     permissions = found.get("permissions")
     if permissions is None and not _KNOWN.isdisjoint(found):
         permissions = {}

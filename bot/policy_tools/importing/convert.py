@@ -70,7 +70,7 @@ def carried(
 ) -> Imported:
     """Carry the statements of some files over, those that narrow against all that allow.
 
-    ``find`` looks a program up on the search path; ``home`` is what ``~`` means.
+    ``find`` searches a program on the search path; ``home`` is what ``~`` means.
     """
     carrier = _Carrier(statements, find, home, trust_source=trust_source)
     return Imported(tuple(map(carrier.outcome, statements)), tuple(names))
@@ -121,7 +121,7 @@ class _Carrier:
             return Outcome(one.place, Fate.LOST, "cd is a step of Sayso's own, which no rule sees")
         words, note = without_secrets(one.words), one.note
         if words != one.words:
-            note = "what looks like a secret matches anything in the rule"
+            note = "what resembles a secret matches anything in the rule"
         if "/" in head and not head.startswith("/"):
             words = (head.rpartition("/")[2] or STAR, *words[1:])
             note = note or "a relative path matches any program of that name"
@@ -228,7 +228,7 @@ class _Carrier:
         if any(not word.replace(STAR, "").replace(INNER, "").isprintable() for word in words):
             raise Unwritable("it holds characters that cannot be printed")
         if without_secrets(one.words) != one.words:
-            raise Unwritable("it holds what looks like a secret; a rule that is kept must not")
+            raise Unwritable("it contains what may be a secret; a stored rule must not")
         file = self._find(head)
         if one.paths:
             if file is None or file.path not in one.paths:
@@ -265,7 +265,7 @@ class _Carrier:
         return vectors_of(words, prefix=one.prefix)
 
     def _trusts(self, paths: Sequence[str]) -> bool:
-        """Tell whether a program may have any arguments because it was named, and nothing more."""
+        """Return whether a program may have any arguments only because it was named."""
         names = frozenset(name for path in paths for name in names_of(path))
         if self._trust_source or names & _RUN_BY_INLINE_ONLY:
             return True

@@ -178,7 +178,7 @@ def _of_prefix(
 def _settings(text: str, origin: Origin) -> Iterator[Statement]:
     found = read_json(text, origin.name)
     if not isinstance(found, dict):
-        raise BadRequest(f"{origin.name} is no JSON object. Name Gemini's settings.json.")
+        raise BadRequest(f"{origin.name} is not a JSON object. Name Gemini's settings.json.")
     tools = found.get("tools", {})
     if not isinstance(tools, dict):
         raise BadRequest(f"{origin.name}: tools must be an object.")
@@ -252,7 +252,7 @@ def _listed(
 
 
 def _within(found: Statement, core: tuple[tuple[str, ...], ...] | None) -> Statement:
-    """Return a rule that allows if it lies within what there is at all."""
+    """Return a rule that allows if it is within what there is at all."""
     if core is None or not isinstance(found, Rule):
         return found
     if any(found.words[: len(words)] == words for words in core):

@@ -50,7 +50,7 @@ def import_files(
 ) -> Imported:
     """Return what files of another product come to here; nothing is changed.
 
-    ``folder`` is the only one that the rules hold in; without it each file's own place tells.
+    ``folder`` is the only one that the rules hold in; without it each file's own place decides.
 
     Raises:
         SaysoError: a file, or the configuration in effect, cannot be used.
@@ -88,7 +88,7 @@ def _read(source: Source, text: str, origin: Origin) -> tuple[Statement, ...]:
 
 
 def finder(search_path: Sequence[str]) -> Callable[[str], PinnedFile | None]:
-    """Return what looks a program up on the search path."""
+    """Return a function that looks up a program on the search path."""
     search = SearchPath(search_path)
 
     @cache

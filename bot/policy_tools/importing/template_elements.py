@@ -70,6 +70,6 @@ def needs_pattern(words: tuple[str, ...]) -> bool:
 
 
 def without_secrets(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words with a star in place of what looks like a secret."""
+    """Return the words with a star in place of what resembles a secret."""
     pieces = vector_pieces(words)
     return tuple("".join(STAR if one.kind else one.text for one in word) for word in pieces)

@@ -80,7 +80,7 @@ def decode(custom_id: str) -> Command:
 
 
 def asks(custom_id: str) -> str:
-    """Return the id of the prompt that a button stands under; empty where it is none of ours."""
+    """Return the id of the prompt that a button is under; empty where it is none of ours."""
     if not custom_id.startswith(_PROMPT):
         return ""
     command = decode(custom_id)

@@ -1,7 +1,7 @@
 """Lay text out as Discord shows it, counted as Discord counts at worst.
 
 There is no way to send plain text: Discord reads Markdown in every message. Whatever is not a word
-of ours therefore stands in a code block, where nothing is a link, mention, spoiler, timestamp or
+of ours is therefore in a code block, where nothing is a link, mention, spoiler, timestamp or
 heading, and no run of backticks inside can end the block. Lengths are UTF-16 code units, as the
 clients count; the API counts no more than that.
 """

@@ -22,7 +22,7 @@ from core.text.render import CONTINUATION, Redacted
 SUPPRESS_EMBEDS = 1 << 2
 """The message flag that keeps Discord from fetching what a link in the text points to."""
 
-SHELL = "**⚠ A shell runs this text as it stands.**\n"
+SHELL = "**⚠ A shell runs this text as is.**\n"
 """What a prompt says of a line that is not run command by command."""
 
 WORDS = {
@@ -141,7 +141,7 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
 
 
 def render_reply(reply: Reply) -> tuple[Message, ...]:
-    """Return what a person is told; the last message has the choices, if there are any."""
+    """Return the messages to a person; the last one has the choices, if there are any."""
     *before, last = render_text(reply.text)
     return (*before, replace(last, buttons=choices(reply.choices)))
 
@@ -168,7 +168,7 @@ def _card(card: PromptCard, command: str, lines: Lines) -> str:
     return (
         f"**Allow this command? · {card.code}**\n{command}{shell}{block(listed(lines))}"
         f"Answer by <t:{at}:T> (<t:{at}:R>) with a button, with `/approve {card.code} "
-        f"{card.replies}`, or reply to this message with its ping on."
+        f"{card.replies}`, or reply to this message with the mention on."
     )
 
 
@@ -192,7 +192,7 @@ def _ends(card: PromptCard, command: str, room: int) -> str:
 
 def _length(card: PromptCard) -> str:
     if card.whole:
-        return "Too long for one message. **The whole stands above; read it first.**\n"
+        return "Too long for one message. **The full text is above; read it first.**\n"
     return f"{card.size:,} characters are too many to show, so it can only be denied.\n"
 
 

@@ -1,7 +1,7 @@
 """Make buttons, and read what a press of one sends back.
 
 A button's ``action_id`` is the press of ``channels.button_payload`` and its block says where it
-stands: below a prompt, or below a reply of which the press is to take the buttons away.
+is: below a prompt, or below a reply of which the press is to take the buttons away.
 """
 
 from channels.base import Choice

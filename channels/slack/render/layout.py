@@ -1,7 +1,7 @@
 """Cut and count text as Slack does, and put it into blocks where nothing is markup.
 
 ``plain_text`` objects and ``rich_text_preformatted`` elements are shown as they are: no mentions,
-links, emoji or styles (docs.slack.dev, "Text object", "Rich text block"). All untrusted text stands
+links, emoji or styles (docs.slack.dev, "Text object", "Rich text block"). All untrusted text is
 in one of the two; ``mrkdwn`` objects are never made.
 """
 

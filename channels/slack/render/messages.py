@@ -193,7 +193,7 @@ def _title(card: PromptCard) -> Json:
 
 def _length(card: PromptCard, *, offered: bool) -> str:
     if offered:
-        return "Too long for one message. The whole stands above; read it first."
+        return "Too long for one message. The full text is above; read it first."
     return f"{card.size:,} characters are too many to show here, so it can only be denied here."
 
 

@@ -11,7 +11,7 @@ from channels.slack.render.layout import Json, cut, weight
 from channels.slack.render.messages import Message
 
 _LEFT_OUT = frozenset(("Id", "Length and check", "May run for", "Allow always stores"))
-"""Facts that a grouped prompt does without: what would be stored stands behind the button."""
+"""Facts that a grouped prompt does without: what would be stored is behind the button."""
 
 _GROUP = "group/"
 _ENDING = 360
@@ -66,8 +66,8 @@ def _open(card: PromptCard) -> list[Json]:
 
 
 def _ended(card: OutcomeCard) -> list[Json]:
-    told = "\n".join(text for text in (card.headline.text, card.detail.text) if text)
-    ending, more = cut(told, _ENDING)
+    text = "\n".join(text for text in (card.headline.text, card.detail.text) if text)
+    ending, more = cut(text, _ENDING)
     command, rest = cut(card.command.text, _COMMAND)
     return [
         layout.section(f"{card.code} · {ending}{' …' if more else ''}"),

@@ -2,7 +2,7 @@
 
 There is no parse mode, so nothing in a command can be markup. Offsets and lengths are UTF-16 code
 units (Bot API, "Formatting options"), which is two for each character beyond U+FFFF. Inside
-``code`` and ``pre`` Telegram makes no links, mentions or tappable commands, so every value stands
+``code`` and ``pre`` Telegram makes no links, mentions or tappable commands, so every value is
 in one.
 """
 

@@ -120,7 +120,7 @@ def _ends(card: PromptCard) -> Layout:
 
 def _length(card: PromptCard) -> str:
     if card.whole:
-        return "Too long for one message. The whole stands above; read it first."
+        return "Too long for one message. The full text is above; read it first."
     return f"{card.size:,} characters are too many to show, so it can only be denied."
 
 

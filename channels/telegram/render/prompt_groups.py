@@ -1,7 +1,8 @@
 """Lay several prompts out as one Telegram message; pure.
 
-Each stands in full: what does not fit one message in full is no part of a group. An item that ended
-takes at most the room that its prompt had, so the message can always be brought to what is true.
+Each is shown in full: what does not fit one message in full is no part of a group. An item that
+ended takes at most the room that its prompt had, so the message can always be brought to what is
+true.
 """
 
 from itertools import zip_longest

@@ -108,7 +108,7 @@ def ignored_because(pattern: str, argv: Sequence[str] | None = None) -> str:
     if not pattern.startswith(("/", "~/")):
         return "a relative path never matches; start it with / or ~/"
     if pattern.endswith("/"):
-        return "a path that ends with / names a folder and never matches; write * behind it"
+        return "a path that ends with / names a folder and never matches; add * after it"
     return "a path with .., // or a control character never matches"
 
 

@@ -46,7 +46,7 @@ def known_agent(agent: str) -> AgentId:
     """Return the name under which an agent's entries are kept.
 
     Raises:
-        BadRequest: the name is empty or stands for every agent.
+        BadRequest: the name is empty or means every agent.
     """
     if agent in {"", EVERY_AGENT}:
         raise BadRequest("Allowlists are kept for each agent. Name one, such as --agent main.")
@@ -112,7 +112,7 @@ _PLAIN = frozenset(
 
 
 def remove_entry(raw: Raw, agent: str, pattern_or_id: str) -> bool:
-    """Remove each of the agent's entries with this pattern or id; tell whether one was there."""
+    """Remove each of the agent's entries with this pattern or id; return whether there was one."""
     entries = _allowlist(raw, known_agent(agent), make=False)
     sought = pattern_or_id.lower()
     kept = [
@@ -142,7 +142,7 @@ def _check_entry(pattern: str, argv: tuple[str, ...] | None, content: Content) -
         raise BadRequest(f"{pattern!r} was not added: {why}.")
     for word in (pattern, *(argv or ()), *(path for path, _ in content)):
         if len(word) > LONGEST_PATTERN:
-            raise BadRequest(f"A word of {len(word)} characters is too long to be stored.")
+            raise BadRequest(f"A word of {len(word)} characters is too long to store.")
         try:
             word.encode()
         except UnicodeEncodeError:

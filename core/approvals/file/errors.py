@@ -25,4 +25,4 @@ def wrong(error: ErrorDetails) -> str:
     """Return what a value must be."""
     if error["type"] in {"enum", "literal_error"}:
         return f"must be {error['ctx']['expected']}"
-    return _MUST.get(error["type"], "is not as docs/reference/approvals-file.md says")
+    return _MUST.get(error["type"], "is not valid; see docs/reference/approvals-file.md")

@@ -37,7 +37,9 @@ from core.model.policy import PolicyLayer
 _LOG = logging.getLogger(__name__)
 _LARGE = 8 << 20
 """Bytes from which on it is logged that the file is read, and how long that took."""
-_MANY = "%s has %d entries and took %.1f s to read; globs and templates may say the same in fewer"
+_MANY = (
+    "%s has %d entries and took %.1f s to read; globs and templates may cover the same with fewer"
+)
 _EMPTY = ApprovalsDocument()
 _WRITE_TRIES = 20
 _NO_IDENTITY: Identity = (0, 0, 0, 0, 0)
@@ -182,7 +184,7 @@ class ApprovalsFile:
             return self._load()
 
     def _change(self, change: Callable[[Raw], tuple[Result, bool]]) -> Result:
-        """Apply a change to what is in the file now; the change tells if there is any to write."""
+        """Apply a change to the file's current content, if it has anything to write."""
         with self._lock():
             for _ in range(_WRITE_TRIES):
                 raw, seen = self._present()
@@ -195,7 +197,7 @@ class ApprovalsFile:
                     self._write(data)
                     self._accept(data, document)
                     return result
-        raise StateError(f"{self._path} is being rewritten all the time. Close its editor.")
+        raise StateError(f"{self._path} keeps changing. Close any editor that has it open.")
 
     def _present(self) -> tuple[Raw, Identity | None]:
         """Return the JSON in the file and the file's identity; a new content without a file."""
@@ -257,7 +259,7 @@ class ApprovalsFile:
         """
         if os.path.lexists(self._path + ".last-good"):
             raise ApprovalsFileError(
-                f"{self._path} is gone, but its last good copy is there. Restore it: "
+                f"{self._path} is missing, but its last good copy exists. Restore it: "
                 f"cp -p '{self._path}.last-good' '{self._path}' (or remove the copy as well)"
             )
         self._copy = None

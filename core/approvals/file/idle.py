@@ -2,7 +2,7 @@
 
 exec-approvals.json stays as people wrote it; such an entry is only not counted. Its time runs from
 its last use, or from when a gateway first saw it, whichever is later. The latter is kept in
-exec-approvals.seen.json under the entry's id, so that removing and adding it begins anew. Losing
+exec-approvals.seen.json under the entry's id, so that removing and adding it starts over. Losing
 that file, or a wall clock that is set back, lets entries count for longer, never more than is
 written in exec-approvals.json.
 """
@@ -51,7 +51,7 @@ class Sorted:
 class Idle:
     """What is idle: unused for ``after_ms``; ``None`` never is. ``path`` is the seen file's.
 
-    ``now_ms`` tells epoch ms. Without ``writes`` the file is only read.
+    ``now_ms`` returns epoch ms. Without ``writes`` the file is only read.
     """
 
     usage: UsageFile
@@ -81,13 +81,13 @@ class Idle:
             self._keep(seen)
 
     def renew(self, agent: AgentId, entry: AllowlistEntry) -> None:
-        """Let an entry begin anew: a person said once more that it should count."""
+        """Restart an entry's time: a person confirmed that it should count."""
         if self.after_ms is not None:
             known = self._known()
             self._keep({**known, agent: {**known.get(agent, {}), _key(entry): self.now_ms()}})
 
     def sort(self, agent: AgentId, entries: Iterable[AllowlistEntry]) -> Sorted:
-        """Tell an agent's entries that count from those that are idle; nothing is written."""
+        """Split an agent's entries into those that count and those that are idle; write nothing."""
         if self.after_ms is None:
             return Sorted(tuple(entries))
         now, last = self.now_ms(), self._last(agent)
@@ -103,7 +103,7 @@ class Idle:
     def lint(self, agents: Agents) -> tuple[str, ...]:
         """Return a sentence for each entry that is idle."""
         return tuple(
-            f"agents.{agent}.allowlist {told(one, at)}"
+            f"agents.{agent}.allowlist {describe_idle(one, at)}"
             for agent, part in agents.items()
             for one, at in self.sort(agent, part.allowlist).idle
         )
@@ -135,7 +135,7 @@ class Idle:
             StateFile(self.path, _File).write({"agents": seen})
 
 
-def told(entry: AllowlistEntry, since_ms: int) -> str:
+def describe_idle(entry: AllowlistEntry, since_ms: int) -> str:
     """Say that an entry is idle, and what to do."""
     day = time.strftime("%Y-%m-%d", time.gmtime(since_ms / 1000))
     return (

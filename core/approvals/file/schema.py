@@ -109,7 +109,9 @@ def parse(data: bytes, name: str) -> tuple[Raw, ApprovalsDocument]:
         model = _validated(json.dumps(raw).encode(), name)
         warnings.append(f"agents.{LEGACY_AGENT} counts as agents.{DEFAULT_AGENT}; rename it.")
     if EVERY_AGENT in model.agents:
-        raise _unusable(name, f"agents.{EVERY_AGENT}", "no entry holds for all; use defaults")
+        raise _unusable(
+            name, f"agents.{EVERY_AGENT}", "no entry applies to every agent; use defaults"
+        )
     warnings.extend(_strays(model, name))
     return raw, _meaning(model, warnings)
 
@@ -263,7 +265,7 @@ def _strays(model: _Document, name: str) -> Iterator[str]:
             path = f"{place}.{key}" if place else key
             close = get_close_matches(key, known, 1, _MISSPELT)
             if close:
-                raise _unusable(name, path, f"unknown key, perhaps {close[0]!r} is meant")
+                raise _unusable(name, path, f"unknown key; did you mean {close[0]!r}?")
             yield f"{path}: unknown key, kept and ignored."
 
 
@@ -298,7 +300,7 @@ def _lax(model: _Document) -> Iterator[str]:
     places += [(f"agents.{agent}", part) for agent, part in model.agents.items()]
     for place, part in places:
         if part.ask_fallback is AskFallback.FULL:
-            yield f"{place}.askFallback is full: what nobody can be asked about runs."
+            yield f"{place}.askFallback is full: commands run unasked while nobody can be reached."
 
 
 def _in_order(

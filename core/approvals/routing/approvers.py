@@ -50,7 +50,7 @@ class Approvers:
         ``person`` and ``asker`` are whose accounts those of the actor and of a requester in a chat
         are. ``process`` is the kernel session of an actor who answers over the local socket: a
         command started from the session that asked is the requester, whatever it calls itself, and
-        so is one whose session cannot be told from it (peers: OpenClaw #48149). ``others`` asked
+        so is one whose session may be the same (peers: OpenClaw #48149). ``others`` asked
         an identical question that may end by this answer; each of them counts as the requester.
         """
         asked = any(_same(actor, one, process) for one in (requester, *others))
@@ -77,6 +77,7 @@ class Approvers:
 def _same(actor: Actor, requester: Requester, process: tuple[int, int] | None) -> bool:
     if requester.intake is Intake.CHAT or (requester.intake in NETWORK and process is None):
         return actor.ref == requester.account
-    # Whoever holds a token may as well run here: a local answer cannot be told from the asker's.
-    # A uid is an account of the machine, not a person: the kernel session tells callers apart.
+    # Whoever holds a token may as well run here: a local answer is indistinguishable from the
+    # asker's. A uid is an account of the machine, not a person: the kernel session identifies
+    # callers.
     return process is not None and requester.process in {None, process}

@@ -18,7 +18,7 @@ class QuietHours:
     zone: ZoneInfo
 
     def hold(self, at_ms: int) -> bool:
-        """Return whether a moment (epoch ms) lies in them."""
+        """Return whether a moment (epoch ms) is within them."""
         today = datetime.fromtimestamp(at_ms / 1000, self.zone).date()
         over_midnight = self.until <= self.since
         for day in (today - timedelta(days=1), today):

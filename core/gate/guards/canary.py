@@ -79,7 +79,7 @@ class Marks:
     _drawn: OrderedDict[str, Mark] = field(default_factory=OrderedDict)
 
     def draw(self, way: str, program: str, folder: str) -> Mark:
-        """Mark a command for one proof of one way in; ``program`` is ``touch``, by its path."""
+        """Mark a command for one proof of an entry point; ``program`` is ``touch``, by path."""
         nonce = secrets.token_hex(_NONCE_BYTES)
         mark = Mark(way, nonce, (program, f"{folder}/{nonce}"))
         self._drawn[nonce] = mark

@@ -35,18 +35,18 @@ class HomeCheck:
         try:
             status = os.stat(self.path)  # noqa: PTH116  # plain strings before each spawn
         except OSError as error:
-            return f"{self.path} cannot be looked at: {error.strerror}. Restore it"
+            return f"{self.path} cannot be checked: {error.strerror}. Restore it"
         if (status.st_dev, status.st_ino) != (self.device, self.inode):
             return (
-                f"{self.path} is another folder than the one that the gateway was started with. "
-                f"Restore that, or stop the gateway, look through this one and start it again"
+                f"{self.path} is not the folder that the gateway was started with. Restore that "
+                "one, or stop the gateway, review this one and start it again"
             )
         if status.st_uid != os.geteuid():
-            return f"{self.path} belongs to uid {status.st_uid} now. Give it back: chown"
+            return f"{self.path} now belongs to uid {status.st_uid}. Run: chown"
         mode = stat.S_IMODE(status.st_mode)
         if mode & _OTHERS:
             return (
                 f"others can get into {self.path} (mode {mode:04o}), where they could change what "
-                f"runs. Look for what was changed there, then run: chmod 700 '{self.path}'"
+                f"runs. Check for changes there, then run: chmod 700 '{self.path}'"
             )
         return ""

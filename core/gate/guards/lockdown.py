@@ -26,7 +26,7 @@ from core.gate.guards.home_check import HomeCheck
 _log = logging.getLogger(__name__)
 NAME = "lockdown"
 """The file's name in the home."""
-LIFT = "`sayso lockdown off`, typed at a terminal, proves the gate and lifts it."
+LIFT = "`sayso lockdown off` at a terminal tests the gate and lifts it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Locked:
 
     @property
     def sentence(self) -> str:
-        """Return what whoever is refused is told."""
+        """Return the message for whoever is refused."""
         since = datetime.fromtimestamp(self.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         why = self.why.rstrip(".")
         after = "" if self.passes else f" {LIFT}"
@@ -66,7 +66,7 @@ class Lockdown:
         """How often somebody wanted to lock since the start, locked already or not."""
 
     def state(self) -> Locked | None:
-        """Return why everything is refused, ``None`` where nothing is locked; two looks a call."""
+        """Return why everything is refused, ``None`` where nothing is locked; two checks a call."""
         return self._held() or self._while_open()
 
     def _while_open(self) -> Locked | None:
@@ -74,7 +74,7 @@ class Lockdown:
         fault = "" if self._home is None else self._home.fault()
         if not fault:
             if self._open is not None:
-                _log.warning("the home is private again; requests are let in")
+                _log.warning("the home is private again; requests are accepted")
             self._open = None
         elif self._open is None or self._open.why != fault:
             _log.critical("locked down: %s.", fault)
@@ -137,7 +137,7 @@ def _read(path: Path) -> Locked:
         at = datetime.fromisoformat(found["when"])
         why, by, way = (_word(found[key]) for key in ("why", "by", "way"))
         return Locked(round(at.timestamp() * 1000), why, by, way)
-    except FileNotFoundError:  # it went between two looks; the next one sees for itself
+    except FileNotFoundError:  # removed between two checks; the next one finds out
         return _unreadable(f"{path} vanished while it was read")
     except (StateError, ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
         return _unreadable(f"{path}: {error}" if isinstance(error, StateError) else str(path))
@@ -150,7 +150,7 @@ def _word(value: object) -> str:
 
 
 def _unreadable(what: str) -> Locked:
-    why = f"the lockdown file is there and cannot be read, which counts as locked ({what})."
+    why = f"the lockdown file exists but cannot be read, which counts as locked ({what})."
     return Locked(_now_ms(), why, "file")
 
 

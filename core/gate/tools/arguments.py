@@ -1,6 +1,6 @@
 """Check the arguments of Exec, each by itself, and name every one that is wrong (S3 §2).
 
-Only shapes are judged here; what lies on the disk is looked at by ``core.gate.tools.files``.
+Only shapes are checked here; ``core.gate.tools.files`` checks what is on the disk.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +56,7 @@ def read_arguments(args: Mapping[str, object]) -> ExecArguments | Faults:
 def _faults(args: Mapping[str, object]) -> Iterator[str]:
     for name in args:
         if name not in _CHECKS:
-            yield f"{_shown(name)} is no argument of Exec"
+            yield f"{_shown(name)} is not an argument of Exec"
     if "argv" not in args:
         yield "argv is missing"
     for name, check in _CHECKS.items():
@@ -72,7 +72,7 @@ def _of_size(request: ExecArguments) -> ExecArguments | Faults:
     words = [*request.argv, *(part for pair in request.env for part in pair)]
     size = sum(len(word.encode()) + 1 for word in words)
     if size > LARGEST_COMMAND:
-        return Faults((f"argv and env are {size} bytes, and at most {LARGEST_COMMAND} run",))
+        return Faults((f"argv and env are {size} bytes, and the maximum is {LARGEST_COMMAND}",))
     return request
 
 
@@ -85,7 +85,7 @@ def _argv(value: object) -> Iterator[str]:
         for place, word in enumerate(value):
             yield from _text(f"argv[{place}]", word)
         if isinstance(value[0], str) and value[0] and not value[0].startswith("/"):
-            yield "argv[0] must be an absolute path, for no search path is consulted"
+            yield "argv[0] must be an absolute path, no search path is used"
 
 
 def _cwd(value: object) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _env(value: object) -> Iterator[str]:
             if name.startswith(_RESERVED):
                 yield f"env[{_shown(name)}] is reserved: names must not begin with {_RESERVED}"
             if "=" in name:
-                yield f"env[{_shown(name)}] is no name: it holds ="
+                yield f"env[{_shown(name)}] is not a valid name: it contains ="
 
 
 def _whole(name: str, least: int, most: int) -> Callable[[object], Iterator[str]]:
@@ -137,7 +137,7 @@ def _text(where: str, value: object, *, empty: bool = False) -> Iterator[str]:
     elif "\0" in value:
         yield f"{where} holds a NUL character"
     elif any("\ud800" <= character <= "\udfff" for character in value):
-        yield f"{where} holds a lone surrogate, which has no bytes"
+        yield f"{where} holds a lone surrogate, which has no encoding"
 
 
 _KINDS: Mapping[type, str] = {

@@ -22,7 +22,7 @@ def register_builtin_tools(tools: Tools, search: SearchPath) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WhichTool:
-    """Tell the absolute path of programs: Exec takes no bare names.
+    """Return the absolute path of programs: Exec takes no bare names.
 
     ``{"names": ["git"]}`` is answered with ``{"paths": {"git": "/usr/bin/git"}}``, ``null`` where
     the fixed search path has no such program below the folders that the agent may read.

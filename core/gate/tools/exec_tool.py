@@ -73,12 +73,12 @@ class ExecTool:
             case Denied(run_id=run_id, reason=reason, why=why):
                 return ToolRefused(ToolError.DENIED, why, reason, run_id)
             case Pending(run_id=run_id) | Running(run_id=run_id) | Unknown(run_id=run_id):
-                why = "how the command ended was not seen; it is not run again by itself"
+                why = "the exit status is unknown; it is not retried"
                 return ToolRefused(ToolError.UNKNOWN, why, run_id=run_id)
 
     async def _end(self, request: ExecRequest, begun: Begun | None) -> Submission:
         """Submit and wait for the end, however long people take."""
-        # A caller that hangs up must not end a run halfway: the run belongs to the gate.
+        # A caller that disconnects must not end a run halfway: the run belongs to the gate.
         answer = await asyncio.shield(self.line.submit(request, begun))
         if begun is not None:
             begun(answer.run_id)

@@ -18,7 +18,9 @@ def program_fault(path: str, granted: Capabilities) -> ToolRefused | None:
     if not all(map(granted.may_read, (os.path.realpath(real_parent(path)), real_parent(path)))):
         return _outside("argv[0]", path)
     if not Path(path).is_file():
-        return ToolRefused(ToolError.INVALID_ARGS, f"argv[0] {path!a} is no file that exists")
+        return ToolRefused(
+            ToolError.INVALID_ARGS, f"argv[0] {path!a} does not exist or is not a file"
+        )
     return None
 
 
@@ -27,7 +29,9 @@ def folder_fault(path: str, granted: Capabilities) -> ToolRefused | None:
     if not granted.may_read(os.path.realpath(path)):
         return _outside("cwd", path)
     if not Path(path).is_dir():
-        return ToolRefused(ToolError.INVALID_ARGS, f"cwd {path!a} is no directory that exists")
+        return ToolRefused(
+            ToolError.INVALID_ARGS, f"cwd {path!a} does not exist or is not a directory"
+        )
     return None
 
 
@@ -41,5 +45,5 @@ def home_of(granted: Capabilities) -> str | None:
 
 
 def _outside(what: str, path: str) -> ToolRefused:
-    why = f"{what} {path!a} lies outside the folders that the agent was granted for reading"
+    why = f"{what} {path!a} is outside the folders that the agent was granted for reading"
     return ToolRefused(ToolError.FS_DENIED, why)

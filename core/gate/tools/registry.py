@@ -68,7 +68,7 @@ class Tools:
         tool = self._known.get(call.tool)
         if tool is None:
             have = ", ".join(sorted(self._known))
-            why = f"there is no tool {call.tool}; there are {have}"
+            why = f"there is no tool {call.tool}; available: {have}"
             return ToolRefused(ToolError.UNKNOWN_TOOL, why)
         return tool
 

@@ -18,7 +18,7 @@ _PATIENCE_MS = 30_000
 _HELP = re.compile(r"(?:Run|See) '\w+ run --help'(?: for more information)?\.?")
 """What docker and podman add to each failure, about a command that nobody here typed."""
 _OUTSIDE = "/tmp"  # noqa: S108 - a folder that a request could name, too
-_TOLD = 300
+_MAX_OUTPUT = 300
 
 # Each line that matters begins with a word of its own. `$0` is the gateway's own folder.
 _SCRIPT = r"""
@@ -75,6 +75,6 @@ def faults(done: Finished, *, network: bool) -> Iterator[str]:
 
 
 def _ended(done: Finished) -> str:
-    said = _HELP.sub("", " ".join(done.output.text.split())).strip()[-_TOLD:]
+    said = _HELP.sub("", " ".join(done.output.text.split())).strip()[-_MAX_OUTPUT:]
     how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
     return f"a first command {how}" + (f": {said}" if said else "")

@@ -63,6 +63,6 @@ class Choice:
         self._refused_at = time.monotonic()
         self._refusal = (
             f"no sandbox works here, and nothing runs without one ({'; '.join(reasons)}). "
-            "Fix that, or ask for the host gateway"
+            "Fix that, or request the host gateway"
         )
         raise HostUnavailable(self._refusal)

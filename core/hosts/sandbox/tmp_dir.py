@@ -106,7 +106,7 @@ class Scratch:
             self._discard()
         self._made += 1
         spare = self._folder / f"spare{self._made}"
-        with suppress(OSError):  # the next run tells
+        with suppress(OSError):  # the next run reports it
             os.mkdir(spare, mode=0o700)
             self._spares[holds] = spare
             os.makedirs(spare / holds, mode=0o700, exist_ok=True)
@@ -143,5 +143,5 @@ def _remove_all(path: Path) -> None:
 
 def _open(folder: str) -> None:
     if not os.path.islink(folder):
-        with suppress(OSError):  # what stays is told in the end
+        with suppress(OSError):  # what is left is reported at the end
             os.chmod(folder, 0o700)

@@ -22,7 +22,7 @@ _PIECE = re.compile(r'"(?:[^"\\]|\\[ntb"\\])*"|\\[ntb"\\]|[^"\\#;]+|[#;].*')
 class Setting:
     """One setting: section and key in lower case joined by dots, ``inner`` is the quoted part.
 
-    ``line`` is where it stands, from 1.
+    ``line`` is its line number, from 1.
     """
 
     section: str

@@ -100,7 +100,7 @@ def _read(folder: str) -> Listing | None:
 
 
 def forget() -> None:
-    """Read every folder anew when it is looked at next."""
+    """Re-read every folder at the next check."""
     _kept.cache_clear()
     _WALKED.clear()
 
@@ -115,7 +115,7 @@ def links_away(place: str, known: dict[str, Listing] | None = None) -> Iterator[
 
 
 def _is_as_walked(place: str, known: dict[str, Listing]) -> bool:
-    """Tell whether an earlier walk found no link, and each folder of it lists the same as then."""
+    """Return whether an earlier walk found no link and each folder of it lists the same as then."""
     try:
         for folder, then, listing in _WALKED[place]:
             if known.get(folder) is listing:
@@ -139,7 +139,7 @@ def _links_found(place: str) -> Iterator[str]:
         listing = found or _NOTHING
         left -= len(listing.names)
         if left < 0:
-            yield f"`{place}` holds more files than are looked at"
+            yield f"`{place}` holds more files than are checked"
             return
         away = next((one for one in listing.links if not _stays(one, place)), None)
         if away is not None:

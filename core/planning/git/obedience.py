@@ -21,7 +21,7 @@ WORKTREE: Final = "core.worktree"
 """Harmless only where it names the folder in which the repository was found."""
 
 HOOKS_PATH: Final = "core.hookspath"
-"""Harmless only where no hook that the subcommand runs lies there."""
+"""Harmless only where no hook that the subcommand runs is there."""
 
 INCLUDES: Final = frozenset(("include.path", "includeif.*.path"))
 """Followed as if each condition held."""
@@ -76,7 +76,7 @@ class Obedience:
         return self.powers is ALL or power in self.powers
 
     def below(self) -> "Obedience":
-        """Return what git obeys in a submodule: it looks at its state, or does the same there."""
+        """Return what git obeys in a submodule: it reads its state, or does the same there."""
         return _below(self)
 
     def covers(self, name: str) -> bool:

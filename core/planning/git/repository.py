@@ -1,7 +1,7 @@
 """Find what a repository's own configuration would make git start besides the line (git-config(1)).
 
-Git obeys the configuration of the repository around the folder that it stands in, and for each
-submodule that it looks into that one's. Whoever may write there can name filters, text conversions
+Git obeys the configuration of the repository around its working directory, and for each
+submodule that it reads that one's. Whoever may write there can name filters, text conversions
 and other programs, which the line does not show (bypasses.md §5).
 
 Which folder git takes for a repository is not imitated but covered: every one that it might take is
@@ -179,14 +179,14 @@ def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
 def _absorbed(modules: str) -> Iterator[_Repository]:
     """Yield the repositories of submodules that lie in their superproject's (``.git/modules``).
 
-    A submodule's name may have slashes, also in what looks like another one's repository.
+    A submodule's name may have slashes, also in what resembles another one's repository.
     """
     _check_same_for_all(modules)
     waiting = [modules] if is_folder(modules) else []
     for number, folder in enumerate(waiting):
         listing = listing_of(folder)
         if listing is None or number > _MOST_BELOW_MODULES:
-            raise _Odd(f"`{modules}` holds more than is looked at")
+            raise _Odd(f"`{modules}` holds more than is checked")
         if listing.links:
             raise _Odd(f"`{listing.links[0]}` is a link, and git may find a repository behind it")
         if listing.may_hold("head"):
@@ -375,7 +375,7 @@ def _worded(path: str, setting: Setting) -> str:
 def _hooks_at(
     path: str, setting: Setting, obeys: Obedience, roots: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield the hooks in the folder that ``core.hooksPath`` names; what reads otherwise is told."""
+    """Yield the hooks in the folder that ``core.hooksPath`` names; report what cannot be read."""
     value = setting.value
     if _PLAIN_PATH.fullmatch(value) is None:
         if obeys.hooks:
@@ -394,7 +394,7 @@ def _hooks(
     if not wanted:
         return
     if elsewhere:
-        yield f"the hooks in `{folder}` are other ones for each process"
+        yield f"the hooks in `{folder}` differ for each process"
         return
     listing = known.get(folder) or listing_of(folder)
     for name in wanted:
@@ -421,7 +421,7 @@ def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterato
     """Yield a remote that has no address: git takes its name for a path."""
     for named in obeys.operands[:1]:
         if _REMOTE.fullmatch(named) and named not in remotes:
-            yield f"`{named}` is no remote of `{folder}`"
+            yield f"`{named}` is not a remote of `{folder}`"
 
 
 def _leads_away(worktree: str, repository: _Repository) -> bool:

@@ -16,7 +16,7 @@ from core.planning.paths.symlinks import leads_elsewhere
 _GITLINK: Final = 0o160000
 _MODE: Final = _GITLINK.to_bytes(4)
 _FOLDED: Final = 0o040000.to_bytes(4)
-"""The mode of an entry that stands for a whole folder (a sparse index)."""
+"""The mode of an entry that represents a whole folder (a sparse index)."""
 _LINK: Final = b"link"
 _SPARSE: Final = b"sdir"
 _HEADER: Final = 12
@@ -41,7 +41,7 @@ def submodules(folder: str) -> tuple[str, ...] | Unpinned:
             if status is None:
                 return Unpinned(f"`{path}` leads each process to a file of its own")
             if not stat.S_ISREG(status.st_mode):
-                return Unpinned(f"`{path}` is no regular file")
+                return Unpinned(f"`{path}` is not a regular file")
             listed, split = _of(path, identity(status))
         except FileNotFoundError:
             continue
@@ -49,7 +49,7 @@ def submodules(folder: str) -> tuple[str, ...] | Unpinned:
             check_looked(error)
             return Unpinned(f"`{path}` cannot be read ({error.strerror})")
         if listed is None:
-            return Unpinned(f"`{path}` lists submodules in a way that is not read")
+            return Unpinned(f"`{path}` lists submodules in an unsupported way")
         found += listed
         if split and len(waiting) == 1:
             waiting += _shared(folder)
@@ -109,7 +109,7 @@ def _entries(content: bytes, count: int) -> list[str]:
     """Walk the entries; each is padded with 1 to 8 NULs to a multiple of 8 bytes.
 
     Raises:
-        ValueError: it is cut off, its objects have names of another length, or an entry stands for
+        ValueError: it is cut off, its objects have names of another length, or an entry represents
             a folder, below which git may find submodules when it reads the folder's tree.
     """
     found, at = [], _HEADER

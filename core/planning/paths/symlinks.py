@@ -1,9 +1,9 @@
 """Find where the words of a command really lead: what is granted by path is judged by both ends.
 
 Whoever may write to a granted folder can put a link there that leads out of it, so a word alone
-says nothing. Looked up is all that a word may name, also glued to an option; told is only what
-leads elsewhere than it reads. What lies in /proc is not followed: the links there lead, for each
-process and moment, somewhere else.
+says nothing. Everything that a word may name is looked up, also glued to an option; reported is
+only what leads elsewhere than it reads. What is in /proc is not followed: the links there lead, for
+each process and moment, somewhere else.
 """
 
 # ruff: noqa: PTH114, PTH115, PTH118
@@ -62,19 +62,19 @@ def _look(word: str, cwd: str, found: dict[str, str]) -> None:
 
 
 def leads_elsewhere(path: str) -> bool:
-    """Tell whether an absolute path leads each process to a file of its own (/proc/self, /dev)."""
+    """Return whether an absolute path leads each process to its own file (/proc/self, /dev)."""
     return real_path(path, "/").startswith(("/proc/", "/dev/"))
 
 
 def is_link_elsewhere(path: str) -> bool:
-    """Tell the same of a path whose folder is known to lead every process to one place."""
+    """Return the same of a path whose folder is known to lead every process to one place."""
     return os.path.islink(path) and leads_elsewhere(path)
 
 
 def real_path(word: str, cwd: str) -> str:
     """Return where a path leads, as far as it exists; the kernel's way, link by link.
 
-    What lies in /proc is not followed: see above.
+    What is in /proc is not followed: see above.
     """
     at = "" if word.startswith("/") else cwd.rstrip("/")
     waiting = word.split("/")[::-1]

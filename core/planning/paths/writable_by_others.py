@@ -88,7 +88,7 @@ def _is_open(status: os.stat_result) -> bool:
 def changeable_on_the_way(path: str) -> str:
     """Return a folder or link on the way to a file by which others could lead it elsewhere.
 
-    Every name that the kernel looks up counts, those behind links of links too; it must be ours or
+    Every name that the kernel resolves counts, those behind links of links too; it must be ours or
     root's, and so must its folder, in which nobody else may write. What cannot be looked at counts
     as changeable. ``""`` where nothing is.
     """

@@ -143,14 +143,14 @@ def distrusted(
         if problem is not None:
             return problem
     if program.unknown and is_glob(pattern) and (program.foreign or not _means(pattern)):
-        return f"{file.realpath} is unknown; a wildcard does not cover it, its own path would"
+        return f"{file.realpath} is unknown; a wildcard does not cover it, only its own path would"
     return None
 
 
 def _means(pattern: str) -> bool:
     """Return whether a pattern names one program, or a folder of the owner's own tools.
 
-    What lies anywhere below one counts where it is deep: ``~/bin/**``, not ``/srv/**``.
+    What is anywhere below one counts where it is deep: ``~/bin/**``, not ``/srv/**``.
     """
     folder, _, name = pattern.rpartition("/")
     deep = folder.startswith("~/") or folder.count("/") >= len("///")

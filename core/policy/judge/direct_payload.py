@@ -1,6 +1,6 @@
 """Say where a shell's payload is run without the shell, and ask where it is not and time passes.
 
-A shell that runs several commands looks at nothing again between them. So a line that is nothing
+A shell that runs several commands re-checks nothing between them. So a line that is nothing
 but ``sh -c PAYLOAD`` is run as the payload itself, command by command, each bound again before it
 starts. Inside another wrapper, at a terminal, or under options that change what runs, the shell
 stays; there a later command may depend on nothing that could change meanwhile.
@@ -123,7 +123,7 @@ def _late_problem(
         if late is not None:
             return (
                 f"what {late.argv[0]!r} depends on could change before the shell within "
-                f"{command.argv[0]!r} starts it; ask for its commands without that"
+                f"{command.argv[0]!r} starts it; request its commands without that"
             )
     return ""
 

@@ -112,7 +112,7 @@ def _evaluate(
         finding = _Finding(Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command")
     asks = finding.decision is _ASK and whole is None and policy.ask is ExecAsk.ON_MISS
     # What is stored lets a vector pass whatever it reads, so nothing is stored about this one; and
-    # it would not help a script that lies open, a shell that starts something later, or a terminal.
+    # it would not help an unprotected script, a shell that starts something later, or a terminal.
     asks = asks and not plan.stdio.stdin and not exposed and not waiting
     asks = asks and finding.reason is not Reason.TERMINAL
     asks = asks and not will_wait(plan, segments, context)

@@ -10,7 +10,7 @@ from core.policy.judge.verdict import Context
 
 
 def is_exposed(plan: ExecPlan) -> bool:
-    """Tell whether more decides about a command of a plan, or of a wrapper, than what is bound."""
+    """Return whether more than what is bound decides about a command of a plan or wrapper."""
     return any(_hidden(command) for command in plan.commands)
 
 

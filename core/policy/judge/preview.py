@@ -34,7 +34,7 @@ Judge = Callable[[ExecPlan, Allowlist], Evaluation]
 """Judge a plan under an allowlist that replaces the agent's own."""
 
 LOOKED_AT = 500
-"""How many commands of an agent a preview looks at (issue 4, "Grants")."""
+"""How many commands of an agent a preview covers (issue 4, "Grants")."""
 _SOMEWHERE = PinnedDirectory("/", 0, 0)
 
 
@@ -67,7 +67,7 @@ def by_lists(policy: ExecPolicy) -> ExecPolicy:
 
 
 class History:
-    """The last commands of one agent, the newest first; ``home`` is what ``~`` stands for."""
+    """The last commands of one agent, the newest first; ``home`` is what ``~`` means."""
 
     def __init__(self, agent: AgentId, commands: Sequence[Earlier], home: str) -> None:
         self._agent = agent
@@ -119,7 +119,7 @@ class History:
                 yield one, plan
 
     def _read(self, one: Earlier, programs: Mapping[str, PinnedFile]) -> ExecPlan | None:
-        """Return a plan of a text as far as words tell, ``None`` where they do not."""
+        """Return a plan of a text as far as its words determine it, else ``None``."""
         reading = read(one.text)
         if not isinstance(reading, Reading):
             return None

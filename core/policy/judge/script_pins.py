@@ -1,6 +1,6 @@
 """Hold an allow-always to the code that people saw: scripts by their content (decision 21).
 
-What lies in a system directory only the administrator writes, so its path is enough.
+What is in a system directory only the administrator writes, so its path is enough.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

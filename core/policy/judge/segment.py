@@ -129,7 +129,7 @@ def runs(
     if not isinstance(found, Unwrapped):
         return found
     if open_ended and found.connectors is not None:
-        return Opaque("it would get further words from standard input")
+        return Opaque("it would get further arguments from standard input")
     problem = binding_problem(command, file, found)
     return found if problem is None else Opaque(problem)
 

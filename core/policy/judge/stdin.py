@@ -38,7 +38,7 @@ def judge_input(
 
 
 def _reached(commands: Sequence[PlannedCommand], connectors: Sequence[Connector]) -> list[bool]:
-    """Tell of each command whether standard input can come to it, itself or filtered.
+    """Return for each command whether standard input can come to it, itself or filtered.
 
     All pipelines share one descriptor: what the first leaves over, the next one reads.
     """

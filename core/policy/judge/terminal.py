@@ -2,7 +2,7 @@
 
 The tables of wrappers, carriers and safe bins were read for pipes. At a terminal `nohup` writes a
 file, pagers take commands from what is typed, and others start a pager; ``data/terminal.toml`` says
-of which programs it is known that nothing but their looks differs.
+of which programs it is known that nothing but their appearance differs.
 """
 
 from collections.abc import Iterator, Sequence

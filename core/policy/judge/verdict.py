@@ -46,5 +46,5 @@ class Context(NamedTuple):
         return _FULL if self.policy.security is ExecSecurity.FULL else None
 
     def inside(self, command: PlannedCommand) -> "Context":
-        """Return this for what a wrapper runs: it stands in the wrapper's own folder."""
+        """Return this for what a wrapper runs: it starts in the wrapper's own folder."""
         return self if command.cwd is None else self._replace(folder=command.cwd.path)

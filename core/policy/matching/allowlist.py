@@ -106,7 +106,7 @@ class Allowlist:
         """Yield the entries with content for one of the paths and exactly these arguments.
 
         ``files`` are the real paths of what a plan pins; whether each has that content is not
-        looked at. ``None`` stands for any arguments.
+        looked at. ``None`` means any arguments.
         """
         for file in files:
             index = self._bound.get((arguments, file))

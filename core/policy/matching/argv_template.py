@@ -98,7 +98,7 @@ class ArgvTemplate:
         """Return whether the words might be meant, for rules that forbid or ask.
 
         An odd spelling must not slip past those: each template takes any word, a path any spelling
-        of one that lies below its folder.
+        of one that is below its folder.
         """
         place = self._options
         if place is None:
@@ -157,7 +157,7 @@ def _check_order(known: Sequence[Element]) -> None:
         raise ConfigError("<REST> takes every further word. Write it as the last element.")
     if sum(one.spans and one.options is None for one in known) > 1:
         raise ConfigError(
-            "Two elements take several words, so where one ends cannot be told. Write one of "
+            "Two elements take several words, so it is ambiguous where one ends. Write one of "
             "<PATH:root>…, <REST> or <REST:any>."
         )
 

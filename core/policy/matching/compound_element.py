@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"<[^<>]*>|[^<>]+")
 
 
 def fields_in(element: str) -> bool:
-    """Tell whether an element holds a field that is known in compounds only, or several fields."""
+    """Return whether an element holds a field known in compounds only, or several fields."""
     return any(mark in element for mark in (_HOST, _PORT, _QUERY)) or element.count(_PATH) > 1
 
 
@@ -29,7 +29,7 @@ def compound(element: str) -> tuple[str, re.Pattern[str]]:
     """Return the literal that a compound begins with, and what the whole word must fit.
 
     Raises:
-        ConfigError: it holds an unknown field, or a field where its end could not be told.
+        ConfigError: it holds an unknown field, or a field whose end would be ambiguous.
     """
     tokens = _TOKEN.findall(element)
     if "".join(tokens) != element or any(_is_mark(t) and t not in _FIELDS for t in tokens):
@@ -54,9 +54,9 @@ def _misplaced(token: str, after: str) -> str | None:
     if not after:
         return None
     if token == _HOST and after not in {_PATH, _QUERY} and after[0] not in ":/":
-        return "<HOST:local> must end the word or stand before a :, a /, <URL_PATH> or <QUERY>"
+        return "<HOST:local> must end the word or precede a :, a /, <URL_PATH> or <QUERY>"
     if token == _PORT and (after in {_HOST, _PORT} or after[0].isalnum() or after[0] in "@.%"):
-        return "<PORT> must end the word or stand before what no port goes on with, such as a /"
+        return "<PORT> must end the word or precede what cannot continue a port, such as a /"
     if token == _PATH and after in _FIELDS and after != _QUERY:
-        return "<URL_PATH> must end the word or stand before a literal or <QUERY>"
-    return "<QUERY> must stand at the end of the word" if token == _QUERY else None
+        return "<URL_PATH> must end the word or precede a literal or <QUERY>"
+    return "<QUERY> must be at the end of the word" if token == _QUERY else None

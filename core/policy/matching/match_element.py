@@ -41,7 +41,7 @@ _BREAKS = str.maketrans("", "", "\n\t")
 
 
 def listed_word_fits(element: Element, word: str, *, strict: bool) -> bool:
-    """Tell whether a word fits, as in an access list; ``strict`` also refuses ``//`` in a path."""
+    """Return whether a word fits, as in an access list; ``strict`` refuses ``//`` in a path."""
     match element.kind:
         case ElementKind.LITERAL:
             return element.text == word
@@ -162,7 +162,7 @@ def _lies_below(element: Element, word: str, at: Surroundings) -> bool:
 
 
 def _within(element: Element, path: str, at: Surroundings) -> bool:
-    """Return whether a path lies below an element's folder, by that one's name or its real path."""
+    """Return whether a path is below an element's folder, by that one's name or its real path."""
     return below(element.text or at.cwd, path) or below(element.real or at.cwd, path)
 
 

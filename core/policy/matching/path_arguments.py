@@ -1,4 +1,4 @@
-"""Cut words into what may name paths, alike for who judges them and who looks where they lead."""
+"""Cut words into what may name paths, for the code that judges paths and that resolves them."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _ADDRESS = re.compile(
 )
 """A URL of another machine: no file, though it holds slashes; `a://b:/x` may be a list of paths."""
 _LONGEST_ADDRESS = 2048
-"""Characters of a word in which addresses are told apart: the time grows with their square."""
+"""Characters of a word searched for addresses: the time grows with their square."""
 _JOINT = re.compile(r"[^\w.~/+-]|\A\+|\A-{1,2}[\w-]*(?=[/~.])")
 """After these a word may go on with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
 _SEPARATOR = re.compile(r"[^\w.~/+-]")
@@ -25,7 +25,7 @@ _CLIMBS = re.compile(r"(?:\A|/)\.\.(?:/|\Z)")
 _INTO = re.compile(r"-[A-Za-su-z]*t|--t[a-z-]*=?")
 """ln(1): with ``-t`` the folder comes first, else the link or its folder is the last word."""
 _MOST_LINKED = 64
-"""Words of one ``ln`` whose targets are told; a person links fewer."""
+"""Words of one ``ln`` whose targets are returned; a person links fewer."""
 
 
 def without_addresses(word: str) -> str:
@@ -67,7 +67,8 @@ def normal(path: str) -> str:
 def seen_from_links(argv: tuple[str, ...], at: Surroundings) -> Iterator[tuple[str, str | None]]:
     """Yield each target of ``ln``, and where it leads from where the links may lie (ln(1)).
 
-    ``None`` where that cannot be told. A target that does not climb stays below its link's folder.
+    ``None`` where that cannot be determined. A target that does not climb stays below its link's
+    folder.
     """
     words = argv[1:]
     if len(words) > _MOST_LINKED:

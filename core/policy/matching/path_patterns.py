@@ -1,6 +1,6 @@
 """Match whole absolute paths against patterns (S1 "Allowlist (per agent)").
 
-A pattern stands for a whole absolute path: ``*`` and ``?`` stay inside one segment, ``**`` spans
+A pattern matches a whole absolute path: ``*`` and ``?`` stay inside one segment, ``**`` spans
 any number of them, brackets are literal, ASCII letters match in either case. Segments are matched
 one by one: no regular expression, hence no blow-up (exec.md §3 "Policy").
 """
@@ -67,7 +67,7 @@ def complaint(pattern: str, home: str) -> str | None:
 
 
 class PathIndex(Generic[T]):
-    """An index of patterns with what each stands for: microseconds a look-up at 100,000."""
+    """An index of patterns with the value of each: microseconds a look-up at 100,000."""
 
     __slots__ = ("_any_name", "_exact", "_named")
 
@@ -109,7 +109,7 @@ class PathIndex(Generic[T]):
         return None
 
     def every(self, path: str) -> Iterator[T]:
-        """Yield what each pattern that covers a path stands for, one of them maybe twice."""
+        """Yield the value of each pattern that covers a path, one of them maybe twice."""
         if not _is_normal(path):
             return
         path = fold(path)
@@ -126,7 +126,7 @@ class PathIndex(Generic[T]):
         return None
 
     def _near(self, path: str) -> Iterator[tuple[list[_Glob[T]], list[str]]]:
-        """Yield the patterns below each folder that a path lies in, the nearest folder first."""
+        """Yield the patterns below each folder that contains a path, the nearest folder first."""
         end = path.rindex("/")
         name = path[end + 1 :]
         while True:

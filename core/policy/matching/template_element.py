@@ -1,4 +1,4 @@
-"""Read the elements of templates: each a literal, or a type that stands for one or more words.
+"""Read the elements of templates: each a literal, or a type that matches one or more words.
 
 S4's two are for access lists: ``<INT>`` is a number from 1 to 999999, ``<URL_PATH>`` an absolute
 path of at most 257 characters from ``A-Za-z0-9/_.-`` without ``..``, alone or after a literal
@@ -34,7 +34,7 @@ _MEANT = {
 
 
 class ElementKind(StrEnum):
-    """What an element stands for."""
+    """What an element matches."""
 
     LITERAL = "literal"
     INT = "<INT>"
@@ -71,7 +71,7 @@ _WHOLE = frozenset(
 class Element:
     """One element: ``text`` is the literal, a URL path's prefix, a path's folder, or the pattern.
 
-    A path without a folder of its own lies below the working directory. ``real``: its real path.
+    A path without a folder of its own is below the working directory. ``real``: its real path.
     Of a compound it is the literal that it begins with, and ``pattern`` what the word must fit.
     ``repeats``: one or more such words.
     """
@@ -119,7 +119,7 @@ def looks_typed(word: str) -> bool:
 
 
 def below(root: str, path: str) -> bool:
-    """Return whether a normal absolute path is a folder or lies below it."""
+    """Return whether a normal absolute path is a folder or below it."""
     return path == root or path.startswith(root if root.endswith("/") else f"{root}/")
 
 

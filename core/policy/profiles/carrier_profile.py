@@ -1,6 +1,6 @@
 """What one carrier's profile knows: harmless arguments, and the effects of the others.
 
-A profile lies in ``data/carriers/FAMILY.toml``; docs/reference/policy.md says what its keys mean.
+A profile is in ``data/carriers/FAMILY.toml``; docs/reference/policy.md says what its keys mean.
 """
 
 from collections.abc import Mapping, Sequence
@@ -151,7 +151,7 @@ def _acts(holder: Table) -> dict[str, frozenset[Effect]]:
     found: dict[str, frozenset[Effect]] = {}
     for effect in holder:
         for spelled in words(holder, effect):
-            # TOML words hold no blank: `pr.merge` stands for the subcommand `pr merge`.
+            # TOML words hold no blank: `pr.merge` means the subcommand `pr merge`.
             key = spelled.replace(".", " ")
             found[key] = found.get(key, frozenset()) | effects_of((effect,))
     return found

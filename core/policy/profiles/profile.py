@@ -45,7 +45,7 @@ class Profile:
     to their second operand, so that ``-`` is one of the budget (``uniq - out``); ``apart`` ones
     glue no value to its option and read on (``tree -Po PATTERN OUT``), as do bundles (``tar tfI``);
     ``first`` is the kind of the first operand where it differs (a sed script). ``modes`` are groups
-    of options of which one is in effect; ``needs`` looks at that one only. ``least`` operands must
+    of options of which one is in effect; ``needs`` checks that one only. ``least`` operands must
     be there, ``least_then`` behind a ``sparing`` or consuming option.
     """
 
@@ -138,7 +138,7 @@ class _Scan:
             self.operands.append(word)
             return None
         if self.profile.ordered and self.operands:
-            return f"option {word} stands after an operand"
+            return f"option {word} follows an operand"
         if self.profile.number and word[1:].isascii() and word[1:].isdigit():
             return None
         if word.startswith("--") or self.profile.single:
@@ -186,7 +186,7 @@ class _Scan:
             return f"option {name} lacks its value"
         taken = [rest.pop() for _ in range(wanted)]
         if kind in _OPEN_KINDS and any(len(one) > 1 and one[0] == "-" for one in taken):
-            return f"the value of {name} looks like an option"
+            return f"the value of {name} could be an option"
         return next(filter(None, (self._value(name, kind, value) for value in taken)), None)
 
     def _value(self, name: str, kind: str, value: str) -> str | None:

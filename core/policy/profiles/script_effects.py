@@ -1,4 +1,4 @@
-"""Tell whether an awk or sed script may start other programs; writing files is not looked at.
+"""Detect awk and sed scripts that may start other programs; writing files is not checked.
 
 For classical trust, where a listed awk may write but its code may not run what is not listed. What
 is not read for certain may.
@@ -51,7 +51,7 @@ def awk_may_run(program: str) -> bool:
 
 
 def _runs(token: re.Match[str]) -> bool:
-    """Return whether a token starts a program, or is not what it looks like."""
+    """Return whether a token starts a program, or is not what it appears to be."""
     return token["word"] == "system" or token["mark"] in {"|", "@", '"'}
 
 

@@ -1,4 +1,4 @@
-"""Name the kinds of values that profiles know, and tell whether a word is of a kind.
+"""Define the kinds of values that profiles know, and match words against them.
 
 A kind is a pattern that the whole word must fit, or a reader of a small language (sed, awk).
 """
@@ -93,7 +93,7 @@ _JQ_WORDS = re.compile(
 
 
 def path_like(word: str) -> bool:
-    """Return whether a word looks like a path (S1: safe bins reject path-like tokens)."""
+    """Return whether a word resembles a path (S1: safe bins reject path-like tokens)."""
     if len(word) > 1 and word.startswith(("/", "./", "../", "~/")):
         return True
     return word in {"..", "~"} or "/../" in word or word.endswith("/..")

@@ -35,7 +35,7 @@ def _aliases() -> dict[str, str]:
 
 
 def profiled() -> dict[str, str]:
-    """Return the names of the programs that have a profile, with the family each lies in."""
+    """Return the names of the programs that have a profile, with the family of each."""
     return dict(_home_of())
 
 
@@ -156,7 +156,7 @@ def is_carrier(path: str) -> bool:
 def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
     """Return what a command can do, ``None`` where that is not known.
 
-    That is all of it only where it is ``bounded``. ``runs`` stands for whatever another program may
+    That is all of it only where it is ``bounded``. ``runs`` means whatever another program may
     do. Wrappers are not looked through.
     """
     if is_plain(argv[0]):
@@ -229,10 +229,10 @@ def _installed() -> tuple[str, ...]:
 
 
 def in_installed_directory(path: str) -> bool:
-    """Return whether a path lies where package managers keep the programs that they install."""
+    """Return whether a path is where package managers keep the programs that they install."""
     return any(one in path for one in _installed())
 
 
 def in_system_directory(path: str) -> bool:
-    """Return whether a path lies where the operating system keeps its programs."""
+    """Return whether a path is where the operating system keeps its programs."""
     return path.startswith(SYSTEM_DIRECTORIES) and not path.startswith("/usr/local/")

@@ -15,7 +15,7 @@ class Contents(Enum):
     FILES = auto()
     """The files that it names."""
     FOLDERS = auto()
-    """The files and folders that it names, and whatever lies below."""
+    """The files and folders that it names, and whatever is below."""
     ANYWHERE = auto()
     """The same of the folder that it runs in."""
 

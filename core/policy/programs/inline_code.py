@@ -34,7 +34,7 @@ class Inline:
         return _problem(self, tuple(arguments))
 
     def looked_for(self, arguments: Sequence[str]) -> str | None:
-        """Return the same, looked for anew."""
+        """Return the same, found again."""
         found = inline_code(self.options, arguments) if self.options else None
         return found or self._by_pattern(arguments) or self._by_script(arguments)
 
@@ -74,7 +74,7 @@ def inline_of(names: frozenset[str]) -> Inline | None:
 
 @cache
 def _patterns() -> dict[str, tuple[re.Pattern[str], ...]]:
-    """Return the patterns of each program; ``<NAME>`` in one stands for that piece.
+    """Return the patterns of each program; ``<NAME>`` in one means that piece.
 
     Raises:
         KeyError: a pattern names a piece that is not there.

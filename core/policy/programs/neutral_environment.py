@@ -42,7 +42,7 @@ class Row:
     """One variable, or one git setting (``GIT_CONFIG_KEY_n``), and what it overrules.
 
     ``covers`` are names of settings as the program's manual writes them, in lower case; ``*``
-    stands for any text.
+    means any text.
     """
 
     when: When
@@ -99,7 +99,7 @@ def takes_effect(row: Row, neutral: Pairs) -> bool:
 
 
 def may_share(argv: Sequence[str], file: PinnedFile) -> bool:
-    """Tell whether a command may run under what is set for the readings beside it in a wrapper."""
+    """Return whether a command may run under what is set for its sibling readings in a wrapper."""
     return is_reading(argv, file)
 
 

@@ -1,4 +1,4 @@
-"""Find the payload of ``sh -c``: the one text that a shell is told to run, and nothing else.
+"""Find the payload of ``sh -c``: the one text that a shell is given to run, and nothing else.
 
 Shells do not follow getopt: the payload is the first word that is no option, not the word after
 ``c``. Login, interactive and input-reading shells, start-up files and positional parameters are

@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"//registry\.npmjs\.org/:_authToken")
 class Chooser:
     """A file, by its path below a folder, that may choose; ``reading`` is how its text is read.
 
-    ``{name}`` in the path stands for the name that the program was called by.
+    ``{name}`` in the path is the name that the program was called by.
     """
 
     path: str
@@ -101,7 +101,7 @@ def is_query(arguments: Sequence[str]) -> bool:
 
 
 def runs_code(path: str, arguments: tuple[str, ...]) -> bool:
-    """Tell whether a rule that allows these arguments allowed the project's code to run with them.
+    """Return whether a rule that allows these arguments also allowed the project's code.
 
     Then it matters little which version of the program does it.
     """
@@ -112,7 +112,7 @@ def runs_code(path: str, arguments: tuple[str, ...]) -> bool:
 
 
 def is_vouched_for(path: str, arguments: tuple[str, ...]) -> bool:
-    """Tell whether the tables know these arguments to be harmless for the program of this name."""
+    """Return whether the tables know these arguments to be harmless for this program."""
     return is_known(path) and carrier_problem(path, arguments) is None
 
 

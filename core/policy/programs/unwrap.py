@@ -29,7 +29,7 @@ class Unwrapped:
     """What a wrapper runs.
 
     ``prefix`` are its own words. ``connectors`` join the commands of a shell's payload, ``None``
-    stands for one plain vector. ``assignments`` are set for it. ``open_ended``: further arguments
+    means one plain vector. ``assignments`` are set for it. ``open_ended``: further arguments
     come from standard input. ``asks`` is why a person is asked all the same. ``between`` are the
     words of a find around the commands behind the first, which is the find without them: that
     one is known in full.
@@ -162,7 +162,7 @@ def _payload(real: str, argv: tuple[str, ...]) -> Unwrapped | Opaque:
     if isinstance(reading, Unreadable):
         return Opaque(f"{reading.rule}: {reading.detail}")
     commands = tuple(_literal(vector) for vector in reading.argvs)
-    # Redirections too: what has no literal vectors alone is not what a shell would be told below.
+    # Redirections too: what has no literal vectors alone is not what a shell would be given below.
     if reading != Reading(commands, reading.connectors) or any(c[0] == "cd" for c in commands):
         return Opaque("its text expands a word, redirects, or changes the directory")
     return Unwrapped(argv[:at], commands, reading.connectors)

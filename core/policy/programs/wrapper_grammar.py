@@ -1,4 +1,4 @@
-"""Find where the inner command of a wrapper begins, by an exact grammar of what stands before it.
+"""Find where the inner command of a wrapper begins, by an exact grammar of what precedes it.
 
 Each ``[grammar.NAME]`` of ``data/wrappers.toml`` lists the options of one implementation with
 their values, and the operands before the inner command. The programs stop at the first word that

@@ -44,7 +44,7 @@ class Capabilities:
         return next((one for one in found if one is not None), None)
 
     def may_read(self, path: str) -> bool:
-        """Return whether a normal absolute path lies below a folder that is granted at all."""
+        """Return whether a normal absolute path is below a folder that is granted at all."""
         return self._may(path, writes=False)
 
     def _command(self, command: PlannedCommand, folder: str) -> str | None:
@@ -52,7 +52,7 @@ class Capabilities:
         if file is None:
             return None  # it is denied all the same, with a better reason
         if not all(self._may(path, writes=False) for path in (file.path, file.realpath)):
-            return f"the program {file.realpath} lies outside the folders granted for reading"
+            return f"the program {file.realpath} is outside the folders granted for reading"
         at = surroundings(command, folder)
         if command.inner:
             inner = (self._command(one, at.cwd) for one in command.inner)
@@ -67,16 +67,16 @@ class Capabilities:
         writes = _may_write(command, file)
         need = "writing" if writes else "reading"
         if not self._may(at.cwd, writes=writes):
-            return f"the working directory {at.cwd} lies outside the folders granted for {need}"
+            return f"the working directory {at.cwd} is outside the folders granted for {need}"
         for name, real in command.links:
             if not self._may(real, writes=writes):
-                where = real or "more places than are looked up"
+                where = real or "more places than are checked"
                 return f"{name} leads to {where}, outside the folders granted for {need}"
         for word, path in _named_by(command, file, at):
             if path is None:
                 return f"the word {word!r} leads up through a folder, which cannot be checked"
             if not self._may(path, writes=writes):
-                return f"{path} lies outside the folders granted for {need}"
+                return f"{path} is outside the folders granted for {need}"
         return None
 
     def _may(self, path: str, *, writes: bool) -> bool:
@@ -85,7 +85,7 @@ class Capabilities:
 
 
 def _may_write(command: PlannedCommand, file: PinnedFile) -> bool:
-    """Return whether a command may do more than read, as far as its names tell; unknown is yes."""
+    """Return whether a command may do more than read, as far as its names say; unknown is yes."""
     for path in dict.fromkeys((file.path, file.realpath)):
         argv = (path, *command.argv[1:])
         can = effects(argv)
@@ -106,7 +106,7 @@ def _named_by(
 
 
 def _paths(word: str, at: Surroundings) -> Iterator[str | None]:
-    """Yield each absolute path that a word may name, ``None`` for one that cannot be told."""
+    """Yield each absolute path that a word may name, ``None`` for one that is unknown."""
     word = without_addresses(word)
     begin = starts(word)
     if not word.startswith("-") or word == "-":

@@ -77,7 +77,7 @@ def compiled(
 ) -> Compiled:
     """Compile the rules, capabilities and skills of a configuration.
 
-    ``home`` is the folder that ``~`` stands for; ``find`` looks up the programs of skills, without
+    ``home`` is the folder that ``~`` means; ``find`` resolves the programs of skills, without
     it there are none. ``real`` returns the real path of a root, which may lie behind a link.
 
     Raises:
@@ -272,7 +272,7 @@ def _check_program(word: str) -> None:
 def _unmeant(word: str) -> str | None:
     """Return why no program is ever named so, ``None`` if one may be."""
     if is_glob(word):
-        return "a pattern stands under `glob`"
+        return "a pattern belongs under `glob`"
     if "/" in word:
         return complaint(word, "/")
     if any(character.isspace() for character in word):

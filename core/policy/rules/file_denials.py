@@ -20,7 +20,7 @@ _MOST_NAMED = 4096
 """Most paths that the words of one command are cut into; more ask."""
 _LONGEST_WORD = 16_384
 _DOOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd|map_files)(?:/|\Z)")
-"""Behind these lies any folder; the planner follows no link of /proc."""
+"""These lead to any folder; the planner follows no link of /proc."""
 
 _Parts = tuple[str, ...]
 
@@ -29,7 +29,7 @@ _Parts = tuple[str, ...]
 class ReadsMatch:
     """Any command that may read a file; ``patterns`` are its absolute path and real path.
 
-    ``*`` and ``?`` stay inside one segment, ``**`` spans any number. What lies below counts as
+    ``*`` and ``?`` stay inside one segment, ``**`` spans any number. What is below counts as
     well. ``home`` is what a program may take ``~`` for.
     """
 
@@ -64,7 +64,7 @@ class ReadsMatch:
 def _named(
     argv: tuple[str, ...], cwd: str, real: frozenset[tuple[str, str]], home: str
 ) -> frozenset[str] | None:
-    """Return every absolute path that a command may name, ``None`` where that cannot be told."""
+    """Return every absolute path that a command may name, ``None`` where that is unknown."""
     leads, found = dict(real), set[str]()
     if "" in leads.values() or any(len(word) > _LONGEST_WORD for word in argv):
         return None
@@ -98,7 +98,7 @@ def _unclear(part: str, path: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _covers(patterns: tuple[str, ...], path: str) -> bool:
-    """Return whether a path is one of the files, or lies below it."""
+    """Return whether a path is one of the files, or below it."""
     parts = _split(path)
     return any(segments_fit((*_split(one), "**"), parts) for one in patterns)
 

@@ -15,7 +15,7 @@ from core.policy.rules.rules import Rule
 _PATH = "<PATH>"
 _PATHS = frozenset((_PATH, f"{_PATH}…", f"{_PATH}..."))
 _EXAMPLE = "file"
-"""What stands for a template while effects are looked up."""
+"""What replaces a template while effects are looked up."""
 _UNBOUNDED = {
     Effect.WRITES: "that only reads and writes files: `rm -rf x` and `dd of=/dev/sda` run unasked",
     Effect.NETWORK: "that only reads and uses the network, so any file may be sent anywhere",
@@ -39,7 +39,7 @@ def open_paths(compiled: Compiled) -> tuple[str, ...]:
     So ``<PATH>``, which means below the working directory, is no limit for a program that writes,
     that runs others, or of which nothing is known.
     """
-    return tuple(_told(_rules(compiled)))
+    return tuple(_described(_rules(compiled)))
 
 
 def open_rests(compiled: Compiled) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def open_effects(compiled: Compiled) -> tuple[str, ...]:
 def idle_rules(compiled: Compiled) -> tuple[str, ...]:
     """Return which rules can never do what they say."""
     return tuple(
-        f"{rule.place} never does what it says: {why}."
+        f"{rule.place} never takes effect: {why}."
         for rule in _rules(compiled)
         if (why := _idle(rule)) is not None
     )
@@ -118,7 +118,7 @@ def _unjudged(head: str) -> str | None:
     )
 
 
-def _told(rules: Iterable[Rule]) -> Iterator[str]:
+def _described(rules: Iterable[Rule]) -> Iterator[str]:
     for rule in rules:
         match = rule.match
         if rule.decide is not Decision.ALLOW or not isinstance(match, VectorMatch):

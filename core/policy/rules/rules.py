@@ -26,7 +26,7 @@ Match = VectorMatch | GlobMatch | EffectMatch | ReadsMatch | WordsMatch
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``place`` is where it stands, such as ``tools.exec.rules[2]``.
+    """One rule. ``place`` is its location, such as ``tools.exec.rules[2]``.
 
     ``number`` is its place among all rules of the agent; ``within`` is the folder it is bound to.
     """
@@ -186,7 +186,7 @@ def _sorted(rules: Iterable[Rule]) -> tuple[_Ranked, ...]:
 
 
 class Rules:
-    """An agent's rules, compiled; ``restrict`` tells whether any of them asks or denies."""
+    """An agent's rules, compiled; ``restrict``: whether any of them asks or denies."""
 
     __slots__ = (
         "_by_name",

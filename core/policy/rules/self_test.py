@@ -22,7 +22,7 @@ def broken_examples() -> tuple[str, ...]:
 
 
 def examples(holder: Table, key: str) -> tuple[tuple[str, ...], ...]:
-    """Return the argument lists under a key; a string stands for its blank-separated words.
+    """Return the argument lists under a key; a string means its blank-separated words.
 
     Raises:
         TypeError: the key holds something else.

@@ -65,7 +65,7 @@ def _refused(name: str, file: PinnedFile) -> str | None:
 
 
 def _interpreters() -> frozenset[str]:
-    """Return the programs that take code as an argument, which is what their tables tell."""
+    """Return the programs that take code as an argument, as their tables say."""
     known = section(table("carriers"), "inline")
     return frozenset(name for name in known if not _CODE.isdisjoint(words(known, name)))
 

@@ -53,7 +53,7 @@ def _vector(argv: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(str(error)) from None
     program = template.literal_at(0)
     if program is None or ("/" in program and not program.startswith("/")):
-        raise ValueError("the program must be a plain name or an absolute path, no template")
+        raise ValueError("the program must be a plain name or an absolute path, not a template")
     if is_shell(names_of(program)):
         raise ValueError(f"{program!r} is a shell; list the command that it would run (S4)")
     return argv
@@ -142,7 +142,7 @@ class Acl:
 
     @classmethod
     def parse(cls, text: str, name: str = "exec-acl.toml") -> "Acl":
-        """Read the text of a list; ``name`` stands before the line in messages.
+        """Read the text of a list; ``name`` precedes the line in messages.
 
         Raises:
             ConfigError: naming the line and what is wrong there.

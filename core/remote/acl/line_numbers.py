@@ -1,4 +1,4 @@
-"""Find the line of a TOML file that a complaint is about; the standard reader does not tell."""
+"""Find the line of a TOML file that a complaint is about; the standard reader does not say."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ Place = tuple[str | int, ...]
 
 
 def line_of(text: str, place: Sequence[str | int]) -> int:
-    """Return the line where a place stands, else that of the nearest table around it, else 1.
+    """Return the line of a place, else that of the nearest table around it, else 1.
 
     ``place`` is a path such as ``("exec", "allow", 0, "commands", 1, "argv", 2)``.
     """
@@ -23,7 +23,7 @@ def line_of(text: str, place: Sequence[str | int]) -> int:
 
 
 def _lines(text: str) -> dict[Place, int]:
-    """Return the first line of each table and key that stands on a line of its own."""
+    """Return the first line of each table and key that is on a line of its own."""
     found: dict[Place, int] = {}
     seen: Counter[Place] = Counter()
     table: Place = ()
@@ -39,7 +39,7 @@ def _lines(text: str) -> dict[Place, int]:
 
 
 def _table(parts: list[str], seen: Counter[Place], *, many: bool) -> Place:
-    """Return the path of a header's table: an array's table stands for its last element."""
+    """Return the path of a header's table: an array's table means its last element."""
     path: Place = ()
     for part in parts[:-1]:
         path = (*path, part)

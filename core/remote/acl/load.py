@@ -35,7 +35,7 @@ def load_explicit(path: Path) -> Acl:
     try:
         text = _read(path)
     except FileNotFoundError:
-        raise ConfigError(f"{path} is not there. Write it, or name another file.") from None
+        raise ConfigError(f"{path} does not exist. Create it, or choose another file.") from None
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"{path} cannot be read: {why}. Fix it, or move it away.") from error
@@ -52,8 +52,8 @@ def _check_folders(path: Path) -> None:
     changeable = changeable_on_the_way(str(path.absolute()))
     if changeable:
         raise ConfigError(
-            f"{path} cannot be trusted: other users may write to {changeable}, or it is theirs, so "
-            f"they could put another list in its place. Run: chmod go-w '{changeable}'"
+            f"{path} cannot be trusted: other users can write to {changeable}, or own it, and "
+            f"could replace the list. Run: chmod go-w '{changeable}'"
         )
 
 
@@ -62,11 +62,11 @@ def _read(path: Path) -> str:
         status = os.fstat(file.fileno())
         mode = stat.S_IMODE(status.st_mode)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
-            raise ConfigError(f"{path} is no regular file of at most {_LARGEST_FILE} bytes.")
+            raise ConfigError(f"{path} is not a regular file of at most {_LARGEST_FILE} bytes.")
         if status.st_uid not in {os.geteuid(), 0} or mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise ConfigError(
-                f"{path} has uid {status.st_uid} and mode {mode:04o}: others could write who may "
-                f"run what. It must be yours or root's: chmod go-w '{path}'"
+                f"{path} has uid {status.st_uid} and mode {mode:04o}: others could change who may "
+                f"run what. It must belong to you or root: chmod go-w '{path}'"
             )
         _check_folders(path)
         return file.read().decode()

@@ -1,6 +1,6 @@
 """Ask other machines to run listed commands: the client's side of S4.
 
-One connection a request. A connection that is lost is not made anew: the host ends the run, and
+One connection a request. A lost connection is not reopened: the host ends the run, and
 the caller hears ``connection_lost`` with what is known.
 """
 
@@ -38,7 +38,7 @@ class Client:
     async def run(self, agent_id: str, order: Order, request_id: str | None = None) -> RemoteResult:
         """Run a vector at a contact and return how it ended; a denial is a result.
 
-        Cancelling this coroutine hangs up, and the host ends the run.
+        Cancelling this coroutine closes the connection, and the host ends the run.
 
         Raises:
             StateError: the contacts cannot be read.

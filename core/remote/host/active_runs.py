@@ -16,7 +16,7 @@ from core.remote.trust.envelope import Payload
 class Session:
     """One run under way: whose it is, which request, since when (monotonic s).
 
-    ``told`` is set once the log has why it is being ended, or that it has ended.
+    ``logged`` is set once the log has why it is being ended, or that it has ended.
     """
 
     agent_id: str
@@ -26,7 +26,7 @@ class Session:
     lease: Lease
     run_id: str = field(default_factory=new_id)
     began: float = field(default_factory=time.monotonic)
-    told: asyncio.Event = field(default_factory=asyncio.Event)
+    logged: asyncio.Event = field(default_factory=asyncio.Event)
 
     def owned_by(self, payload: Payload) -> bool:
         """Return whether a request speaks of this run and comes from the pair that started it."""
@@ -76,4 +76,4 @@ class Sessions:
         finally:
             del self._active[session.run_id]
             session.lease.release()
-            session.told.set()
+            session.logged.set()

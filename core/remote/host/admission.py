@@ -33,7 +33,7 @@ METACHARACTERS = frozenset(";|&><`$\n\0")
 
 @dataclass(slots=True)
 class Grounds:
-    """What a host judges by. ``contacts`` is asked anew for each request."""
+    """What a host judges by. ``contacts`` is asked again for each request."""
 
     machine_id: str
     acl: Acl | None
@@ -72,7 +72,7 @@ def is_trusted(grounds: Grounds, request: Opened) -> RemoteDenial | None:
     try:
         trusted = grounds.contacts().trusts(payload.agent_id, payload.machine_id)
     except StateError as error:
-        _LOG.warning("nobody is trusted: %s", error)
+        _LOG.warning("no contact is trusted: %s", error)
         trusted = False
     return None if trusted else RemoteDenial.UNTRUSTED
 
@@ -92,7 +92,7 @@ def is_listed(grounds: Grounds, request: Opened) -> RemoteDenial | None:
 
 
 def is_new(grounds: Grounds, request: Opened) -> RemoteDenial | None:
-    """4: only who is listed may fill the memory of nonces, so it stands here."""
+    """4: only who is listed may fill the memory of nonces, so it comes here."""
     return grounds.freshness.repeated(request.payload)
 
 

@@ -118,7 +118,7 @@ class ExecLog:
     def settle(self) -> None:
         """Note that everything up to here has its final entry, if it has."""
         if self._unended:
-            return  # the next start looks for it
+            return  # the next start re-checks it
         with contextlib.suppress(StateError):  # only the next start takes longer
             replace_private(self._settled, f"{self._journal.head.end}\n".encode())
 

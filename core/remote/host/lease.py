@@ -24,7 +24,7 @@ class Lease:
         self._timer = self._later()
 
     def renew(self) -> None:
-        """Begin anew, unless it is over."""
+        """Renew, unless it is over."""
         if not self.over.done():
             self._timer.cancel()
             self._timer = self._later()

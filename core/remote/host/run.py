@@ -145,7 +145,7 @@ class Hosted:
         await self.place.runs.cancel(self._run_id)
         self._notices.append(Notice(why.value))
         await self._noted(ExecEvent(why.value))
-        self.session.told.set()
+        self.session.logged.set()
 
     async def _ended(
         self, running: "asyncio.Task[Finished]", forwarding: "asyncio.Task[None]"
@@ -202,7 +202,7 @@ class Hosted:
         )
 
     async def _noted(self, event: ExecEvent, **record: object) -> None:
-        """Write an entry about what happened already: its failure cannot undo it, only be told."""
+        """Write an entry about what happened already: a failure is only reported."""
         try:
             await self.place.log.note(event, self.session.run_id, **record)
         except JournalError:

@@ -59,7 +59,7 @@ class Service:
             _LOG.debug("%s: %s", link.peer, lost)
 
     def stop(self) -> None:
-        """Take no more runs and end those under way; their clients are told."""
+        """Take no more runs and end those under way; their clients are notified."""
         self.stopping = True
         for session in self.grounds.sessions:
             session.lease.end(LeaseEnd.HOST_STOPPING)
@@ -81,14 +81,14 @@ class Service:
         return await self._cancelled(request)
 
     async def _cancelled(self, request: Opened) -> End:
-        """Cancel a run by a connection of its own; its own connection tells how it ended."""
+        """Cancel a run by a connection of its own; its own connection reports how it ended."""
         session = self.grounds.sessions.find(request.payload)
         request_id = request.payload.request_id
         if session is None or request.payload.kind is not Kind.CANCEL:
             self.counters.deny(RemoteDenial.BAD_REQUEST)
             return End(request_id=request_id, denial_reason=RemoteDenial.BAD_REQUEST)
         session.lease.end(LeaseEnd.CANCELLED)
-        await session.told.wait()
+        await session.logged.wait()
         return End(request_id=request_id)
 
     async def _strange(

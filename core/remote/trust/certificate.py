@@ -38,8 +38,8 @@ def server_context(home: Path) -> tuple[ssl.SSLContext, str]:
         return context, fingerprint_of(x509.load_pem_x509_certificate(text))
     except (ValueError, ssl.SSLError) as error:
         raise StateError(
-            f"{home / TLS_FILE} holds no key with its certificate. Bring it back from a copy, or "
-            f"remove it: a new one has a new fingerprint, which every contact would have to learn."
+            f"{home / TLS_FILE} does not hold a key and its certificate. Restore it from a backup, "
+            "or remove it: a new one has a new fingerprint, which every contact must then update."
         ) from error
 
 

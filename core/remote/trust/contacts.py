@@ -58,7 +58,7 @@ class Contact(_Strict):
     @model_validator(mode="after")
     def _tls_is_pinned(self) -> Self:
         if self.address is not None and self.fingerprint is None and not self.place.path:
-            raise ValueError("an address reached by TLS needs the host's fingerprint")
+            raise ValueError("a TLS address needs the host's fingerprint")
         return self
 
     @property
@@ -110,8 +110,8 @@ class Contacts(_Strict):
         )
         if taken is not None:
             raise StateError(
-                f"{taken.name} has that name or agent id already. First: "
-                f"sayso exec contacts remove {taken.name}"
+                f"{taken.name} already has that name or agent id. First run: sayso exec contacts "
+                f"remove {taken.name}"
             )
         return Contacts(contacts=(*self.contacts, contact))
 
@@ -146,7 +146,7 @@ class ContactsFile:
         try:
             return Contacts.model_validate(json.loads(text, object_pairs_hook=unique))
         except ValidationError as error:
-            raise StateError(f"{self.path} cannot be used: {told(error)} Fix it.") from None
+            raise StateError(f"{self.path} cannot be used: {message_for(error)} Fix it.") from None
         except (ValueError, RecursionError) as error:
             raise StateError(f"{self.path} is not JSON: {error}. Fix it.") from None
 
@@ -183,6 +183,6 @@ class ContactsFile:
         replace_private(self.path, text.encode() + b"\n")
 
 
-def told(error: ValidationError) -> str:
+def message_for(error: ValidationError) -> str:
     """Say in one line what a model refused; values are not quoted."""
     return "; ".join(f"{place(at)}: {words}" if at else words for at, words in faults(error)) + "."

@@ -91,7 +91,7 @@ class Payload(_Strict):
     @model_validator(mode="after")
     def _run_has_an_order(self) -> Self:
         if (self.kind is Kind.RUN) != (self.run is not None):
-            raise ValueError("a run, and nothing else, has an order")
+            raise ValueError("only a run has an order")
         return self
 
 

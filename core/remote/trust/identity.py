@@ -75,8 +75,8 @@ def _key(path: Path) -> Ed25519PrivateKey:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise StateError(
-            f"{path} holds no Ed25519 key in PEM. Bring it back from a copy; a new key is a new "
-            f"id, which every host would have to list anew."
+            f"{path} is not an Ed25519 key in PEM. Restore it from a backup; a new key is a new "
+            "id, which every host must then list."
         )
     return key
 

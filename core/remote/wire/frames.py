@@ -1,6 +1,6 @@
 """Frame what client and host say: 4-byte big-endian length, the prefix, JSON in UTF-8.
 
-The prefix tells exec frames from whatever else a link may carry one day (S4).
+The prefix distinguishes exec frames from whatever else a link may carry one day (S4).
 """
 
 import base64
@@ -43,7 +43,7 @@ class Accepted(_Frame):
 
 
 class Renewed(_Frame):
-    """The host: the lease begins anew."""
+    """The host: the lease is renewed."""
 
     t: Literal["renewed"] = "renewed"
 
@@ -97,7 +97,7 @@ def encode(frame: AnyFrame) -> bytes:
     """
     body = PREFIX + frame.model_dump_json().encode()
     if len(body) > LARGEST:
-        raise BadFrame(f"a frame of {len(body)} bytes; at most {LARGEST} travel")
+        raise BadFrame(f"a frame of {len(body)} bytes; the maximum is {LARGEST}")
     return HEADER.pack(len(body)) + body
 
 
@@ -109,7 +109,7 @@ def body_length(header: bytes) -> int:
     """
     (length,) = HEADER.unpack(header)
     if not len(PREFIX) < length <= LARGEST:
-        raise BadFrame(f"a frame of {length} bytes; at most {LARGEST} are read")
+        raise BadFrame(f"a frame of {length} bytes; the maximum is {LARGEST}")
     return int(length)
 
 
@@ -124,4 +124,4 @@ def decode(body: bytes) -> AnyFrame:
     try:
         return _READER.validate_json(body[len(PREFIX) :])
     except (ValidationError, RecursionError):
-        raise BadFrame("it is none of the known frames") from None
+        raise BadFrame("unknown frame") from None

@@ -55,7 +55,7 @@ class StreamLink:
     write_s: float = _WRITE_S
 
     async def send(self, frame: AnyFrame) -> None:
-        """Send a frame; a peer that does not read for ``write_s`` is hung up on.
+        """Send a frame; a peer that does not read for ``write_s`` is disconnected.
 
         Raises:
             LinkLost: it cannot be known whether it arrived.
@@ -84,9 +84,9 @@ class StreamLink:
                 length = body_length(await self.reader.readexactly(HEADER.size))
                 return decode(await self.reader.readexactly(length))
         except asyncio.IncompleteReadError:
-            raise LinkLost("the peer hung up") from None
+            raise LinkLost("the peer closed the connection") from None
         except TimeoutError:
-            raise LinkLost(f"nothing came within {within_s} s") from None
+            raise LinkLost(f"nothing received within {within_s} s") from None
         except OSError as error:
             raise LinkLost(f"the connection failed: {error}") from error
 

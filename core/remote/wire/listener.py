@@ -37,10 +37,10 @@ class Listener:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def open(self, address: Address, context: ssl.SSLContext) -> None:
-        """Open a door; port 0 takes a free one, which ``addresses`` then tells.
+        """Open a door; port 0 takes a free one, which ``addresses`` then returns.
 
         Raises:
-            StateError: the address cannot be listened on.
+            StateError: the address cannot listen.
         """
         try:
             server = await (
@@ -48,8 +48,8 @@ class Listener:
             )
         except OSError as error:
             raise StateError(
-                f"remote.listen: {address} cannot be listened on: {error.strerror}. Is another "
-                f"gateway there already?"
+                f"remote.listen: {address} cannot listen: {error.strerror}. Another gateway may be "
+                "using it."
             ) from error
         self._servers.append(server)
         if not address.path:
@@ -82,7 +82,9 @@ class Listener:
 
     async def _unix(self, path: Path) -> asyncio.Server:
         if len(os.fsencode(path)) > LONGEST_PATH:
-            raise StateError(f"{path} is longer than {LONGEST_PATH} bytes, a socket's most.")
+            raise StateError(
+                f"{path} is longer than {LONGEST_PATH} bytes, the limit for a socket path."
+            )
         await _refuse_living(path)
         mask = os.umask(0o177)
         try:

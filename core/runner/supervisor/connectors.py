@@ -56,13 +56,13 @@ def filled(argv: Sequence[str], late: Sequence[Sequence[int]], status: int) -> l
     """Return a vector with a status in the place of each ``STATUS`` that is ``late``.
 
     Raises:
-        ValueError: something else stands in such a place.
+        ValueError: something else is in such a place.
     """
     words = list(argv)
     for index, at in reversed(late):  # so that the places before it keep their offsets
         word = words[index]
         end = at + len(STATUS)
         if word[at:end] != STATUS:
-            raise ValueError(f"no {STATUS} stands at {at} in word {index} of the command")
+            raise ValueError(f"there is no {STATUS} at {at} in word {index} of the command")
         words[index] = f"{word[:at]}{status}{word[end:]}"
     return words

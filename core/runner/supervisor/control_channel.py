@@ -45,10 +45,10 @@ class Post:
         except (OSError, ValueError):
             _end_all()
 
-    def send(self, told: protocol.Report) -> None:
+    def send(self, report: protocol.Report) -> None:
         """Send a report."""
         try:
-            self._sock.sendall(protocol.encode(told))
+            self._sock.sendall(protocol.encode(report))
         except OSError:
             _end_all()
 

@@ -26,9 +26,9 @@ from core.runner.supervisor.processes import procfs, reaper
 from core.runner.supervisor.processes.disk_use import DiskUse
 from core.runner.supervisor.processes.fork_bomb import Swarm
 
-_SWARM = "sayso: too many processes at a time, so the run was ended\n"
+_SWARM = "sayso: too many processes at once, so the run was killed\n"
 
-_HALTED = "the gateway ended the line"
+_HALTED = "the gateway ended the run"
 
 _TURN_S = 0.05
 
@@ -114,9 +114,9 @@ class Supervisor:
             self._drain.finish()
         if isinstance(last, spawn.Refused) and last.why == _HALTED and self._drift is not None:
             self._drain.note(f"sayso: {self._drift['why']}\n")  # behind all that was printed
-        told = self._ended(last)
-        told["ended"]["fit"] = fit
-        self._post.send(told)
+        report = self._ended(last)
+        report["ended"]["fit"] = fit
+        self._post.send(report)
         return fit
 
     def _prepare(self, job: protocol.Job) -> None:
@@ -215,7 +215,7 @@ class Supervisor:
         return False
 
     def _announce(self, started: list[int | spawn.Refused], *, first: bool) -> bool:
-        """Tell the gateway that the run began, or why it did not (then return ``False``)."""
+        """Report that the run began, or why it did not (then return ``False``)."""
         head = started[0]
         if first and isinstance(head, spawn.Refused):
             self._post.send({"failed": {"drift": head.drift, "why": head.why}})
@@ -262,9 +262,9 @@ class Supervisor:
         """End what is still there: TERM, grace, KILL, walk. Usually nothing is."""
         self._reap()
         deadline = time.monotonic() + grace_s
-        told: set[int] = set()
+        signalled: set[int] = set()
         while self._children_left and time.monotonic() < deadline and not self._excess():
-            reaper.signal_children(signal.SIGTERM, set(), told)
+            reaper.signal_children(signal.SIGTERM, set(), signalled)
             # Not every newly adopted orphan is announced by a signal, hence the short turns.
             self._turn(min(deadline, time.monotonic() + _TURN_S))
         if self._children_left:

@@ -144,7 +144,7 @@ class Started(TypedDict):
 
 
 class Failed(TypedDict):
-    """Nothing was started: ``drift`` tells a changed file from a refusal of the kernel."""
+    """Nothing was started: ``drift`` distinguishes a changed file from a refusal of the kernel."""
 
     drift: bool
     why: str
@@ -239,7 +239,7 @@ def body_length(header: bytes) -> int:
     """
     (length,) = HEADER.unpack(header)
     if length > LARGEST_FRAME:
-        raise ValueError(f"a frame of {length} bytes; at most {LARGEST_FRAME} are read")
+        raise ValueError(f"a frame of {length} bytes; the maximum is {LARGEST_FRAME}")
     return int(length)
 
 

@@ -5,7 +5,7 @@ Every function takes a SQLAlchemy connection first and is run by ``Store.write``
 """
 
 from core.store.approvals.deadlines import (
-    expire_and_tell,
+    expire_and_notify,
     expire_due,
     next_wake,
     remind_due,
@@ -39,7 +39,7 @@ __all__ = [
     "cancel",
     "create",
     "ended_with",
-    "expire_and_tell",
+    "expire_and_notify",
     "expire_due",
     "find",
     "find_for",

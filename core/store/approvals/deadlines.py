@@ -74,7 +74,7 @@ def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
     return tuple(ApprovalId(one) for one in conclude(conn, late))
 
 
-def expire_and_tell(conn: Connection, limit: int = 500) -> dict[ApprovalId, DenialReason]:
+def expire_and_notify(conn: Connection, limit: int = 500) -> dict[ApprovalId, DenialReason]:
     """End what is due, as ``expire_due``; return why nothing ran of all that ended."""
     ended = expire_due(conn, limit)
     if not ended:

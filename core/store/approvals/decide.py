@@ -16,7 +16,7 @@ from core.model.identity import Actor, ApprovalId, PersonId, Requester
 from core.store.approvals import grants, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
 from core.store.approvals.queries import get
-from core.store.approvals.redelivery import Told, before, remember
+from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
@@ -129,18 +129,18 @@ def _limits(reply: ApprovalReply, terms: GrantTerms | None) -> GrantTerms | None
 
 def _vote(conn: Connection, ballot: _Ballot, requester: Requester, quorum: int) -> Answer:
     in_time = votes.lock(conn, ballot.approval_id)
-    told = before(conn, ballot.key, ballot.approval_id)
-    if told is not None:
+    recorded = before(conn, ballot.key, ballot.approval_id)
+    if recorded is not None:
         # A redelivered vote must not replace one that the person cast later.
-        return _told_again(conn, ballot, told)
+        return _replayed(conn, ballot, recorded)
     if not in_time:
         return _decide(conn, ballot)
     vote = Vote(ballot.person, ballot.actor, ballot.reply, now_ms(conn), ballot.terms)
     votes.cast(conn, ballot.approval_id, vote)
     counted = votes.counting(conn, ballot.approval_id, requester)
     if len(counted) < quorum:
-        remember(conn, ballot.key, ballot.approval_id, Told.COUNTED)
-        votes.tell(conn, ballot.approval_id, vote, len(counted), quorum)
+        remember(conn, ballot.key, ballot.approval_id, Recorded.COUNTED)
+        votes.notify(conn, ballot.approval_id, vote, len(counted), quorum)
         note_approval(conn, ballot.approval_id)
         approval = _read(conn, ballot.approval_id)
         return Answer(won=False, repeated=False, approval=approval, counted=True)
@@ -157,15 +157,17 @@ def _decide(conn: Connection, ballot: _Ballot) -> Answer:
         conclude(conn, [_by_person(row, ballot) if won else timed_out(row)])
         if won and ballot.terms is not None:
             grants.give(conn, ballot.approval_id, ballot.terms, ballot.actor, row["now"])
-    told = remember(conn, ballot.key, ballot.approval_id, Told.WON if won else Told.LOST)
-    if told is not None:
-        return _told_again(conn, ballot, told)
+    recorded = remember(
+        conn, ballot.key, ballot.approval_id, Recorded.WON if won else Recorded.LOST
+    )
+    if recorded is not None:
+        return _replayed(conn, ballot, recorded)
     return Answer(won=won, repeated=False, approval=_read(conn, ballot.approval_id))
 
 
-def _told_again(conn: Connection, ballot: _Ballot, told: Told) -> Answer:
+def _replayed(conn: Connection, ballot: _Ballot, recorded: Recorded) -> Answer:
     approval = _read(conn, ballot.approval_id)
-    return Answer(told is Told.WON, True, approval, counted=told is Told.COUNTED)
+    return Answer(recorded is Recorded.WON, True, approval, counted=recorded is Recorded.COUNTED)
 
 
 def _read(conn: Connection, approval_id: ApprovalId) -> Approval:

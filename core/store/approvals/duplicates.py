@@ -5,7 +5,7 @@
     leader ◀── behind ── follower, follower …       one prompt on the screens, asked "3 times"
 
     leader denied by a person, expired, allowed always  ─▶  its followers end the same way
-    leader allowed once, cancelled                      ─▶  the next follower is asked anew
+    leader allowed once, cancelled                      ─▶  the next follower is asked again
 
 Identical means: the same bound plan (so agent and session too), asked with the same account, judged
 the same way, needing as many people. Otherwise an answer could store what nobody was shown. The
@@ -185,7 +185,7 @@ def end(conn: Connection, rows: Sequence[RowMapping], state: ApprovalState) -> N
 
 
 def promote(conn: Connection, rows: Sequence[RowMapping], now: int) -> None:
-    """Ask the first of these followers anew; the others wait behind it."""
+    """Ask the first of these followers again; the others wait behind it."""
     first, rest = rows[0]["id"], [row["id"] for row in rows[1:]]
     asked = conn.execute(_ASKED, {"p_id": first}).one()
     prompts = load(tuple[PromptDraft, ...], asked.ladder)

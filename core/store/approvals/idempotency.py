@@ -1,4 +1,4 @@
-"""Bind a request key to what was asked under it, once, so that a retry is told from a mix-up."""
+"""Bind a request key to its request, once, to distinguish a retry from a mix-up."""
 
 import json
 from hashlib import sha256
@@ -82,8 +82,8 @@ def by_request_key(conn: Connection, key: str, digest: str | None = None) -> App
     if None not in {digest, found.wish} and digest != found.wish:
         shown = key.rpartition("\x1f")[2]  # before it stand the parts that keep callers apart
         raise Conflict(
-            f"The request key {shown} belongs to run {found.run_id}, which was asked for something "
-            "else: another command, folder, environment, input, host or limit. Nothing was asked "
-            "or run. Send this request under a new key, or the first one again as it was."
+            f"The request key {shown} belongs to run {found.run_id}, a different request: another "
+            "command, folder, environment, input, host or limit. Nothing was asked or run. Use a "
+            "new key, or resend the first request unchanged."
         )
     return ApprovalId(found.run_id)

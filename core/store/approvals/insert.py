@@ -149,7 +149,7 @@ def _insert(
         "task": plan.task,
     }
     if conn.execute(_INSERT, row).first() is None:
-        raise CodeTaken(f"The code {row['code']} is taken. Draw a new id.")
+        raise CodeTaken(f"The code {row['code']} is taken. Create a new id.")
     conn.execute(_ASK, _question(draft, leader))
 
 

@@ -1,4 +1,4 @@
-"""Remember what the sender of each message was told, so that a redelivery is told the same."""
+"""Remember the answer to each message, so that a redelivery gets the same answer."""
 
 from enum import IntEnum
 
@@ -25,7 +25,7 @@ _BEFORE = select(inbound.c.won).where(
 )
 
 
-class Told(IntEnum):
+class Recorded(IntEnum):
     """What ``inbound.won`` holds."""
 
     LOST = 0
@@ -33,22 +33,24 @@ class Told(IntEnum):
     COUNTED = 2
 
 
-def remember(conn: Connection, key: str | None, approval_id: ApprovalId, told: Told) -> Told | None:
-    """Note what the sender of message ``key`` is told; return what it was told before, if it was.
+def remember(
+    conn: Connection, key: str | None, approval_id: ApprovalId, recorded: Recorded
+) -> Recorded | None:
+    """Record the answer to message ``key``; return the one recorded before, if there is one.
 
     ``key`` is ``None`` where a message cannot come twice.
     """
     if key is None:
         return None
-    row = {"p_key": key, "p_id": approval_id, "p_won": told.value, "p_now": now_ms(conn)}
+    row = {"p_key": key, "p_id": approval_id, "p_won": recorded.value, "p_now": now_ms(conn)}
     if conn.execute(_REMEMBER, row).first() is not None:
         return None
     return before(conn, key, approval_id)
 
 
-def before(conn: Connection, key: str | None, approval_id: ApprovalId) -> Told | None:
-    """Return what the sender of message ``key`` was told about an approval, ``None`` if nothing."""
+def before(conn: Connection, key: str | None, approval_id: ApprovalId) -> Recorded | None:
+    """Return the recorded answer to message ``key``, ``None`` if there is none."""
     if key is None:
         return None
-    told = conn.execute(_BEFORE, {"p_key": key, "p_id": approval_id}).scalar()
-    return None if told is None else Told(told)
+    recorded = conn.execute(_BEFORE, {"p_key": key, "p_id": approval_id}).scalar()
+    return None if recorded is None else Recorded(recorded)

@@ -1,4 +1,4 @@
-"""Tell who asks a question: who asked it, and who asked an identical one that waits with it.
+"""Find who asks a question: who asked it, and who asked an identical one that waits with it.
 
 One answer may end all of them (``followers``), so none of those who asked may give it, to whichever
 of them. Only local programs can share a question with another: their accounts are the same, their
@@ -61,7 +61,7 @@ def asks_itself(conn: Connection, approval_id: ApprovalId, process: tuple[int, i
     """Return whether a kernel session asked it, or an identical question; hold it until the commit.
 
     Held, because no question of that session may join it between this look and the answer. One
-    whose session was not told counts as that one's. ``None`` is nobody of this machine.
+    whose session is unknown counts as that one's. ``None`` is nobody of this machine.
     """
     if process is None:
         return False

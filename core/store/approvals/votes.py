@@ -1,6 +1,6 @@
 """Count people where several must allow: one vote a person, the last one counts.
 
-Who a vote's account belongs to is looked up anew each time, so that linking two accounts makes
+Who a vote's account belongs to is looked up again each time, so that linking two accounts makes
 their two votes one, and a revoked person's vote counts no more.
 """
 
@@ -105,7 +105,7 @@ def counting(conn: Connection, approval_id: str, requester: Requester) -> tuple[
 
 
 def keep_only(conn: Connection, approval_id: str, counted: tuple[Vote, ...]) -> None:
-    """Forget the votes that did not count, so that history tells who decided."""
+    """Forget the votes that did not count, so that history shows who decided."""
     conn.execute(_FORGET, {"p_id": approval_id, "p_people": [vote.person for vote in counted]})
 
 
@@ -126,8 +126,10 @@ def narrowest(counted: tuple[Vote, ...]) -> tuple[ApprovalReply, GrantTerms | No
     )
 
 
-def tell(conn: Connection, approval_id: ApprovalId, vote: Vote, counted: int, quorum: int) -> None:
-    """Tell each place that shows the prompt that somebody allowed it, once a person and place."""
+def notify(
+    conn: Connection, approval_id: ApprovalId, vote: Vote, counted: int, quorum: int
+) -> None:
+    """Notify each place that shows the prompt that somebody allowed it, once a person and place."""
     who = vote.by.name or vote.by.account
     needed = quorum - counted
     words = (

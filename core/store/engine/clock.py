@@ -1,4 +1,4 @@
-"""Tell the time by the database's clock, which no step of a wall clock moves (DESIGN §1 rule 5).
+"""Read the time from the database's clock, which no step of a wall clock moves (DESIGN §1 rule 5).
 
 Deadlines are lengths of time that were promised to people. A wall clock that steps back would let
 every open prompt live longer, one that steps forward would end them all at once. So the wall clock
@@ -109,7 +109,7 @@ class HighWater:
 
 
 def now_ms(conn: Connection) -> int:
-    """Return the database's time as epoch ms; never less than it told before."""
+    """Return the database's time as epoch ms; never less than it returned before."""
     context = context_of(conn)
     if context.clock is not None:
         return context.clock()

@@ -1,4 +1,4 @@
-"""Tell an operation what its runner knows: the clock, the process, the room on disk."""
+"""Give an operation what its runner knows: the clock, the process, the room on disk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -63,7 +63,9 @@ def translated(error: BaseException, where: str) -> BaseException:
     if isinstance(error, SaysoError):
         return error
     if isinstance(error, UnicodeEncodeError):
-        return BadRequest("The request holds a lone surrogate, which is not text. Correct it.")
+        return BadRequest(
+            "The request contains a lone surrogate, which is not valid text. Correct it."
+        )
     if sqlstate(error) in _PG_NO_SPACE or sqlite_code(error) == _FULL:
         return StoreFull(f"The disk of {where} is full, so nothing runs. Free some space.")
     if isinstance(error, _DATABASE) or type(error).__module__.startswith("asyncpg."):

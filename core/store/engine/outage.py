@@ -19,7 +19,7 @@ class Outage:
     """Whether the database is away, since when, and how many operations failed meanwhile.
 
     A disk may still be readable when it takes no writes, so a reading does not end an outage in
-    which a write failed. ``now`` tells seconds.
+    which a write failed. ``now`` returns seconds.
     """
 
     now: Callable[[], float] = time.monotonic
@@ -40,7 +40,7 @@ class Outage:
         if self._since is None:
             self._since, self._failed, self._writes = self._last, 0, False
             # In words: a record that carries the error itself is left out of the log.
-            words = "The database is away; what fails until it is back is counted. First: %s"
+            words = "The database is unavailable; further failures are counted. First error: %s"
             _log.error(words, str(error))
         self._failed += 1
         self._writes |= write
@@ -49,7 +49,7 @@ class Outage:
         """Note that an operation which began at ``began`` worked; the first one is logged."""
         if self._since is None or began < self._last or (self._writes and not write):
             return
-        self._end("The database works again after %.1f s; %d operations failed meanwhile.")
+        self._end("The database is available again after %.1f s; %d operations failed meanwhile.")
 
     def close(self) -> None:
         """Say what was counted where the gateway stops before the database is back."""

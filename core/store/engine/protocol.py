@@ -64,10 +64,10 @@ class Listeners:
 
         return remove
 
-    def tell(self, words: str) -> None:
+    def notify(self, words: str) -> None:
         """Call each subscriber; one that fails must not keep a wake-up from the others."""
         for listener in tuple(self._listeners.values()):
             try:
                 listener(words)
             except Exception:  # noqa: BLE001 - logged; the commit has happened all the same
-                _log.exception("a listener of the store failed on %s", words)
+                _log.exception("a store listener failed on %s", words)

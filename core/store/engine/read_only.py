@@ -52,7 +52,7 @@ def _check(conn: Connection) -> None:
     if found != SCHEMA_VERSION:
         raise StoreError(
             f"The store has schema {found}, this command knows {SCHEMA_VERSION}. "
-            "Start the gateway of this version once; it brings the store up to date."
+            "Start the gateway of this version once; it migrates the store."
         )
 
 
@@ -71,7 +71,7 @@ def _from_sqlite(path: Path, call: Callable[[Connection], T]) -> T:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # Without write access to its folder SQLite cannot make the shared index of a WAL file that a
-    # gateway closed cleanly; such a file is whole as it stands, hence `immutable`.
+    # gateway closed cleanly; such a file is complete as is, hence `immutable`.
     live = path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro" if live else "mode=ro&immutable=1"
     raw = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=_TIMEOUT_S)

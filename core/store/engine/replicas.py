@@ -1,4 +1,4 @@
-"""Tell the other gateways on one PostgreSQL that this one lives; try the store by saying so."""
+"""Announce to the other gateways on one PostgreSQL that this one is alive; probe the store so."""
 
 from dataclasses import dataclass
 

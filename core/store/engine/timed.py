@@ -1,4 +1,4 @@
-"""Tell somebody how long each write of a store took."""
+"""Report how long each write of a store took."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from core.store.engine.protocol import Listener, P, Store, T
 
 
 class TimedStore:
-    """A store that tells ``heard`` the seconds of each write, from the call to the commit."""
+    """A store that reports to ``heard`` the seconds of each write, from the call to the commit."""
 
     def __init__(self, store: Store, heard: Callable[[float], None]) -> None:
         self._store, self._heard = store, heard

@@ -97,7 +97,7 @@ def sent(conn: Connection, item_id: int, message: str) -> bool:
 def sent_group(conn: Connection, item_ids: Sequence[int], message: str) -> int:
     """Note that one message shows all of these items; return how many of them are known.
 
-    Each is reported as by ``sent``, all in one transaction. ``copies.members`` tells them again.
+    Each is reported as by ``sent``, all in one transaction. ``copies.members`` lists them again.
     """
     conn.execute(_LOCK_OF_ITEMS, {"p_ids": list(item_ids)}).all()
     return sum(sent(conn, item_id, message) for item_id in item_ids)

@@ -41,7 +41,7 @@ def approval_of(conn: Connection, place: Target, message: str) -> ApprovalId | N
     """Return the approval whose prompt is this message of this chat, ``None`` if it is no prompt.
 
     Message ids are unique in a chat only, so the chat must be the same; threads do not matter.
-    ``None`` as well where the message shows several (``members`` tells which): words that answer
+    ``None`` as well where the message shows several (``members`` says which): words that answer
     such a message name no question.
     """
     found = _about(conn, place, message)
@@ -66,7 +66,7 @@ def adopt(conn: Connection, approval_id: ApprovalId, place: Target, message: str
     """Take up a copy that nobody recorded; ``False`` if it was known.
 
     A gateway that dies between a platform's yes and its own commit leaves such a copy. The first
-    press on it tells where it is, and its final edit is enqueued like any other's. Of a message
+    press on it shows where it is, and its final edit is enqueued like any other's. Of a message
     that shows several approvals, each is taken up by itself.
     """
     if approval_id in members(conn, place, message):

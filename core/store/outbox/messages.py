@@ -119,7 +119,7 @@ _CLOSE = (
     .values(state=OutboxState.CLOSED.value)
 )
 _END_KEY = literal("end:") + cast(outbox.c.id, Text)
-_RETELL = (
+_REENQUEUE = (
     insert(outbox)
     .from_select(
         _FOLLOW_UP_COLUMNS,
@@ -143,14 +143,14 @@ def settle(conn: Connection, ids: Sequence[str], now: int) -> None:
     conn.execute(_END_QUESTIONS, {"p_ids": ids})
 
 
-def retell(conn: Connection, ids: Sequence[str], now: int) -> None:
-    """Enqueue an edit for each copy that told the decision, now that the run has ended as well.
+def update_shown(conn: Connection, ids: Sequence[str], now: int) -> None:
+    """Enqueue an edit for each copy that showed the decision, now that the run has ended as well.
 
     A copy whose edit still waits needs no second one: it shows what is true when it is sent.
     """
-    told = list(conn.execute(_RETELL, {"p_ids": ids, "p_now": now}).scalars())
-    if told:
-        conn.execute(_REOPEN, {"p_ids": told})
+    shown = list(conn.execute(_REENQUEUE, {"p_ids": ids, "p_now": now}).scalars())
+    if shown:
+        conn.execute(_REOPEN, {"p_ids": shown})
         note(conn, OUTBOX)
 
 
@@ -161,7 +161,7 @@ def remind(conn: Connection, ids: Sequence[str], now: int) -> None:
 
 
 def close(conn: Connection, prompt_id: int) -> None:
-    """Note that a shown copy now tells the final state, or never will (its edit was given up).
+    """Note that a shown copy now shows the final state, or never will (its edit was given up).
 
     A copy that has another edit to come, since its run ended meanwhile, stays open.
     """

@@ -1,4 +1,4 @@
-"""Tell where the copies of a prompt stand: sent, still tried, given up, and why."""
+"""Return the status of each copy of a prompt: sent, still tried, given up, and why."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _COPIES = (
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One copy of a prompt: its place and step of the ladder, where it stands, and why."""
+    """One copy of a prompt: its place and step of the ladder, its status, and why."""
 
     target: Target
     step: int

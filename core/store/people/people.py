@@ -111,12 +111,13 @@ def add(conn: Connection, name: str) -> bool:
     """Add a person; ``False`` if there is one of this name already.
 
     Raises:
-        BadRequest: the name is not 1 to 32 small letters, digits, dashes or underscores.
+        BadRequest: the name is not 1 to 32 lowercase letters, digits, dashes or underscores.
     """
     if PERSON_NAME.fullmatch(name) is None:
         raise BadRequest(
-            f"{name!r} is no name for a person: use 1 to 32 small letters, digits, dashes "
-            "or underscores. Accounts such as telegram:42 are linked by `sayso people pair`."
+            f"{name!r} is not a valid name for a person: use 1 to 32 lowercase letters, digits, "
+            "dashes or underscores. Accounts such as telegram:42 are linked by `sayso people "
+            "pair`."
         )
     return conn.execute(_ADD, {"p_id": name, "p_now": now_ms(conn)}).first() is not None
 
@@ -146,7 +147,7 @@ def known_as(conn: Connection, actor: Actor) -> KnownAs:
 
 
 def unlink(conn: Connection, channel: str, account: str) -> PersonId | None:
-    """Take an account from its person; return whose it was, ``None`` if it was nobody's."""
+    """Unlink an account from its person; return whose it was, ``None`` if it was nobody's."""
     found = conn.execute(_UNLINK, {"p_channel": channel, "p_account": account}).scalar()
     return None if found is None else PersonId(found)
 

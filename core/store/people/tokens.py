@@ -105,7 +105,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token with its text, which nobody can tell again."""
+    """A token with its text, which cannot be shown again."""
 
     token: Token
     text: str = field(repr=False)
@@ -125,7 +125,9 @@ def create(conn: Connection, draft: TokenDraft) -> NewToken:
     conn.execute(_FREE_NAME, {"p_name": draft.name, "p_now": now})
     row = _row(draft, text, now)
     if conn.execute(_INSERT, row).first() is None:
-        raise BadRequest(f"A live token is named {draft.name!r}. Revoke it first, or take another.")
+        raise BadRequest(
+            f"A token named {draft.name!r} already exists. Revoke it first, or use another name."
+        )
     if draft.person is not None:
         link = {"channel": API_CHANNEL, "account": row["id"], "person": draft.person}
         conn.execute(_LINK, link | {"name": plain(draft.name), "linked_ms": now})
@@ -135,9 +137,11 @@ def create(conn: Connection, draft: TokenDraft) -> NewToken:
 
 def _unfit(conn: Connection, draft: TokenDraft) -> str:
     if draft.agent is not None and ":" in draft.agent:
-        return "The agent of a token has no colon: its sessions are named agent:AGENT:NAME."
+        return (
+            "The agent of a token cannot contain a colon: its sessions are named agent:AGENT:NAME."
+        )
     if draft.person is not None and not people.exists(conn, draft.person):
-        return f"There is no person {draft.person!r}. Add one: sayso people add NAME"
+        return f"No person is named {draft.person!r}. Add one: sayso people add NAME"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Tell how a request ended, from what the store holds."""
+"""Return how a request ended, from what the store holds."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -72,5 +72,5 @@ def _why(decision: RowMapping) -> str:
     if reason is DenialReason.APPROVAL_TIMEOUT:
         return "Nobody answered before the deadline."
     if reason is DenialReason.UNDELIVERED:
-        return "No copy of the question reached anybody, so nobody was asked."
+        return "The prompt could not be delivered to anybody, so nobody was asked."
     return decision["note"] or "It was cancelled before anybody answered."

@@ -120,7 +120,7 @@ def recover(
     SQLite: every owner but this one is dead, for the lock on the file is ours. PostgreSQL: an
     owner is taken for dead when its heartbeat has ended, unless it is one of ``spared`` or
     ``lapsed`` is false. Its processes may live: end none of them for that. Each run is returned,
-    and its session told, exactly once.
+    and its session notified, exactly once.
     """
     alone = int(context_of(conn).alone)
     values = {"p_owner": owner, "p_alone": alone, "p_lapsed": int(lapsed)}
@@ -146,7 +146,7 @@ def _recovered(
     for row in rows:
         note_run(conn, row["id"])
     if rows:
-        messages.retell(conn, [row["id"] for row in rows], now)
+        messages.update_shown(conn, [row["id"] for row in rows], now)
     return tuple(_orphan(row) for row in rows)
 
 

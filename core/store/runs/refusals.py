@@ -1,4 +1,4 @@
-"""Keep a request that no plan could be made of, and tell its session: nothing was judged or run."""
+"""Record a request that could not be planned, and notify its session; nothing ran."""
 
 from dataclasses import dataclass
 
@@ -49,6 +49,6 @@ def record_refused(conn: Connection, refused: RefusedRequest) -> None:
     }
     conn.execute(_INSERT, row)
     text = denied_text(refused.place, refused.id, f"{refused.reason.value}: {refused.why}")
-    told = events.NewEvent(refused.session, EventKind.DENIED, text, refused.id)
-    events.append(conn, [told], now)
+    event = events.NewEvent(refused.session, EventKind.DENIED, text, refused.id)
+    events.append(conn, [event], now)
     note_run(conn, refused.id)

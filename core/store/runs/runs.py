@@ -53,13 +53,13 @@ __all__ = [
 _TAIL = 20_000
 _IS_STARTED = runs.c.state == RowState.STARTED.value
 _OF_RUN = runs.c.id == bindparam("p_id")
-_TOLD = (runs.c.session, runs.c.place)
+_SESSION_AND_PLACE = (runs.c.session, runs.c.place)
 _INSERT = insert(runs).on_conflict_do_nothing().returning(runs.c.id)
 _START = (
     update(runs)
     .where(_OF_RUN, IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value)
     .values(state=RowState.STARTED.value, owner=bindparam("p_owner"), started_ms=bindparam("p_now"))
-    .returning(*_TOLD)
+    .returning(*_SESSION_AND_PLACE)
 )
 _IDENTIFY = (
     update(runs)
@@ -72,7 +72,10 @@ _IDENTIFY = (
     )
 )
 _NOTE_ONCE = (
-    update(runs).where(_OF_RUN, _IS_STARTED, runs.c.noted == 0).values(noted=1).returning(*_TOLD)
+    update(runs)
+    .where(_OF_RUN, _IS_STARTED, runs.c.noted == 0)
+    .values(noted=1)
+    .returning(*_SESSION_AND_PLACE)
 )
 _HAS_OWNER = bindparam("p_owner", type_=Text).is_not(None)
 _FINISH = (
@@ -89,7 +92,7 @@ _FINISH = (
         exit_code=bindparam("p_code"),
         result=bindparam("p_result"),
     )
-    .returning(*_TOLD)
+    .returning(*_SESSION_AND_PLACE)
 )
 _REFUSE = (
     update(runs)
@@ -109,7 +112,7 @@ _REFUSE = (
         reason=bindparam("p_reason"),
         why=bindparam("p_why"),
     )
-    .returning(*_TOLD)
+    .returning(*_SESSION_AND_PLACE)
 )
 _FORGET = delete(runs).where(_OF_RUN)
 _NEVER_BEGUN = {
@@ -126,7 +129,7 @@ _QUEUED = (
 
 
 def begin(conn: Connection, draft: RunDraft) -> bool:
-    """Record a run that policy allows, already claimed by its owner, and tell its session.
+    """Record a run that policy allows, already claimed by its owner, and notify its session.
 
     ``False``: the id or the request key is known, and nothing may start.
 
@@ -141,7 +144,7 @@ def begin(conn: Connection, draft: RunDraft) -> bool:
     if conn.execute(_INSERT, row | {"state": RowState.STARTED.value}).first() is None:
         return False
     text = started_text(place_of(draft.plan), draft.id)
-    _tell(conn, draft.plan.session, EventKind.STARTED, text, draft.id, now)
+    _notify(conn, draft.plan.session, EventKind.STARTED, text, draft.id, now)
     return True
 
 
@@ -156,7 +159,7 @@ def start(conn: Connection, run_id: ApprovalId, owner: str) -> bool:
     row = conn.execute(_START, {"p_id": run_id, "p_owner": owner, "p_now": now}).first()
     if row is None:
         return False
-    _tell(conn, row.session, EventKind.STARTED, started_text(row.place, run_id), run_id, now)
+    _notify(conn, row.session, EventKind.STARTED, started_text(row.place, run_id), run_id, now)
     return True
 
 
@@ -169,19 +172,19 @@ def identify(
 
 
 def running(conn: Connection, run_id: ApprovalId, seconds: int) -> bool:
-    """Tell the session, once, that a run passed the notice threshold; ``False``: not told now."""
+    """Notify the session, once, that a run passed the notice threshold; ``False``: not now."""
     row = conn.execute(_NOTE_ONCE, {"p_id": run_id}).first()
     if row is None:
         return False
     text = running_text(row.place, run_id, seconds)
-    _tell(conn, row.session, EventKind.RUNNING, text, run_id, now_ms(conn))
+    _notify(conn, row.session, EventKind.RUNNING, text, run_id, now_ms(conn))
     return True
 
 
 def finish(
     conn: Connection, run_id: ApprovalId, result: Finished, owner: str | None = None
 ) -> bool:
-    """Record how a started run ended, once, and tell its session.
+    """Record how a started run ended, once, and notify its session.
 
     With ``owner`` its result also takes the place of an ``unknown`` that recovery wrote.
     ``False``: it had ended otherwise, or ``owner`` did not start it.
@@ -193,8 +196,8 @@ def finish(
         return False
     tail = result.output.tail[-_TAIL:]
     text = finished_text(row.place, run_id, code_words(result), tail)
-    _tell(conn, row.session, EventKind.FINISHED, text, run_id, now)
-    messages.retell(conn, [run_id], now)
+    _notify(conn, row.session, EventKind.FINISHED, text, run_id, now)
+    messages.update_shown(conn, [run_id], now)
     return True
 
 
@@ -205,7 +208,7 @@ def refuse(
     why: str,
     owner: str | None = None,
 ) -> bool:
-    """End a run that never spawned (drift, vanished program, failed spawn); tell its session.
+    """End a run that never spawned (drift, vanished program, failed spawn); notify its session.
 
     With ``owner`` only if nobody else has claimed it.
     """
@@ -220,7 +223,7 @@ def abandon(
     ``False``: it was not claimed, and cannot be by that claim any more. What is queued stays so.
     """
     # Inserting the same id waits for a claim whose COMMIT is still under way: without that it could
-    # be found only after nobody looks for it any more.
+    # be found only after nobody searches for it any more.
     if conn.execute(_INSERT, {"id": run_id, **_NEVER_BEGUN}).first() is not None:
         conn.execute(_FORGET, {"p_id": run_id})
         return False
@@ -239,13 +242,13 @@ def _refuse(
     if row is None:
         return False
     text = denied_text(row.place, run_id, reason.value)
-    _tell(conn, row.session, EventKind.DENIED, text, run_id, now)
-    messages.retell(conn, [run_id], now)
+    _notify(conn, row.session, EventKind.DENIED, text, run_id, now)
+    messages.update_shown(conn, [run_id], now)
     return True
 
 
 def record_denied(conn: Connection, draft: RunDraft, reason: DenialReason, why: str) -> bool:
-    """Record what policy refused, and tell its session; ``False``: the id or key is known."""
+    """Record what policy refused, and notify its session; ``False``: the id or key is known."""
     if not claim_key(conn, draft.request_key, draft.id, draft.request_digest):
         return False
     now = now_ms(conn)
@@ -254,7 +257,7 @@ def record_denied(conn: Connection, draft: RunDraft, reason: DenialReason, why: 
     if conn.execute(_INSERT, row).first() is None:
         return False
     text = denied_text(place_of(draft.plan), draft.id, reason.value)
-    _tell(conn, draft.plan.session, EventKind.DENIED, text, draft.id, now)
+    _notify(conn, draft.plan.session, EventKind.DENIED, text, draft.id, now)
     return True
 
 
@@ -264,7 +267,7 @@ def queued(conn: Connection, limit: int) -> tuple[tuple[ApprovalId, ExecPlan], .
     return tuple((ApprovalId(row.id), load(ExecPlan, row.plan)) for row in rows)
 
 
-def _tell(
+def _notify(
     conn: Connection, session: str, kind: EventKind, text: str, run_id: str, now: int
 ) -> None:
     events.append(conn, [events.NewEvent(session, kind, text, run_id)], now)

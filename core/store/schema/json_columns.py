@@ -28,7 +28,7 @@ def dump(value: object) -> str:
         return _adapter(type(value)).dump_json(value).decode()
     except PydanticSerializationError as error:
         raise BadRequest(
-            f"The request holds text that is not Unicode and cannot be kept: {error}"
+            f"The request contains text that is not valid Unicode and cannot be stored: {error}"
         ) from error
 
 

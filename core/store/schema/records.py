@@ -78,8 +78,8 @@ class Answer:
 
     ``won``: this reply ended the approval. A reply after the deadline never wins; it ends the
     approval as expired. ``repeated``: the same inbound message was answered before, and ``won``
-    and ``counted`` are what it was told then. ``counted``: it is one of several allows that are
-    needed. ``refused``: it was not taken at all. ``approval`` always tells the true state.
+    and ``counted`` are what it was answered then. ``counted``: it is one of several allows that are
+    needed. ``refused``: it was not taken at all. ``approval`` always has the true state.
     """
 
     won: bool

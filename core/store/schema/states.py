@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class RowState(StrEnum):
-    """Where a row of ``runs`` stands; ``UNKNOWN``: its gateway died and nobody saw the end."""
+    """The status of a row of ``runs``; ``UNKNOWN``: its gateway died and nobody saw the end."""
 
     QUEUED = "queued"
     STARTED = "started"
@@ -34,7 +34,7 @@ class OutboxKind(StrEnum):
 
 
 class OutboxState(StrEnum):
-    """Where an outbox item stands.
+    """The status of an outbox item.
 
     ``READY`` and ``SENDING`` (claimed until its ``due_ms``) are open. ``SENT`` is accepted by the
     platform; a prompt moves on to ``STALE`` when its approval ends, and to ``CLOSED`` when its edit

@@ -60,7 +60,7 @@ approvals = Table(
     Column("task", Text),
 )
 
-# Apart from ``approvals``: an engine writes a whole row anew for each change of state, and these
+# Apart from ``approvals``: an engine rewrites a whole row for each change of state, and these
 # are nine tenths of it (10,000 deadlines in one instant wrote 40 MB).
 questions = Table(
     "questions",

@@ -100,7 +100,7 @@ def ack(conn: Connection, session: SessionKey, seq: int) -> int:
     """Acknowledge all events up to ``seq``; return the number now acknowledged.
 
     A lower number than before changes nothing; a number beyond the last event counts as the last,
-    so that an event to come is never acknowledged before it was told.
+    so that an event to come is never acknowledged before it was delivered.
     """
     conn.execute(_ACK, {"p_session": session, "p_seq": seq})
     return int(conn.execute(_ACKED, {"p_session": session}).scalar_one())

@@ -106,7 +106,7 @@ def clear(conn: Connection, session: SessionKey) -> bool:
 
 
 def begin(conn: Connection, owner: str) -> int:
-    """Forget what earlier gateways were told, where ``owner`` is the only one alive.
+    """Forget the overrides that earlier gateways were given, where ``owner`` is the only one alive.
 
     Returns how many sessions that were. What is set for a session lasts as long as the gateway
     does (S0 "non-persistent unless saved via config"); the first of several that starts decides.

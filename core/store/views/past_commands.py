@@ -1,4 +1,4 @@
-"""Read the commands of the past with what is needed to judge them anew."""
+"""Read the commands of the past with what is needed to re-evaluate them."""
 
 from dataclasses import dataclass, replace
 from typing import Any

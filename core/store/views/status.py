@@ -1,4 +1,4 @@
-"""Read where requests stand: one, those that a message shows, how many wait."""
+"""Read the status of requests: one, those that a message shows, how many are pending."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ _PENDING = select(func.count()).select_from(approvals).where(IS_PENDING)
 
 
 def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
-    """Return where a request stands; ``None`` if there is none of this id.
+    """Return the status of a request; ``None`` if there is none of this id.
 
     A request only moves on, question, run, end, so it is looked for from the first to the last: it
-    cannot pass by between two looks.
+    cannot pass by between two reads.
     """
     approval = get(conn, run_id)
     is_run = conn.execute(_IS_RUN, {"p_id": run_id}).first() is not None

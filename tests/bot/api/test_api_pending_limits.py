@@ -25,7 +25,7 @@ def test_a_flood_is_refused_in_words_and_counted(tmp_path: Path) -> None:
     assert {one["status"] for one in (*waiting, other, again)} == {"pending"}
     for one in (refused, local):
         assert (one["status"], one["reason"]) == ("denied", "too_many_pending")
-        assert "2 is the most that may" in one["why"]
+        assert "the maximum is 2." in one["why"]
         assert "approvals.exec.pending.perAgent" in one["why"]
     assert value(text, "sayso_runs_total", outcome="too_many_pending") == 2
     assert value(text, "sayso_approvals_pending") == 3
@@ -41,4 +41,7 @@ def test_standard_input_of_what_waits_is_bounded(tmp_path: Path) -> None:
         plain = home.ask("uname -c")
     assert (first["status"], plain["status"]) == ("pending", "pending")
     assert (refused["status"], refused["reason"]) == ("denied", "too_many_pending")
-    assert "hold 600 bytes of standard input, this one brings 600, and 1,000" in refused["why"]
+    assert (
+        "hold 600 bytes of standard input, this one adds 600, the maximum is 1,000"
+        in refused["why"]
+    )

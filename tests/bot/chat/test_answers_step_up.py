@@ -43,9 +43,9 @@ async def test_a_press_is_told_to_type_and_the_word_counts(tmp_path: Path, answe
 
     assert shown.prompt is not None
     assert shown.prompt.step_up
-    assert f"Type /approve {asked.code} allow-once" in once
+    assert f"Send /approve {asked.code} allow-once" in once
     assert once == bare
-    assert f"Type /approve {asked.code} allow-always" in said(always)
+    assert f"Send /approve {asked.code} allow-always" in said(always)
     assert always is not None
     assert () == always.choices
     assert isinstance(still, Pending)

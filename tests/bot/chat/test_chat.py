@@ -78,7 +78,7 @@ async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:
         told = await channel.press_choice(PLACE, "Always", ANA)
 
     assert offered is not None
-    assert f"\n{script}, while it stays as it is\nWith a limit of time" in offered.text.text
+    assert f"\n{script}, while it stays as it is\nWith a time, session" in offered.text.text
     assert told is not None
     assert "Always allowed from now on, while its code stays as it is" in told.text.text
 
@@ -152,8 +152,8 @@ async def test_run_goes_through_the_same_policy(tmp_path: Path) -> None:
 
     assert re.search(r"finished after [\d.]+ s, code 0", allowed)
     assert "Linux" in allowed
-    assert "waits for an answer" in asked
-    assert "requester never approves" in own
+    assert "is waiting for approval" in asked
+    assert "A requester cannot approve" in own
     assert "not in senders" in stranger
 
 
@@ -219,7 +219,7 @@ async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path) -> None:
         elsewhere = await say(inbox, "/run uname", place=HERE)
         stranger = await say(inbox, "/exec ask=off", BOB)
 
-    assert "Nothing is set" in before
+    assert "no settings of its own" in before
     assert "security=deny" in set_
     assert "by Ana (memory): security=deny" in after
     assert "did not run (security_deny)" in denied
@@ -240,7 +240,7 @@ async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path) -> None:
 
     assert re.search(r"finished after [\d.]+ s, code 0", elevated)
     assert "No longer elevated. Cleared" in off
-    assert "waits for an answer" in asked
+    assert "is waiting for approval" in asked
     assert "not in channels.memory.senders" in stranger
 
 
@@ -273,8 +273,8 @@ async def test_a_pairing_code_links_the_account_that_sends_it(tmp_path: Path) ->
         again = await say(inbox, f"/pair {begun.code}", ANA)
         known = await gate.store.read(people.known_as, BOB)
 
-    assert "This account is bob's now." == linked
-    assert "No such code" in again
+    assert "This account is now linked to bob." == linked
+    assert "Unknown or expired code" in again
     assert "bob" == known.person
 
 

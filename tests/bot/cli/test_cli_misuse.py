@@ -122,7 +122,7 @@ def test_a_broken_line_is_named_once(capsys: pytest.CaptureFixture[str], journal
 
     assert told(capsys, "audit", "verify", str(journal))[:2] == (
         3,
-        f"{journal}:2: its hash does not fit its text: it was changed\n",
+        f"{journal}:2: its hash does not match its text: it was changed\n",
     )
 
 
@@ -141,7 +141,7 @@ def test_the_head_is_printed_to_be_noted(capsys: pytest.CaptureFixture[str], jou
     last = json.loads(journal.read_bytes().splitlines()[-1])["hash"]
 
     _, out, _ = told(capsys, "audit", "verify", str(journal))
-    assert out == f"{journal}: 3 records, the chain is whole, head {last}\n"
+    assert out == f"{journal}: 3 records, the chain is intact, head {last}\n"
     _, out, _ = told(capsys, "audit", "verify", str(journal), "--json")
     assert json.loads(out)["head"] == last
 
@@ -151,7 +151,7 @@ def test_the_head_is_printed_to_be_noted(capsys: pytest.CaptureFixture[str], jou
     [
         (">&-", 0, b""),
         (">&- 2>&-", 0, b""),
-        (">/dev/full", 1, b"sayso: the output cannot be written (No space left on device)\n"),
+        (">/dev/full", 1, b"sayso: cannot write the output (No space left on device)\n"),
         ("| true", 0, b""),
     ],
 )
@@ -187,8 +187,8 @@ ID = "a" * 64
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("web1", "zz", ID), "--agent-id: must be 64 hex digits, in small letters."),
-        (("web1", ID, "A" * 64), "--machine-id: must be 64 hex digits, in small letters."),
+        (("web1", "zz", ID), "--agent-id: must be 64 lowercase hex digits."),
+        (("web1", ID, "A" * 64), "--machine-id: must be 64 lowercase hex digits."),
         (
             ("Web 1", ID, ID),
             "NAME: must have 1 to 32 of a-z, 0-9, _, . and -, and begin with a-z or 0-9.",
@@ -196,11 +196,11 @@ ID = "a" * 64
         (("web1", ID, ID, "--address", "moon"), "--address: "),
         (
             ("web1", ID, ID, "--address", "127.0.0.1:1"),
-            "an address reached by TLS needs the host's fingerprint.",
+            "a TLS address needs the host's fingerprint.",
         ),
-        (("sessions", ID, ID), "`sayso exec sessions` means something else. Give the contact "),
-        (("identity", ID, ID), "`sayso exec identity` means something else. Give the contact "),
-        (("contacts", ID, ID), "`sayso exec contacts` means something else. Give the contact "),
+        (("sessions", ID, ID), "`sayso exec sessions` is a subcommand. Choose another name "),
+        (("identity", ID, ID), "`sayso exec identity` is a subcommand. Choose another name "),
+        (("contacts", ID, ID), "`sayso exec contacts` is a subcommand. Choose another name "),
     ],
 )
 def test_a_contact_is_refused_by_the_option_that_is_wrong(

@@ -40,8 +40,8 @@ def found(home: Path, subject: str) -> list[tuple[Verdict, str]]:
     ("acl", "doors", "verdict", "words"),
     [
         (None, [], Verdict.OK, "is off: no access list is enabled"),
-        (None, ["127.0.0.1:0"], Verdict.WARN, "opens a door, but no access list is enabled"),
-        (LIST, [], Verdict.WARN, "remote.listen is empty: nobody is served"),
+        (None, ["127.0.0.1:0"], Verdict.WARN, "is set, but no access list is enabled"),
+        (LIST, [], Verdict.WARN, "remote.listen is empty: no requests are accepted"),
         (LIST, ["127.0.0.1:0"], Verdict.WARN, "agent aaaaaaaa… on machine aaaaaaaa… is listed"),
         (LIST.replace("df", "d>f"), [], Verdict.WARN, "no request can match 'd>f'"),
         (LIST.replace("df", "sh"), [], Verdict.FAIL, "'sh' is a shell"),
@@ -65,13 +65,13 @@ def test_a_door_that_lets_somebody_in_is_well(tmp_path: Path) -> None:
     ContactsFile(tmp_path).write(Contacts(contacts=(contact,)))
 
     assert found(tmp_path, "remote exec") == [
-        (Verdict.OK, "takes requests at 127.0.0.1:8793: 1 pair, 1 command, enabled")
+        (Verdict.OK, "listens at 127.0.0.1:8793: 1 pair, 1 command, enabled")
     ]
 
 
 @pytest.mark.parametrize(
     ("http", "words"),
-    [({}, "is off (http.enabled)"), ({"enabled": True}, "is to be at http://127.0.0.1:8791")],
+    [({}, "is off (http.enabled)"), ({"enabled": True}, "will listen at http://127.0.0.1:8791")],
 )
 def test_the_api_is_told_of(tmp_path: Path, http: dict[str, Any], words: str) -> None:
     """Whether it is on, and where."""
@@ -127,7 +127,7 @@ def test_a_user_or_folder_that_cannot_be_used_is_a_failure(tmp_path: Path) -> No
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
     ((verdict, why),) = users(tmp_path, folder, user="no-such-user")
-    assert (verdict, "this machine does not know" in why) == (Verdict.FAIL, True)
+    assert (verdict, "does not exist on this machine" in why) == (Verdict.FAIL, True)
 
     folder.chmod(0o777)
     ((verdict, why),) = users(tmp_path, folder, user="nobody")

@@ -191,7 +191,7 @@ class TestIncomplete:
         async with door(tmp_path, f"unix:{tmp_path}/exec.sock") as host:
             (tmp_path / "exec.sock").unlink()
             (proof,) = await host.world.prover.prove()
-        self._is_told(proof.state, proof.detail, "Nobody answers", tmp_path)
+        self._is_told(proof.state, proof.detail, "Cannot connect", tmp_path)
 
     async def test_contacts_that_cannot_be_read(self, tmp_path: Path) -> None:
         """Then nobody is trusted, which holds as well."""

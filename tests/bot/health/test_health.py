@@ -166,7 +166,7 @@ def test_a_wall_clock_that_jumps_is_told_for_a_while(jump_s: float) -> None:
 
 
 def test_a_home_that_is_gone_has_no_room(tmp_path: Path) -> None:
-    """Told, not raised."""
+    """Recorded, not raised."""
     assert disk(tmp_path).ok
     assert not disk(tmp_path / "gone").ok
 

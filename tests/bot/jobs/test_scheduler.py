@@ -114,7 +114,7 @@ async def test_turns_of_a_sweep_that_still_runs_are_left_out_quietly(
     caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
     work = Work(held=asyncio.Event())
     async with running(work):
-        await until(lambda: "the job sweep runs for" in caplog.text)
+        await until(lambda: "the job sweep has been running for" in caplog.text)
         assert 1 == len(work.dues)
         assert work.held is not None
         work.held.set()
@@ -128,7 +128,7 @@ async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptu
     caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
     work = Work(held=asyncio.Event())
     async with running(work, long_s=0.5):
-        await until(lambda: caplog.text.count("this turn is left out") >= 3)
+        await until(lambda: caplog.text.count("skipping this turn") >= 3)
         first = warnings(caplog)
         assert work.held is not None
         work.held.set()
@@ -137,7 +137,7 @@ async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptu
         await until(lambda: len(warnings(caplog)) > 1)
 
     (words,) = first
-    assert words.startswith("the job sweep runs for ")
+    assert words.startswith("the job sweep has been running for ")
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -155,6 +155,6 @@ async def test_a_deadline_whose_turn_was_left_out_hides_no_later_one(
         clock.arm(20)
         await until(lambda: bool(work.dues))
         clock.arm(20)
-        await until(lambda: "the job next-deadline runs for" in caplog.text)
+        await until(lambda: "the job next-deadline has been running for" in caplog.text)
 
         assert not clock.armed

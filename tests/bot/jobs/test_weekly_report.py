@@ -72,7 +72,7 @@ def notices(channel: MemoryChannel) -> list[str]:
     return [one.notice.text.text for one in channel.shown.values() if one.notice is not None]
 
 
-class Told(list[str]):
+class Recorded(list[str]):
     """What people are told, in the order in which they are."""
 
     async def tell(self, words: str, _key: str) -> None:
@@ -80,7 +80,7 @@ class Told(list[str]):
         self.append(words)
 
 
-def look_of(state: Path, told: Told, patience: Patience | None = None) -> WeeklyLook:
+def look_of(state: Path, told: Recorded, patience: Patience | None = None) -> WeeklyLook:
     """Return the look of a home, at the gateway's own time."""
     settings = load(state, environ={})
     return WeeklyLook(settings, told.tell, WeekTime(UTC), patience or Patience())
@@ -107,7 +107,7 @@ async def test_what_was_missed_is_made_up_and_told_once(tmp_path: Path) -> None:
 
 async def test_a_restart_in_the_same_week_looks_no_more(tmp_path: Path) -> None:
     """The week stands in a private file; another gateway over the same home keeps to it."""
-    state, told = await asked(tmp_path, least=9), Told()
+    state, told = await asked(tmp_path, least=9), Recorded()
     await look_of(state, told).look()
     await look_of(state, told).look()
 
@@ -125,7 +125,7 @@ async def test_a_store_in_postgresql_is_looked_at_as_well(
     state = home(tmp_path, {**config(least=9), "store": {"url": postgres_url}})
     await remember(postgres_url, tmp_path, HISTORY)
     write(state / NAME, LONG_AGO)
-    told = Told()
+    told = Recorded()
     await look_of(state, told).look()
 
     (words,) = told
@@ -146,7 +146,7 @@ async def test_nobody_is_told_of_little(
     tmp_path: Path, history: list[Answered], least: int, count: int
 ) -> None:
     """Below the least that is worth a message the week is looked at, and no word is sent."""
-    state, told = await asked(tmp_path, history, least=least), Told()
+    state, told = await asked(tmp_path, history, least=least), Recorded()
     await look_of(state, told).look()
 
     assert count == len(told)
@@ -156,7 +156,7 @@ async def test_nobody_is_told_of_little(
 @pytest.mark.parametrize("content", [None, "no json", {"week": "soon"}])
 async def test_a_first_start_missed_nothing(tmp_path: Path, content: object) -> None:
     """Without a file that can be read, the first look is next Monday's."""
-    state, told = await asked(tmp_path, least=1), Told()
+    state, told = await asked(tmp_path, least=1), Recorded()
     (state / NAME).unlink()
     if content is not None:
         write(state / NAME, content)
@@ -168,7 +168,7 @@ async def test_a_first_start_missed_nothing(tmp_path: Path, content: object) -> 
 
 async def test_the_clock_looks_at_its_time_of_the_week(tmp_path: Path) -> None:
     """A moment that is near is met; the look of the start alone would have come in an hour."""
-    state, told = await asked(tmp_path, least=9), Told()
+    state, told = await asked(tmp_path, least=9), Recorded()
     at = datetime.now(UTC) + timedelta(seconds=2)
     moment = WeekTime(UTC, at.weekday(), at.hour, at.minute, at.second)
     look = WeeklyLook(load(state, environ={}), told.tell, moment)
@@ -191,7 +191,7 @@ async def test_it_can_be_switched_off(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         settings = load(home(tmp_path / name, config(weekly=weekly)), environ={})
         clock = Clock(Work())
-        every_week(clock, Told().tell, settings)
+        every_week(clock, Recorded().tell, settings)
         jobs[name] = clock._calendar.get_job("suggest") is not None
 
     assert {"on": True, "off": False} == jobs
@@ -202,7 +202,7 @@ async def test_an_answer_does_not_wait_for_the_look(
 ) -> None:
     """It is taken while the look is under way, which has a thread of its own; a stop ends that."""
     caplog.set_level(logging.INFO)
-    state, told = await asked(tmp_path, least=9), Told()
+    state, told = await asked(tmp_path, least=9), Recorded()
     patience = Patience(longest_s=120, breath_s=1.0)
     async with running(state) as (found, _):
         look = asyncio.create_task(look_of(state, told, patience).look())
@@ -245,11 +245,11 @@ async def test_what_cannot_be_looked_at_is_tried_at_the_next_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A store that cannot be read is a warning, and the week counts as not looked at."""
-    state, told = home(tmp_path, config(least=1)), Told()
+    state, told = home(tmp_path, config(least=1)), Recorded()
     write(state / NAME, LONG_AGO)
     await look_of(state, told).look()
 
-    assert "were not looked at: There is no store" in caplog.text
+    assert "cannot process the week's prompts: There is no store" in caplog.text
     assert LONG_AGO["week"] == week(state)
 
 

@@ -111,4 +111,4 @@ def test_what_never_counts_is_told_by_the_doctor(tmp_path: Path) -> None:
     warned = [one.detail for one in examine({"SAYSO_HOME": str(state)}) if one.verdict == "warn"]
 
     assert 1 == sum("'/usr/bin/env' never counts: env is a wrapper" in one for one in warned)
-    assert 1 == sum("tools.exec.rules[0] never does what it says" in one for one in warned)
+    assert 1 == sum("tools.exec.rules[0] never takes effect" in one for one in warned)

@@ -107,7 +107,7 @@ async def test_with_no_history_there_is_nothing_to_say(tmp_path: Path) -> None:
     state = home(tmp_path, CONFIG)
     await remember(f"sqlite:///{state}/state.db", tmp_path, [])
 
-    assert "Nobody was asked in this time.\n" == sayso(state, "policy", "suggest").stdout
+    assert "Nobody was asked in this period.\n" == sayso(state, "policy", "suggest").stdout
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_a_syntax_error_tells_line_and_column(text: str, line: str) -> None:
 def test_a_duplicate_key_is_told_with_both_lines() -> None:
     """Of two equal keys one would be silently lost, however they are spelt."""
     assert told("{a: {b: 1,\n'b': 2,\n\\u0062: 3}, b: 4}") == [
-        "c.json5:2: a.b: duplicate key; it stands in line 1 already",
-        "c.json5:3: a.b: duplicate key; it stands in line 1 already",
+        "c.json5:2: a.b: duplicate key; first defined in line 1",
+        "c.json5:3: a.b: duplicate key; first defined in line 1",
     ]
 
 

@@ -125,7 +125,7 @@ def test_every_mistake_is_told_in_one_line_of_its_own(home: Path) -> None:
         "config.json5:3: tools.exec.safeBins[1]: must be text in quotes, not a number",
         "config.json5:4: ask: unknown key; did you mean `tools.exec.ask`?",
         (
-            "config.json5:5: approvals.exec.wibble: unknown key; known here: enabled, mode,"
+            "config.json5:5: approvals.exec.wibble: unknown key; known keys: enabled, mode,"
             " agentFilter, sessionFilter, targets, approvers, quorum, timeout, remind, ask,"
             " allowAlwaysIdle, tiers, pending, quietHours, suggest, zone, threads"
         ),
@@ -135,7 +135,7 @@ def test_every_mistake_is_told_in_one_line_of_its_own(home: Path) -> None:
             "config.json5:7: agents.list[0].id: must be 1 to 64 letters, digits, dots, dashes or"
             " underscores"
         ),
-        "config.json5:9: store: duplicate key; it stands in line 8 already",
+        "config.json5:9: store: duplicate key; first defined in line 8",
     ]
 
 
@@ -182,7 +182,11 @@ def test_a_missing_secret_is_told_once(home: Path) -> None:
             "{aks: 'off'}",
             "tools.exec.aks: unknown key; did you mean `ask`?",
         ),
-        ("SAYSO_TOOLS__EXEC__ASK__NOW", "1", "tools.exec.ask.now: unknown key; nothing is set"),
+        (
+            "SAYSO_TOOLS__EXEC__ASK__NOW",
+            "1",
+            "tools.exec.ask.now: unknown key; this one has no keys",
+        ),
     ],
 )
 def test_a_wrong_variable_is_told_by_its_name(home: Path, name: str, value: str, line: str) -> None:

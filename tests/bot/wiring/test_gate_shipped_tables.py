@@ -19,5 +19,5 @@ def test_a_broken_table_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None
     check_tables()
     monkeypatch.setattr(self_test, "section", changed)
 
-    with pytest.raises(StateError, match=r"install Sayso anew.*sqlite3.*should be harmless"):
+    with pytest.raises(StateError, match=r"reinstall Sayso.*sqlite3.*should be harmless"):
         check_tables()

@@ -53,11 +53,11 @@ def test_what_does_not_fit_is_counted(style: str) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"written\n"
         lines = []
-        while "messages of the log were left out" not in (line := log.readline()):
+        while "log messages were dropped" not in (line := log.readline()):
             lines.append(line)
         assert end(process) == 0
 
-    said = int(re.findall(r"(\d+) messages", line)[0])
+    said = int(re.findall(r"(\d+) log messages", line)[0])
     assert len(lines) + said == LINES + LINES // 200
     assert 0 < said < LINES
     assert line.startswith("{" if style == "json" else "20"), line

@@ -157,7 +157,7 @@ async def test_an_empty_or_missing_file_is_not_the_defaults(
 
     assert not await running.gateway.reloading.reload()
 
-    assert "config.json5: is empty or gone" in caplog.text
+    assert "config.json5: is empty or missing" in caplog.text
     assert await running.touch() == "rule_denied"
 
 

@@ -38,7 +38,7 @@ class TestLine:
             await channel.post(Target("discord", str(CHANNEL)), build_prompt(approval()))
         await channel.stop()
 
-        assert "refuses the bot token" in health.detail
+        assert "rejected the bot token" in health.detail
         assert raised.value.permanent
         shown = caplog.text + health.detail + str(raised.value) + repr(channel.__dict__)
         assert "a-token-that-nobody" not in shown

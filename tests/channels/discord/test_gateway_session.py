@@ -39,7 +39,7 @@ def test_a_disk_that_fails_is_logged_and_no_more(
     kept.save(_SESSION)
 
     assert kept.load("9:1") == _SESSION
-    assert "could not be kept" in caplog.text
+    assert "Cannot save the gateway session" in caplog.text
 
 
 def test_what_is_in_hand_holds_the_number_back() -> None:

@@ -110,7 +110,7 @@ class TestAnswers:
         inbox.failures = [KeyError("ours")] * 3
         await world.channel.start(inbox)
         await world.type("approve 7K3F9Q deny")
-        await world.told("Sayso failed to take this answer, so it changed nothing")
+        await world.told("Internal error: this answer was not recorded and changed nothing")
         await world.type("/pending")
         await inbox.take()
 

@@ -88,7 +88,7 @@ class TestTyping:
         assert first.command == BareReply(ApprovalReply.ALLOW_ONCE)
         assert first.replied_to == str(message)
         assert isinstance(second.command, Malformed)
-        await world.told("Discord hides the words of this reply")
+        await world.told("Discord hides the text of this reply")
 
     async def test_a_reply_to_somebody_else_is_talk(
         self, world: DiscordGuild, inbox: RecordingInbox

@@ -26,7 +26,7 @@ class TestCalls:
             (Target("discord", "404"), "a channel's id, or user:"),
             (Target("discord", str(CHANNEL)), "Invite the bot"),
             (Target("discord", f"user:{ANA}"), "must share a server with the bot"),
-            (Target("discord", "general"), "is no place on Discord"),
+            (Target("discord", "general"), "is not a Discord target"),
         ],
         ids=["unknown", "no access", "blocked", "a name"],
     )

@@ -35,8 +35,8 @@ async def test_a_thread_is_opened_and_used(world: DiscordGuild, inbox: Recording
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        (Target("discord", f"user:{ANA}"), "direct message has no threads"),
-        (Target("discord", "ops"), "is no place on Discord"),
+        (Target("discord", f"user:{ANA}"), "irect messages have no threads"),
+        (Target("discord", "ops"), "is not a Discord target"),
         (Target("discord", "404"), "a channel's id, or user:"),
         (Target("discord", str(THREAD)), "has no public threads"),
     ],

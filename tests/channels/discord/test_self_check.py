@@ -36,10 +36,10 @@ async def test_a_good_set_up_is_proven_without_being_seen(server: DiscordServer)
         ("endpoint", "Clear it in the Developer Portal"),
         ("Message Content intent", "messageContent to false"),
         ("server 5", "invite the bot"),
-        ("404", "there is no such user"),
+        ("404", "no such user exists"),
         (str(BOT), "is a bot"),
         ("ana", "Copy ID"),
-        ("role:6", "no role of a server in channels.discord.guilds"),
+        ("role:6", "not a role of a server in channels.discord.guilds"),
     ],
 )
 async def test_what_is_wrong_is_told_with_what_to_do(
@@ -71,7 +71,7 @@ async def test_a_wrong_token_ends_it(server: DiscordServer) -> None:
 
     (proof,) = proofs.values()
     assert not proof.ok
-    assert "refuses the bot token" in proof.detail
+    assert "rejected the bot token" in proof.detail
     assert "nobody-may-ever-see" not in proof.detail
 
 

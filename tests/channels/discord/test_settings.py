@@ -79,5 +79,5 @@ def test_roles_and_people_are_references() -> None:
 
 def test_the_role_that_everybody_has_is_refused() -> None:
     """Its id is that of the server: listing it would make everybody an approver."""
-    with pytest.raises(ValidationError, match="everybody in that server"):
+    with pytest.raises(ValidationError, match="is the @everyone role"):
         DiscordSettings.model_validate({"token": TOKEN, "guilds": [7], "approvers": ["role:7"]})

@@ -63,7 +63,7 @@ async def test_who_leaves_a_group_is_out_at_once(
     ("fault", "words"),
     [
         (Fault(FaultKind.STATUS, LOOKUP, 500), "internal_error"),
-        (Fault(FaultKind.STATUS, LOOKUP, 429, retry_after=60), "more slowly"),
+        (Fault(FaultKind.STATUS, LOOKUP, 429, retry_after=60), "rate limiting"),
         (Fault(FaultKind.DROP, LOOKUP), "did not confirm"),
     ],
     ids=["500", "429", "drop"],

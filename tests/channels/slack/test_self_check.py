@@ -55,7 +55,7 @@ async def test_a_missing_scope_is_told_with_what_is_lost(server: SlackServer) ->
     server.state.scopes -= {"im:write", "usergroups:read"}
     found = await proofs(server, ANA)
     assert found["scope im:write"].ok
-    assert "no prompt can go to a member" in found["scope im:write"].detail
+    assert "no prompt can be sent to a member" in found["scope im:write"].detail
     assert found["scope usergroups:read"].ok
 
     named = await proofs(server, LEADS)

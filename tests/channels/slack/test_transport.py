@@ -125,7 +125,7 @@ async def test_a_wrong_token_shows_in_health_and_nowhere_else(
     await channel.stop()
 
     assert not health.ok
-    assert "Slack refuses a token (invalid_auth)" in health.detail
+    assert "Slack rejected a token (invalid_auth)" in health.detail
     assert "canary" not in caplog.text + health.detail
 
 

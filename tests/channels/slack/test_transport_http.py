@@ -124,4 +124,4 @@ async def test_an_address_in_use_shows_in_health(
     await channel.stop()
 
     assert not health.ok
-    assert f"channels.slack.listen: 127.0.0.1:{server.port} cannot be" in health.detail
+    assert f"channels.slack.listen: cannot listen on 127.0.0.1:{server.port}: " in health.detail

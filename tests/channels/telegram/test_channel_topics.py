@@ -70,7 +70,7 @@ async def test_a_bot_that_may_not_manage_topics_is_told(
     channel = world.channel
     assert isinstance(channel, Threads)
     await channel.start(inbox)
-    with pytest.raises(ChannelError, match="administrator of the group who may manage") as raised:
+    with pytest.raises(ChannelError, match="group administrator who can manage") as raised:
         await channel.open_thread(PLACE, redact("main"))
     await channel.stop()
 
@@ -117,4 +117,4 @@ async def test_without_the_menu_everything_else_works(
     assert (await world.channel.check()).ok
     await world.channel.stop()
 
-    assert "menu of commands could not be set" in caplog.text
+    assert "Cannot set the command menu" in caplog.text

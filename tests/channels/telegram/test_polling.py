@@ -66,7 +66,7 @@ async def test_a_second_poller_shows_in_health(world: TelegramUsers, inbox: Reco
     await world.channel.stop()
 
     assert not health.ok
-    assert "Another program polls" in health.detail
+    assert "Another program is polling" in health.detail
 
 
 async def test_a_refused_token_is_told_and_polling_survives_a_wrong_401(
@@ -95,7 +95,7 @@ async def test_a_wrong_token_is_permanent_and_never_named(
     health = await channel.check()
     await channel.stop()
 
-    assert "refuses the bot token" in health.detail
+    assert "rejected the bot token" in health.detail
     assert token.partition(":")[2] not in caplog.text + health.detail + repr(channel.__dict__)
 
 

@@ -39,7 +39,7 @@ async def test_a_running_channel_can_be_proved_beside_it(
     await channel.stop()
 
     assert (False, True) == (before.ok, during.ok)
-    assert "webhook.url is not set at Telegram" in before.detail
+    assert "webhook.url is not registered at Telegram" in before.detail
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ async def test_a_group_is_no_person(server: TelegramServer) -> None:
     server.state.kinds[77] = "supergroup"
     proof = (await _proofs(channel_for(server), "77"))["approver 77"]
 
-    assert (False, "is a supergroup and no person; list user ids") == (proof.ok, proof.detail)
+    assert (False, "is a supergroup, not a person; list user ids") == (proof.ok, proof.detail)
 
 
 async def test_a_wrong_token_ends_the_proof(server: TelegramServer) -> None:
@@ -75,7 +75,7 @@ async def test_a_wrong_token_ends_the_proof(server: TelegramServer) -> None:
     (proof,) = (await _proofs(channel_for(server, "1:AAwrong"), str(ANA))).values()
 
     assert not proof.ok
-    assert "refuses the bot token" in proof.detail
+    assert "rejected the bot token" in proof.detail
     assert "AAwrong" not in proof.detail
 
 

@@ -97,7 +97,7 @@ async def test_a_fault_of_ours_never_blocks_the_next_answer(
     await world.type("/pending")
 
     await inbox.take(seconds=30)
-    await world.told("Sayso failed to take this answer, so it changed nothing")
+    await world.told("Internal error: this answer was not recorded and changed nothing")
     await world.channel.stop()
 
     assert len(inbox.got) == 1

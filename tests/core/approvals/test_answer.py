@@ -220,7 +220,7 @@ async def test_where_typing_is_wanted_a_press_allows_nothing(tmp_path: Path) -> 
             late = await people_may.answer(Answer(asked, reply, ALICE, "k1"))
 
         assert AnswerOutcome.NOT_TYPED is pressed.outcome is offered.outcome
-        assert f"Type /approve {asked[:6].upper()} {reply} (" in pressed.sentence
+        assert f"Send /approve {asked[:6].upper()} {reply} (" in pressed.sentence
         assert still is not None
         assert (None, True) == (still.resolution, still.step_up)
         assert [AnswerOutcome.ACCEPTED, AnswerOutcome.ALREADY_ENDED] == [

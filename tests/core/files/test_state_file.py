@@ -1,4 +1,4 @@
-"""A file of state is read back as it was written; one that is damaged starts anew, once told."""
+"""A file of state is read back as it was written; one that is damaged starts afresh, with a warning."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_what_cannot_be_trusted_starts_anew(
     file.path.chmod(mode)
 
     assert file.read() is None
-    assert "starts anew" in caplog.text
+    assert "starting afresh" in caplog.text
 
 
 def test_a_folder_that_is_gone_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -48,4 +48,4 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path, caplog: pytest.LogCapture
     file = StateFile(tmp_path / "gone" / "state.json", Shape)
 
     assert not file.write({"week": "one"})
-    assert "could not be written" in caplog.text
+    assert "cannot write" in caplog.text

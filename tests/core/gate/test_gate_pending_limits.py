@@ -39,9 +39,9 @@ async def test_one_question_too_many_is_refused_and_nobody_is_asked(tmp_path: Pa
     assert isinstance(refused, Denied)
     assert DenialReason.TOO_MANY_PENDING is refused.reason
     assert refused.why == (
-        "2 questions of this agent wait for people, and 2 is the most that may. Nobody was asked "
-        "about this one. Wait for answers or withdraw questions (`sayso pending` lists them), then "
-        "ask again; the owner sets approvals.exec.pending.perAgent."
+        "2 approvals of this agent are pending, the maximum is 2. Nobody was asked "
+        "about this one. Wait for answers or cancel some (see `sayso pending`), then "
+        "retry; the owner can raise approvals.exec.pending.perAgent."
     )
     assert {item.approval_id for item in prompts} == {one.run_id for one in asked}
     assert refused == kept
@@ -82,7 +82,7 @@ async def test_every_bound_names_its_key(
     assert all(isinstance(one, Pending) for one in asked)
     assert isinstance(refused, Denied)
     assert DenialReason.TOO_MANY_PENDING is refused.reason
-    assert refused.why.endswith(f"the owner sets {bound}.")
+    assert refused.why.endswith(f"the owner can raise {bound}.")
 
 
 async def test_a_crowd_at_the_same_moment_gets_so_many_places(tmp_path: Path) -> None:

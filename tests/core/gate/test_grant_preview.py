@@ -107,13 +107,13 @@ async def test_what_cannot_be_made_is_missing(
     assert 1 == len(held)
     assert (None, {}) == broken
     assert (None, {}) == closed
-    assert "a preview could not be made" in caplog.text
+    assert "cannot preview" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("preview", "words"),
     [
-        (Preview(0, 0, ()), "would have matched nothing, for this agent"),
+        (Preview(0, 0, ()), "would have matched nothing: this agent has no"),
         (Preview(1, 1, ()), "would have matched 1 of the last command"),
         (Preview(500, 14, ()), "would have matched 14 of the last 500 commands"),
         (Preview(9, 3, ("a", "a")), "commands, 2 of them denied: a"),

@@ -79,7 +79,7 @@ async def test_a_folder_that_is_gone_is_denied(runner: Runner, work: Path) -> No
     """A ``cd`` that would fail denies the line before anything of it runs."""
     plan = planned(request("touch made && cd sub && ls", cwd=work))
     shutil.rmtree(work / "sub")
-    with pytest.raises(PlanDrift, match="cannot be opened"):
+    with pytest.raises(PlanDrift, match="can no longer be opened"):
         await runner.run(new_run(), plan, Watcher())
     assert not (work / "made").exists()
 

@@ -80,7 +80,7 @@ MUTATIONS = (
     Mutation(
         "a repeated message is told it lost",
         "approvals/redelivery.py",
-        '"p_won": told.value',
+        '"p_won": recorded.value',
         '"p_won": 0',
     ),
     Mutation(

@@ -32,8 +32,8 @@ _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
-# bubblewrap covers what looks writable in /proc; /proc/sys does not, and yet root may write to its
-# files. First of all mounts, for bubblewrap reads the whole table of mounts after most of them.
+# bubblewrap covers what appears writable in /proc; /proc/sys does not, and yet root may write to
+# its files. First of all mounts, for bubblewrap reads the whole table of mounts after most of them.
 _KERNEL = ("--proc", "/proc", "--remount-ro", "/proc")
 _LAST = ("--dir", "/run", "--dir", "/home", "--remount-ro", "/")
 _EMPTIED_BYTES = str(64 * 1024)
@@ -90,7 +90,7 @@ class Bubblewrap:
     """The backend ``bubblewrap``; ``binary`` is the absolute path of ``bwrap``.
 
     ``network``: commands share the machine's. ``landlock``: it restricts files as well.
-    ``unix_sockets``: commands may make Unix sockets, and connect them to whatever is in sight.
+    ``unix_sockets``: commands may make Unix sockets, and connect them to whatever is visible.
     ``private_bytes`` is what each folder may hold that a command has of its own, in memory.
     """
 

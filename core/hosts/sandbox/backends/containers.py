@@ -35,8 +35,8 @@ class Containers:
             await asyncio.sleep(pause_s)
         if not await self._none_after_removal(label):
             _log.warning(
-                "containers may be left; `%s ps --all --filter label=%s` lists them, and "
-                "`rm --force` removes them",
+                "containers may be left over; list them with `%s ps --all --filter label=%s` and "
+                "remove them with `rm --force`",
                 *(self._binary, label),
             )
 
@@ -58,5 +58,5 @@ class Containers:
             run_id = ApprovalId(f"engine{os.urandom(8).hex()}")
             return await self._runner.run(run_id, plan, Granted(), own=True)
         except SaysoError as failure:
-            _log.warning("the container engine cannot be asked: %s", failure)
+            _log.warning("cannot query the container engine: %s", failure)
             return None

@@ -121,7 +121,7 @@ class Enclosed:
 class Docker:
     """The backend ``docker``; ``binary`` is the absolute path of docker or podman.
 
-    ``owner`` tells this gateway's containers from those of others; any text.
+    ``owner`` distinguishes this gateway's containers from those of others; any text.
     """
 
     name = "docker"

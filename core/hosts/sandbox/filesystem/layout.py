@@ -120,7 +120,8 @@ def places_of(
     commands must not change; a folder that a request names is no workspace below one of them.
 
     Raises:
-        ValueError: the workspace, or what is shown, holds the gateway's own files or lies in them.
+        ValueError: the workspace, or what is shown, holds the gateway's own files or is inside
+        them.
     """
     own = [os.path.realpath(one) for one in gateway]
     guarded = tuple(dict.fromkeys((*own, _CODE, os.path.realpath(sys.prefix))))
@@ -170,12 +171,12 @@ def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:
             if is_within(one, path) or is_within(path, one):
                 raise ValueError(
                     f"{setting} names {path}, which shares files with {one}: sandboxed commands "
-                    "must not come near the gateway's own. Name another folder"
+                    "must not reach the gateway's own files. Choose another folder"
                 )
 
 
 def _is_deep(path: str, folder: str) -> bool:
-    """Return whether a path lies in a subfolder: that one could be renamed, and then shows it."""
+    """Return whether a path is in a subfolder: that one could be renamed, and then shows it."""
     return is_within(path, folder) and os.path.dirname(path) != folder  # noqa: PTH120 - as above
 
 

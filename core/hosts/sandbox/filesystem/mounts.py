@@ -51,7 +51,7 @@ class View:
         return leads or self.sees(folder)
 
     def in_workspace(self, path: str) -> bool:
-        """Return whether a path is the workspace or lies in it."""
+        """Return whether a path is the workspace or inside it."""
         return self.workspace is not None and is_within(path, self.workspace)
 
     def beside_a_system(self) -> Iterator[tuple[str, Kind]]:
@@ -71,5 +71,5 @@ class View:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or lies in it; both are real paths."""
+    """Return whether a path is a folder or inside it; both are real paths."""
     return path == folder or path.startswith(folder if folder == "/" else f"{folder}/")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from core.hosts.sandbox.filesystem.git_folder import LED_BY, MARKS, is_harmless
 from core.hosts.sandbox.filesystem.sweep import joined
 
-_CHANGED = "was replaced or changed meanwhile; look at it before you use it"
+_CHANGED = "was replaced or changed meanwhile; check it before you use it"
 _ONLY_PATH = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _GIT = ".git"
 _MOST_HELD = 48

@@ -27,7 +27,7 @@ _NOTHING_TO_SEE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno
 _OPEN_LEVELS = 64
 """Folders of a branch that are held open; those above are found again from below."""
 _SLICE = 128
-"""Entries between two looks at the clock."""
+"""Entries between two clock readings."""
 _REALTIME_COARSE = 5
 """The clock that the kernel dates changes by (clock_gettime(2)); time.time() may be ahead of it."""
 
@@ -71,7 +71,7 @@ class _Level:
 
 @dataclass(slots=True)
 class Sweep:
-    """One walk through a workspace, in steps. ``since_ns``: ``None`` looks at folders only.
+    """One walk through a workspace, in steps. ``since_ns``: ``None`` checks folders only.
 
     ``cleared`` are files that were marked since then and are not any more, ``left`` those that
     could not be changed. ``git_folders`` are all folders that git would take for a repository's or

@@ -17,7 +17,7 @@ _COMPARING = (b"--bind-fd", b"Race condition binding dirfd")
 def binds_descriptors(binary: str) -> bool:
     """Return whether a bubblewrap binds a descriptor, and sees itself that it was that folder.
 
-    Debian has added it to 0.8.0, so the version tells nothing; both words are in the program. Where
+    Debian has added it to 0.8.0, so the version says nothing; both words are in the program. Where
     it cannot be read the answer is no, and then the comparing shell does it.
     """
     try:
@@ -31,7 +31,7 @@ def binds_descriptors(binary: str) -> bool:
 def opened(view: View, cwd: PinnedDirectory, *, seen: bool) -> Iterator[int]:
     """Yield a descriptor of the workspace; -1 where there is none, or nothing to gain from it.
 
-    ``seen`` tells whether it can be seen without being mounted.
+    ``seen``: whether it is visible without being mounted.
 
     Raises:
         PlanDrift: it cannot be opened, or is not the folder that was approved.

@@ -134,7 +134,7 @@ class Check:
     def begin(self, fd: int, workspace: str, *, binds: bool = True) -> tuple[Hold, ...]:
         """Note what a workspace is like before a run, and return what is to be bound to itself.
 
-        Their descriptors are open until ``close``. ``fd`` is duplicated; ``binds`` tells whether
+        Their descriptors are open until ``close``. ``fd`` is duplicated; ``binds``: whether
         the backend can bind them, else there are none.
 
         Raises:
@@ -220,13 +220,13 @@ def _identity(fd: int) -> tuple[int, int]:
 
 
 def _sentences(sweep: Sweep, undone: list[Undone]) -> Iterator[str]:
-    found = [(one, "was marked set-user-ID or the like; the mark is gone") for one in sweep.cleared]
-    found += [(one, "is marked set-user-ID or the like, and stays so") for one in sweep.left]
+    found = [(one, "was set-user-ID or similar; the bit was removed") for one in sweep.cleared]
+    found += [(one, "is set-user-ID or similar, and could not be changed") for one in sweep.left]
     found += [(one.path, one.words) for one in undone]
     for path, words in found[:_MOST_NAMED]:
         yield f"{_shown(path)} in the workspace {words}"
     if len(found) > _MOST_NAMED:
-        yield f"{len(found) - _MOST_NAMED} more such files are in the log of the gateway"
+        yield f"{len(found) - _MOST_NAMED} more such files are in the gateway's log"
     if not sweep.complete:
         yield f"only {sweep.entries} entries of the workspace were looked through for such marks"
     for path, words in found:

@@ -1,4 +1,4 @@
-"""Define which system calls a sandbox refuses, and which arguments of others it looks at.
+"""Define which system calls a sandbox refuses, and which arguments of others it checks.
 
 Both filters are written from these: ``seccomp`` for bubblewrap, ``container_profile`` for engines.
 """
@@ -29,7 +29,7 @@ program with these bits would give that user's rights to whoever may reach the w
 
 MODE_OF = {"chmod": 1, "fchmod": 1, "mkdir": 1, "mknod": 1, "creat": 1}
 MODE_OF |= {"fchmodat": 2, "fchmodat2": 2, "mkdirat": 2, "mknodat": 2}
-"""Which argument is a file's mode. On directories too: a filter cannot tell what a path names."""
+"""Which argument is a file's mode. On directories too: a filter cannot see what a path names."""
 
 FLAGS_OF = {"open": 1, "openat": 2}
 """Which argument are the flags of a call whose next one is a mode, if the call makes a file."""

@@ -48,7 +48,7 @@ os.execv(command[0], command)
 
 @functools.cache
 def abi() -> int:
-    """Return the version of Landlock that the kernel has, 0 for none; tell once what it lacks."""
+    """Return the version of Landlock that the kernel has, 0 for none; log once what it lacks."""
     found = int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, _VERSION))
     if found < 1:
         _log.warning("sandbox.landlock: this kernel has no Landlock; nothing more is restricted")

@@ -117,14 +117,14 @@ class Drain:
                     break
 
     def renew(self) -> None:
-        """Begin anew for another run."""
+        """Reset for another run."""
         self.output = Output()
         self._main.shelf = None
         self._main.total_bytes = 0
         more, self._more = self._more, None
         if more is None:
             return
-        # A terminal that was hung up on is not polled any more.
+        # A disconnected terminal is not polled any more.
         self._poll.register(more.outlet, 0)
         self._poll.unregister(more.outlet)
         if self.terminal is not None:

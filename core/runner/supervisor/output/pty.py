@@ -26,7 +26,7 @@ class Terminal:
         os.fchmod(self._slave, 0o600)  # as made, the group `tty` could print into it
         self.path = os.ttyname(self._slave)
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, _SIZE.pack(LINES, COLUMNS, 0, 0))
-        # Within a line the first such character only hands over what stands before it.
+        # Within a line the first such character only hands over what precedes it.
         unended = bool(typed) and not typed.endswith(b"\n")
         self._left = memoryview(typed + _END * (2 if unended else 1))
 
@@ -41,10 +41,10 @@ class Terminal:
             self._left = self._left[os.write(self.master, self._left) :]
         except BlockingIOError:
             return
-        except OSError:  # hung up: nobody reads it any more
+        except OSError:  # disconnected: nobody reads it any more
             self._left = self._left[:0]
 
     def close(self) -> None:
-        """Close both ends; who still has the terminal is hung up on."""
+        """Close both ends; who still has the terminal is disconnected."""
         os.close(self._slave)
         os.close(self.master)

@@ -86,7 +86,7 @@ class Bound:
         "head",
         "own",
         "read",
-        "told",
+        "reported",
     )
 
     def __init__(self, names: Iterable[str], fd: int = -1) -> None:
@@ -101,7 +101,7 @@ class Bound:
         self._sealed = -1
         self._content: bytes | None = None
         self.head = b""
-        self.own = self.read = self.told = False
+        self.own = self.read = self.reported = False
         if fd >= 0:
             self._status = os.fstat(fd)
             self.head = _read(fd, HEAD)
@@ -151,7 +151,7 @@ class Bound:
         )
 
     def is_instead(self, place: Place) -> bool:
-        """Tell whether a path is what is read where a name is gone: that name and a suffix more."""
+        """Return whether a path is what is read where a name is gone: that name plus a suffix."""
         if self.absent or self.read:
             return False  # what was read once may itself read such files
         for end in COMPLETED:
@@ -255,7 +255,7 @@ class Bound:
 
 
 def _is_shared(fd: int, status: os.stat_result) -> bool:
-    """Tell whether others than the owner may write to a file; a user's own group is nobody else."""
+    """Return whether others than the owner may write to a file; its own group does not count."""
     if status.st_mode & stat.S_IWOTH:
         return True
     if not status.st_mode & stat.S_IWGRP:

@@ -1,4 +1,4 @@
-"""Hand what was approved to whoever opens it by name, whatever lies there by then.
+"""Hand what was approved to whoever opens it by name, whatever is there by then.
 
 An interpreter opens its script by name, milliseconds after the last look at it or minutes. Each of
 those openings waits (``open_notifier``) and gets a descriptor of the file that was looked at. What
@@ -172,7 +172,7 @@ class Delivery:
             return False
         if forbidden:
             if not bound.absent:
-                self._tell(bound)
+                self._report(bound)
             open_notifier.refuse(listener, notice, forbidden)
         else:
             self._deliver(listener, notice, bound)
@@ -214,16 +214,16 @@ class Delivery:
         except OSError:
             flags, fd = 0, -1
         if fd < 0:
-            self._tell(bound)
+            self._report(bound)
             open_notifier.refuse(listener, notice, errno.EACCES)
             return
         bound.read = True
         open_notifier.hand_over(listener, notice, fd, flags)
         os.close(fd)
 
-    def _tell(self, bound: Bound) -> None:
-        if not bound.told:
-            bound.told = True
+    def _report(self, bound: Bound) -> None:
+        if not bound.reported:
+            bound.reported = True
             self._note(f"sayso: {CHANGED.format(bound.name)}, so it was not read\n")
 
     def _meant(self, watched: _Watched, notice: open_notifier.Notice) -> tuple[Bound | None, int]:

@@ -44,7 +44,7 @@ class Leases:
         A waiting writer gets its turn first where a lease that is still held would end soon.
 
         Raises:
-            OSError: it cannot be opened anew.
+            OSError: it cannot be reopened.
         """
         if self._until - time.monotonic() < _SHORTEST_S:
             self.give_back(at_once=True)
@@ -68,7 +68,7 @@ class Leases:
 
 
 def is_exposed(status: os.stat_result) -> bool:
-    """Tell whether the user of this process could overwrite a file, or give itself the right to."""
+    """Return whether this process's user could overwrite a file, or grant itself that right."""
     return os.geteuid() in {0, status.st_uid} or status.st_mode & 0o022 != 0
 
 
@@ -78,7 +78,7 @@ def take(fd: int) -> str:
     A file system without leases leaves only the look at the file's identity.
     """
     try:
-        # By default a waiting writer is told by SIGIO, which would end this process.
+        # By default the kernel reports a waiting writer by SIGIO, which would end this process.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:

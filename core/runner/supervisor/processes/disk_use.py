@@ -1,6 +1,6 @@
 """Notice a run that takes too much of the disk.
 
-A run's private folder lies on a disk, where nothing bounds a folder, so the run is looked at while
+A run's private folder is on a disk, where nothing bounds a folder, so the run is checked while
 it lasts. Two limits hold: what the folder may hold, and what every file system that the gateway
 writes to must have left. The second does not depend on who takes the room, or how.
 
@@ -30,10 +30,10 @@ _FASTEST = 8_000_000_000
 """Bytes a second: nobody fills a page cache faster, so no look is needed before."""
 _SOONEST_S, _LATEST_S, _COUNT_S = 0.005, 0.1, 1.0
 _RESTS = 2
-"""Between two counts lies this many times what the last one took."""
+"""The pause between two counts, as a multiple of what the last one took."""
 
-_FULL = "sayso: the private /tmp held more than {} MiB or {} files, so the run was ended\n"
-_ENDED = "sayso: {}, so the run was ended\n"
+_FULL = "sayso: the private /tmp held more than {} MiB or {} files, so the run was killed\n"
+_ENDED = "sayso: {}, so the run was killed\n"
 
 
 class DiskUse:

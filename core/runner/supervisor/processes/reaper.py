@@ -81,10 +81,10 @@ def kill_all(spared: set[int], patience_s: float = KILL_PATIENCE_S) -> dict[int,
         ended.update(seen)
         if not left or not set(procfs.own_children()) - spared:
             break
-        told: set[int] = set()
-        signal_children(signal.SIGKILL, spared, told)
+        signalled: set[int] = set()
+        signal_children(signal.SIGKILL, spared, signalled)
         # While newcomers turn up there is no pause, or a swarm would breed faster than it dies.
-        if told <= killed:
+        if signalled <= killed:
             time.sleep(_WALK_PAUSE_S)
-        killed |= told
+        killed |= signalled
     return ended

@@ -1,6 +1,6 @@
 """Hear the wake-ups of other replicas; after a silence, look at everything once.
 
-NOTIFY is lossy: what commits while nobody listens is never told again (RESYNC covers that).
+NOTIFY is lossy: what commits while nobody listens is never sent again (RESYNC covers that).
 """
 
 import asyncio
@@ -26,9 +26,9 @@ class Listening:
         self,
         connect: Callable[[], Awaitable[asyncpg.Connection]],
         boot: str,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
-        self._connect, self._boot, self._tell = connect, boot, tell
+        self._connect, self._boot, self._notify = connect, boot, notify
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -49,7 +49,7 @@ class Listening:
             finally:
                 conn.terminate()
             conn, broken = await self._again()
-            self._tell(RESYNC)
+            self._notify(RESYNC)
 
     async def _again(self) -> tuple[asyncpg.Connection, asyncio.Event]:
         tries = 0
@@ -58,9 +58,10 @@ class Listening:
                 return await self._listen()
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 tries += 1
-                # A server that is away is told of by who needs it (``core.store.engine.outage``).
+                # A server that is away is reported by whoever needs it
+                # (``core.store.engine.outage``).
                 if tries == _LONG:
-                    _log.warning("PostgreSQL has taken no LISTEN for a while: %s", error)
+                    _log.warning("PostgreSQL has not accepted LISTEN for a while: %s", error)
                 await asyncio.sleep(_PAUSE_S)
 
     async def _listen(self) -> tuple[asyncpg.Connection, asyncio.Event]:
@@ -71,5 +72,5 @@ class Listening:
 
     def _on_notify(self, _conn: object, _pid: int, _channel: str, payload: str) -> None:
         boot, _, words = payload.partition("|")
-        if boot != self._boot:  # our own were told at the commit
-            self._tell(words)
+        if boot != self._boot:  # our own were notified at the commit
+            self._notify(words)

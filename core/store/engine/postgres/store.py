@@ -1,6 +1,6 @@
 """Run operations on PostgreSQL through asyncpg, several gateways on one database.
 
-The connection is made anew for the next operation when it broke. An operation that broke before
+The connection is reopened for the next operation when it broke. An operation that broke before
 its COMMIT was sent is repeated; a COMMIT whose answer was lost is in doubt, and the caller repeats
 the call with its idempotency key.
 """
@@ -61,7 +61,7 @@ class PostgresStore:
         self._followed = Followed(steady)
         self._correcting = asyncio.Lock()
         self._listeners = Listeners()
-        self._listening = Listening(lambda: _connect(url), self._boot, self._listeners.tell)
+        self._listening = Listening(lambda: _connect(url), self._boot, self._listeners.notify)
         self._keeper: asyncio.Task[None] | None = None
         self._closed = False
         self._busy: set[asyncio.Task[Any]] = set()  # of whatever type each operation returns
@@ -78,7 +78,7 @@ class PostgresStore:
         """Run one operation in one transaction; return after its commit (see ``Store``)."""
         result, notes = await self._transact(lambda conn: op(conn, *args, **kwargs))
         for words in notes:
-            self._listeners.tell(words)
+            self._listeners.notify(words)
         return result
 
     async def read(
@@ -185,8 +185,8 @@ class PostgresStore:
                 raise _Again from error
             if _is_lost(error):
                 raise StoreAway(
-                    f"The connection to {self._where} broke while committing, so whether it did "
-                    "is in doubt. Repeat the call with the same idempotency key."
+                    f"The connection to {self._where} broke during a commit, so its result is "
+                    "unknown. Repeat the call with the same idempotency key."
                 ) from error
             raise translated(error, self._where) from error
 
@@ -194,7 +194,7 @@ class PostgresStore:
         """Look at the database's clock each second, and keep its mark."""
         await asyncio.sleep(_FIRST_MARK_S)
         while True:
-            with suppress(StoreError):  # unreachable: whoever asks next is told
+            with suppress(StoreError):  # unreachable: the next call reports it
                 await self._transact(self._followed.mark)
             await asyncio.sleep(_TICK_S)
 

@@ -43,7 +43,7 @@ class Ballast:
         return stat.S_ISREG(status.st_mode) and status.st_size >= BALLAST_BYTES
 
     def _allocate(self) -> bool:
-        """Make the file anew: one that is there is too short, or a link to somebody else's."""
+        """Recreate the file: one that is there is too short, or a link to somebody else's."""
         try:
             self.drop()
             fd = os.open(self._path, _NEW, 0o600)

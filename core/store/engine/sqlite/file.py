@@ -59,12 +59,12 @@ def check(path: Path) -> None:
     """Make the file private and see that it is SQLite's and on a local disk.
 
     Raises:
-        StoreError: it is not a SQLite database, cannot be opened, or lies on a network.
+        StoreError: it is not a SQLite database, cannot be opened, or is on a network.
     """
     kind = _filesystem(path.parent)
     if kind in _NETWORKED:
         raise StoreError(
-            f"{path} lies on a network file system ({kind}), where SQLite's locks do not hold. "
+            f"{path} is on a network file system ({kind}), where SQLite's locks do not hold. "
             "Use a local disk, or postgresql://."
         )
     try:
@@ -99,7 +99,7 @@ def connect(path: Path, clock: Callable[[], int], *, read_only: bool) -> sqlite3
 
 
 def _filesystem(folder: Path) -> str:
-    """Return the type of the file system that a folder lies on, from the kernel's mount table."""
+    """Return the type of the file system that a folder is on, from the kernel's mount table."""
     device = folder.stat().st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     with Path("/proc/self/mountinfo").open(encoding="utf-8", errors="replace") as mounts:

@@ -121,7 +121,7 @@ class SqliteStore:
         for job in group:
             job.deliver()
         for words in dict.fromkeys(words for job in group for words in job.notes):
-            self._listeners.tell(words)
+            self._listeners.notify(words)
 
     def _read(self, call: Callable[[Connection], T]) -> T:
         try:

@@ -49,8 +49,8 @@ class Job:
         self.result, self.error, self.notes = None, error, ()
 
     def deliver(self) -> None:
-        """Tell the waiter, in the event loop."""
-        if self.future.done():  # the caller gave up waiting; the operation stands
+        """Notify the waiter, in the event loop."""
+        if self.future.done():  # the caller gave up waiting; the operation is done
             return
         if self.error is None:
             self.future.set_result(self.result)

@@ -25,7 +25,7 @@ def shown(caller: Caller, text: str, size: int) -> str:
     told = [
         piece["text"]
         for start in range(0, len(data), size)
-        for piece in live.told(OutputChunk(StreamName.OUTPUT, data[start : start + size]))
+        for piece in live.frames(OutputChunk(StreamName.OUTPUT, data[start : start + size]))
     ]
     return "".join([*told, *(piece["text"] for piece in live.rest())])
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_judged_is_left_out() -> None:
     found = shown(READER, text, 1000)
 
     assert TOKEN not in found
-    assert "more without a line end" in found
+    assert "a line too long for live output" in found
     assert found.endswith("after\n")
 
 

@@ -48,7 +48,7 @@ def test_a_long_run_is_answered_before_its_end(home: ApiGateway) -> None:
     assert client.get(f"{path}/tail").json()["running"] is True
     assert client.get(path, params={"wait": 0.1}).json()["status"] == "running"
     code = asked["id"][:6].upper()
-    words = f"{code} is being ended."
+    words = f"{code} is being stopped."
     stopped = {"cancelled": True, "id": asked["id"], "sentence": words}
     assert client.post(f"{path}/stop").json() == stopped
     ended = client.get(path, params={"wait": 10}).json()
@@ -145,7 +145,7 @@ def test_an_agent_withdraws_its_question(home: ApiGateway) -> None:
     asked = home.ask("touch withdrawn")
     client = home.client("agent")
 
-    words = f"The question {asked['code']} is withdrawn: nothing runs."
+    words = f"{asked['code']} is withdrawn: nothing runs."
     withdrawn = {"cancelled": True, "id": asked["id"], "sentence": words}
     assert client.delete(f"/v1/requests/{asked['id']}").json() == withdrawn
     assert error_of(client.delete(f"/v1/requests/{asked['id']}")) == "conflict"

@@ -51,7 +51,7 @@ def test_without_a_file_that_is_said(home: Home) -> None:
     """Looking makes nothing."""
     done = home.sayso("get")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "is not there: tools.exec" in done.stdout
+    assert "does not exist: only tools.exec" in done.stdout
     assert not home.path.exists()
 
 

@@ -46,7 +46,7 @@ def test_the_list_and_explain_name_the_script(tmp_path: Path) -> None:
     assert f"ask (not_listed): {script} changed since it was always allowed" in changed
     assert f"allow-always in its prompt: {script}, while it stays as it is\n" in changed
     by_hand = f"sayso approvals allowlist add --agent main '{script}'\n"
-    assert f"or, whatever is in these files by then: {by_hand}" in changed
+    assert f"or, regardless of later changes to these files: {by_hand}" in changed
 
 
 def test_a_script_is_never_suggested() -> None:

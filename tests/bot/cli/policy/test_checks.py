@@ -81,7 +81,7 @@ def test_a_missed_expectation_is_named_with_what_was_decided(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("no json", "no JSON"),
+        ("no json", "not JSON"),
         ({"command": "ls"}, "`expect` must be one of"),
         ({"command": "ls", "expect": "maybe"}, "`expect` must be one of"),
         ({"expect": "ask"}, "exactly one of"),

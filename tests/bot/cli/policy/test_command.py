@@ -200,7 +200,7 @@ def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
     text = explain(tmp_path, "-c", "ls", SAYSO_TOOLS__EXEC__HOST="gateway").stdout.decode()
     assert inside.startswith("ALLOW  Every command may run in the sandbox")
     assert text.startswith("DENY  ")
-    assert "security set to allowlist" in text
+    assert "set security to allowlist" in text
 
 
 def test_another_host_is_explained_as_the_call_that_names_it(tmp_path: Path) -> None:
@@ -240,8 +240,8 @@ def test_each_rule_is_shown_and_the_winner_named(tmp_path: Path) -> None:
     (home / "config.json5").write_text(RULES)
     text = explain(tmp_path, "--", "env", "touch", "secret", SAYSO_HOME=str(home)).stdout.decode()
     assert text.startswith("DENY  A rule forbids this: ask the owner (tools.exec.rules[1])")
-    assert "rules looked at for 'env'  'touch'  'secret':" in text
-    lines = text.partition("rules looked at for 'touch'")[2].splitlines()[1:4]
+    assert "rules checked for 'env'  'touch'  'secret':" in text
+    lines = text.partition("rules checked for 'touch'")[2].splitlines()[1:4]
     assert [line.split() for line in lines] == [
         ["allow", "tools.exec.rules[0]"],
         ["=>", "deny", "ask", "the", "owner", "(tools.exec.rules[1])"],

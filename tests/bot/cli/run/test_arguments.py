@@ -74,4 +74,4 @@ def test_a_plain_run_loads_neither_parser_nor_library() -> None:
     loaded = {name for name in done.stdout.split() if not name.startswith(("bot", "core"))}
 
     assert not loaded & {"argparse", "gettext", "json", "socket", "base64", "signal", "asyncio"}
-    assert "No gateway answers" in done.stderr
+    assert "No gateway is listening" in done.stderr

@@ -107,7 +107,7 @@ def stream(data: bytes, total: int) -> dict[str, Any]:
         ({**FINISHED, "output": "abc", "totalBytes": 3}, b"", "abc", ""),
         ({**FINISHED, "output": "abc", "totalBytes": 3}, b"ab", "abc", ""),
         ({**FINISHED, "output": "abc", "totalBytes": 3}, b"abc", "abc", ""),
-        (cut(9, "abc", "fghi"), b"", "abc… (truncated)\nfghi", "2 of them were not kept"),
+        (cut(9, "abc", "fghi"), b"", "abc… (truncated)\nfghi", "2 of them were dropped"),
         (cut(9, "abc", "fghi"), b"abcde", "abcdefghi", ""),
         (cut(9, "abc", "fghi"), b"abcdefg", "abcdefghi", ""),
         (cut(9, "abc", "fghi"), b"abcdefghi", "abcdefghi", ""),
@@ -259,7 +259,9 @@ def test_a_lost_connection_goes_on_where_it_was(
     assert [asked["method"] for asked in server.asked] == ["exec.run", "exec.wait"]
     assert server.asked[1]["params"] == {"id": "r1", "stream": True}
     found = capfd.readouterr()
-    assert found.out.replace("sayso: the gateway hung up; waiting 30 s for it\n", "") == "abcdefgh"
+    assert (
+        found.out.replace("sayso: connection lost; reconnecting for up to 30 s\n", "") == "abcdefgh"
+    )
 
 
 def test_a_gateway_that_gives_up_is_waited_for(
@@ -270,12 +272,12 @@ def test_a_gateway_that_gives_up_is_waited_for(
     server = Scripted(tmp_path, [state("pending"), stopping], [{"id": "main", "result": FINISHED}])
 
     assert followed(server)[0] == FINISHED
-    assert "the gateway hung up" in capfd.readouterr().err
+    assert "connection lost; reconnecting" in capfd.readouterr().err
 
 
 def test_before_anything_was_asked_it_is_an_error(tmp_path: Path) -> None:
     """Without an id nothing can be followed: the error says so at once."""
-    with pytest.raises(GatewayUnreachable, match="hung up"):
+    with pytest.raises(GatewayUnreachable, match="connection closed"):
         followed(Scripted(tmp_path, []))
 
 

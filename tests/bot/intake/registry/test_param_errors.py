@@ -61,7 +61,7 @@ def refusal(kind: type[Params], name: str, value: Any) -> str:
         (
             RunParams,
             {**LS, "agent": "a\n"},
-            "agent: must have no control character, and no line end",
+            "agent: must not contain control characters or line breaks",
         ),
         (RunParams, {**LS, "node": "x" * 201}, "node: must have 200 characters or fewer"),
         (RunParams, {**LS, "timeout": 5}, "timeout: is not known here; did you mean `timeoutMs`?"),
@@ -77,7 +77,7 @@ def refusal(kind: type[Params], name: str, value: Any) -> str:
             "decision: must be allow-once, allow-always or",
         ),
         (AccountParams, {"account": "x"}, "account: must be CHANNEL:ACCOUNT, such as telegram:42"),
-        (CancelBody, {"request_id": "x"}, "request_id: must be 32 hex digits, in small letters"),
+        (CancelBody, {"request_id": "x"}, "request_id: must be 32 lowercase hex digits"),
         (
             TokenParams,
             {"name": "x", "scopes": ["all"]},

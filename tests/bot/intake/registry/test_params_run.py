@@ -84,6 +84,6 @@ def test_a_list_of_questions_fits_into_a_frame() -> None:
 
     assert len(result_frame(1, {"pending": rows})) < MAX_FRAME
     assert str(rows[0]["command"]) == show_command(many[0].plan).text
-    assert "characters; ask for this one alone)" in str(rows[-1]["command"])
+    assert "characters; query this one alone)" in str(rows[-1]["command"])
     assert [row["id"] for row in rows] == [question.id for question in many]
     assert len(result_frame(1, listed(many[:1]))) < MAX_FRAME

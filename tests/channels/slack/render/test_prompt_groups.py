@@ -61,7 +61,7 @@ def test_each_prompt_is_whole_and_has_its_own_buttons() -> None:
         "Runs on: gateway",
         "Program: rm: /usr/bin/rm",
         "Why you are asked: /usr/bin/rm is not on the allowlist of main",
-        "Answer by: 10:10:00 UTC (10 min); no answer is a denial",
+        "Answer by: 10:10:00 UTC (10 min); no answer means deny",
     ):
         assert line in words
     assert "2 of 2 commands wait" in words

@@ -126,7 +126,7 @@ def test_a_broken_file_begins_anew(home: Home, caplog: pytest.LogCaptureFixture)
     (home.path / "exec-approvals.seen.json").write_text("{")
 
     assert ["/usr/bin/rg", "/usr/bin/seq"] == home.counted(home.idle())
-    assert "starts anew" in caplog.text
+    assert "starting afresh" in caplog.text
 
 
 def test_the_answer_says_until_when_it_is_good(home: Home) -> None:

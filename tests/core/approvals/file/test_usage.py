@@ -74,7 +74,7 @@ def test_a_corrupt_file_costs_only_statistics(
     path.write_text(text)
     file = UsageFile(path, 60)
     assert file.read() == {}
-    assert "starts anew" in caplog.text
+    assert "starting afresh" in caplog.text
     file.note(*RG, use(1))
     file.flush()
     assert UsageFile(path).read() == {RG: use(1)}
@@ -88,7 +88,7 @@ def test_an_unwritable_folder_keeps_the_notes(
     file = UsageFile(folder / "usage.json", 60)
     file.note(*RG, use(1))
     file.flush()
-    assert "could not be written" in caplog.text
+    assert "cannot write" in caplog.text
     folder.mkdir()
     file.flush()
     assert file.read() == {RG: use(1)}

@@ -56,7 +56,7 @@ def test_what_is_left_out_has_the_defaults_of_the_page() -> None:
         ({"env": {"_A": "b"}}, "env['_A'] is reserved"),
         ({"env": {"_": "b"}}, "env['_'] is reserved"),
         ({"env": {"": "b"}}, "a name in env is empty"),
-        ({"env": {"A=B": "c"}}, "env['A=B'] is no name"),
+        ({"env": {"A=B": "c"}}, "env['A=B'] is not a valid name"),
         ({"env": {"A\0": "c"}}, "a name in env holds a NUL character"),
         ({"env": {"A": "b\0"}}, "env['A'] holds a NUL character"),
         ({"env": {"A": "\ud800"}}, "env['A'] holds a lone surrogate"),
@@ -64,10 +64,10 @@ def test_what_is_left_out_has_the_defaults_of_the_page() -> None:
         ({"argv": ["/bin/echo", "\udcff"]}, "argv[1] holds a lone surrogate"),
         ({"argv": ["/bin/echo\0"]}, "argv[0] holds a NUL character"),
         ({"argv": [""]}, "argv[0] is empty"),
-        ({"argv": ["/bin/echo", "x" * 131_072]}, "at most 131072 run"),
-        ({"stdin": "text"}, "'stdin' is no argument of Exec"),
-        ({"shell": True}, "'shell' is no argument of Exec"),
-        ({"timeoutS": 3}, "'timeoutS' is no argument of Exec"),
+        ({"argv": ["/bin/echo", "x" * 131_072]}, "the maximum is 131072"),
+        ({"stdin": "text"}, "'stdin' is not an argument of Exec"),
+        ({"shell": True}, "'shell' is not an argument of Exec"),
+        ({"timeoutS": 3}, "'timeoutS' is not an argument of Exec"),
     ],
 )
 def test_each_fault_is_named_with_its_place(args: dict[str, Any], says: str) -> None:

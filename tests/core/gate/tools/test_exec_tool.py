@@ -43,8 +43,11 @@ async def test_criterion_01_opt_in(tmp_path: Path) -> None:
         (["echo", "hello"], "argv[0] must be an absolute path"),
         (["./echo"], "argv[0] must be an absolute path"),
         (["~/bin/echo"], "argv[0] must be an absolute path"),
-        (["/usr/bin/no-such-program"], "argv[0] '/usr/bin/no-such-program' is no file"),
-        (["/usr/bin"], "argv[0] '/usr/bin' is no file"),
+        (
+            ["/usr/bin/no-such-program"],
+            "argv[0] '/usr/bin/no-such-program' does not exist or is not a file",
+        ),
+        (["/usr/bin"], "argv[0] '/usr/bin' does not exist or is not a file"),
     ],
 )
 async def test_criterion_02_argv_validation(tmp_path: Path, argv: Any, says: str) -> None:

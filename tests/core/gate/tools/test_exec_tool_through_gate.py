@@ -131,7 +131,7 @@ async def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
             for name in ("absent", "file", "out")
         }
 
-    assert "no directory that exists" in told["absent"].message
+    assert "does not exist or is not a directory" in told["absent"].message
     assert [ToolError.INVALID_ARGS, ToolError.INVALID_ARGS, ToolError.FS_DENIED] == [
         one.error for one in told.values()
     ]

@@ -256,7 +256,7 @@ async def test_a_setting_that_comes_later_stops_the_run(runner: Runner, tmp_path
     await runner.run(new_run(), early, Watcher())
     git(place, "config", "diff.external", "/bin/echo")
 
-    with pytest.raises(PlanDrift, match=r"`git` would do something else .*diff\.external"):
+    with pytest.raises(PlanDrift, match=r"`git` would do something other .*diff\.external"):
         await runner.run(new_run(), late, Watcher())
     steered = await run(runner, request("git diff", cwd=place))
     assert (steered.exit_code, steered.output.text.split()[0]) == (0, "a")
@@ -375,7 +375,7 @@ def test_a_remote_without_an_address_is_a_path(line: str, tmp_path: Path) -> Non
     place = repository(tmp_path / "place")
     git(place, "remote", "add", "origin", "https://github.com/a/b")
 
-    assert "is no remote" in planned(request(line, cwd=place)).commands[0].steered
+    assert "is not a remote" in planned(request(line, cwd=place)).commands[0].steered
 
 
 def test_old_ways_to_name_a_remote_are_seen(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_link_that_changes_stops_the_run(line: str, name: str, place: Path) ->
     (place / name).unlink()
     (place / name).symlink_to("/root")
 
-    with pytest.raises(PlanDrift, match=f"{name}` leads elsewhere than when"):
+    with pytest.raises(PlanDrift, match=f"{name}` leads elsewhere since"):
         verify(plan).__enter__()
 
 

@@ -156,7 +156,7 @@ def test_a_bound_link_counts_by_where_it_leads() -> None:
     [
         ("/etc/x", "/srv/app/l leads to /etc/x, outside the folders granted for reading"),
         ("/srv/application", "outside the folders"),
-        (UNKNOWN_LEAD, "more places than are looked up"),
+        (UNKNOWN_LEAD, "more places than are checked"),
         ("/srv/app/out/x", None),
         ("/usr/bin/x", None),
     ],
@@ -206,7 +206,7 @@ def test_a_link_lies_where_its_folder_leads() -> None:
     """The folder of the new link may be a link itself."""
     links = (("/srv/app/out/1/2/l/new", "/srv/app/out/new"),)
     made = replace(command("ln", "-s", "../x", "l/new"), links=links)
-    assert "/srv/app/x lies outside" in str(problem(made, folder="/srv/app/out/1/2"))
+    assert "/srv/app/x is outside" in str(problem(made, folder="/srv/app/out/1/2"))
     assert problem(replace(made, links=()), folder="/srv/app/out/1/2") is None
 
 

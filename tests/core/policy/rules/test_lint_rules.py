@@ -80,7 +80,7 @@ def test_a_rule_that_never_counts_is_told(wanted: dict[str, Any], why: str) -> N
     """What hides another program is judged by that one, whatever a rule allows."""
     (line,) = idle_rules(compiled(settings(wanted), HOME))
 
-    assert "tools.exec.rules[0] never does what it says" in line
+    assert "tools.exec.rules[0] never takes effect" in line
     assert why in line
 
 

@@ -93,7 +93,7 @@ def test_missing_default_acl_means_exec_is_disabled(tmp_path: Path) -> None:
 
 def test_a_missing_path_supplied_explicitly_is_an_error(tmp_path: Path) -> None:
     """Whoever names a file means it."""
-    with pytest.raises(ConfigError, match="is not there"):
+    with pytest.raises(ConfigError, match="does not exist"):
         load_acl(tmp_path / "none.toml")
 
 
@@ -122,7 +122,7 @@ def test_an_acl_that_others_may_replace_fails_closed(tmp_path: Path, *, linked: 
     assert load_acl(named) is not None
 
     folder.chmod(0o777)
-    with pytest.raises(ConfigError, match=f"other users may write to {folder}"):
+    with pytest.raises(ConfigError, match=f"other users can write to {folder}"):
         load_acl(named)
 
 
@@ -198,7 +198,9 @@ def test_an_acl_that_cannot_be_read_fails_closed(tmp_path: Path, found: str) -> 
     else:
         path.write_bytes(b"\xff\xfe")
 
-    why = {"a folder": "Is a directory", "not UTF-8": "it is not UTF-8"}.get(found, "not there")
+    why = {"a folder": "Is a directory", "not UTF-8": "it is not UTF-8"}.get(
+        found, "does not exist"
+    )
     with pytest.raises(ConfigError, match=why) as refused:
         load_acl(path)
     assert "Errno" not in str(refused.value)
@@ -374,10 +376,10 @@ def test_a_malformed_acl_is_refused_with_its_line(text: str, where: str) -> None
     ("text", "told"),
     [
         (listing(), "8: exec.allow.0.commands.0.argv: must not be empty."),
-        (listing("ls", 7), "8: exec.allow.0.commands.0.argv.1: must be text, in quotes."),
+        (listing("ls", 7), "8: exec.allow.0.commands.0.argv.1: must be text in quotes."),
         (
             listing("a/b"),
-            f"8: {AT}.argv: the program must be a plain name or an absolute path, no template.",
+            f"8: {AT}.argv: the program must be a plain name or an absolute path, not a template.",
         ),
         ("exec = 1", "1: exec: must be a table of keys."),
         (

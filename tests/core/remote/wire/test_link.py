@@ -173,7 +173,7 @@ async def test_the_memory_for_a_frame_grows_only_as_it_arrives() -> None:
     reader = asyncio.StreamReader(limit=LARGEST)
     reader.feed_data(HEADER.pack(LARGEST))
     link = StreamLink(reader, None, "test")  # type: ignore[arg-type]  # it only reads
-    with pytest.raises(LinkLost, match="nothing came"):
+    with pytest.raises(LinkLost, match="nothing received"):
         await link.receive(0.05)
     assert len(reader._buffer) == 0  # type: ignore[attr-defined]
 

@@ -63,7 +63,7 @@ async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
     done = await task
 
     assert (done.exit_code, done.signal, done.timed_out) == (None, None, False)
-    assert "not known" in done.output.text
+    assert "exit status is unknown" in done.output.text
     await until(lambda: marked(run_id) == [])
 
 

@@ -57,9 +57,9 @@ def test_one_line_each_and_a_count(
     work(outage, clock)
 
     went, came = caplog.messages
-    assert "The database is away" in went
+    assert "The database is unavailable" in went
     assert "refused" in went
-    assert "works again after 100.0 s; 100 operations failed" in came
+    assert "is available again after 100.0 s; 100 operations failed" in came
 
 
 def test_what_began_before_a_failure_proves_nothing(

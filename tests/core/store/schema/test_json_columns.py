@@ -27,7 +27,7 @@ def test_an_evaluation_survives() -> None:
 
 def test_a_lone_surrogate_is_a_bad_request() -> None:
     """It is no text; no database could keep it."""
-    with pytest.raises(BadRequest, match="not Unicode"):
+    with pytest.raises(BadRequest, match="not valid Unicode"):
         dump(Target("telegram", "\udc80"))
 
 

@@ -72,4 +72,4 @@ async def test_what_an_engine_never_removes_is_told(
 
     assert len(said.read_text().split()) == 5
     assert sorted(names(podman)) == ["ours", "theirs"]
-    assert f"ps --all --filter label={LABEL}` lists them" in caplog.text
+    assert f"ps --all --filter label={LABEL}` and remove them" in caplog.text
