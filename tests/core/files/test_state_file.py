@@ -1,4 +1,4 @@
-"""A file of state is read back as it was written; one that is damaged starts afresh, with a warning."""
+"""A state file is read back as it was written; a damaged one starts afresh, with a warning."""
 
 from pathlib import Path
 
