@@ -73,7 +73,10 @@ def test_another_folder_in_its_place_is_noticed(tmp_path: Path) -> None:
         away.rename(home)
         after = ran(gateway)
 
-    assert (swapped[0], "another folder" in swapped[1]) == (3, True), swapped
+    assert (swapped[0], "is not the folder that the gateway was started with" in swapped[1]) == (
+        3,
+        True,
+    ), swapped
     assert after[0] == 0, after
 
 

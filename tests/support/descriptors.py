@@ -1,5 +1,6 @@
-"""Take all file descriptors from this process for a while, as the kernel does (EMFILE)."""
+"""Take the free file descriptors from this process for a while, as the kernel does (EMFILE)."""
 
+import itertools
 import os
 import resource
 from collections.abc import Iterator
@@ -8,12 +9,19 @@ from contextlib import contextmanager
 
 @contextmanager
 def none_left(but: int = 0) -> Iterator[None]:
-    """Leave so many free descriptors, fewer where there are gaps between those that are open."""
-    lowest = os.dup(0)
-    os.close(lowest)
+    """Leave exactly so many free descriptors, whatever gaps the open ones have."""
+    free = itertools.islice(filter(_is_free, itertools.count()), but, None)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + but, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next(free), before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def _is_free(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return True
+    return False
