@@ -65,7 +65,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Hang up; the gateway cancels what was still waited for."""
+        """Close the connection; the gateway cancels what was still waited for."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -151,7 +151,7 @@ class Client:
         return result
 
     def lost(self, error: OSError) -> "NoReturn":
-        """Hang up, and say that the gateway cannot be reached.
+        """Close the connection, and report that the gateway cannot be reached.
 
         Raises:
             GatewayUnreachable: always.

@@ -76,7 +76,7 @@ class WebSocketWay:
     name: str = "websocket"
 
     async def submit(self, mark: Mark) -> Answer:
-        """Connect, ask, read one frame, hang up."""
+        """Connect, ask, read one frame, disconnect."""
         scheme = "ws" if self.listening.scheme == "http" else "wss"
         try:
             async with connect(

@@ -1,4 +1,4 @@
-"""Lay out help texts as they were written, as wide as the terminal."""
+"""Format help texts as they were written, as wide as the terminal."""
 
 import argparse
 import os

@@ -90,7 +90,7 @@ class RemoteWay:
         return f"remote {self.host.address}"
 
     async def submit(self, mark: Mark) -> Answer:
-        """Connect, ask, read one frame, hang up."""
+        """Connect, ask, read one frame, disconnect."""
         sealer = Sealer(self.peer.identity, self.host.machine_id)
         order = Order(argv=mark.argv)
         try:

@@ -27,7 +27,7 @@ class SocketWay:
 
 
 async def asked(path: Path, frame: bytes) -> object:
-    """Connect, send a frame, read one line, hang up; return the result in it.
+    """Connect, send a frame, read one line, disconnect; return the result in it.
 
     Raises:
         SaysoError: it was answered with an error, or with no frame.

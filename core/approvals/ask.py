@@ -103,7 +103,7 @@ class Asking:
     def _unprompted(self, request: ExecRequest) -> bool:
         """Return whether anybody who reads the list, here or with a token, may answer.
 
-        What came in over the network is not answered here (see ``Approvers.standing``).
+        A request from the network is not answered here (see ``Approvers.eligibility``).
         """
         channels = [API_CHANNEL]
         if request.requester.intake not in NETWORK:

@@ -1,4 +1,4 @@
-"""Tell that nothing is there from not being able to look.
+"""Distinguish a missing file from one that cannot be looked up.
 
 A look at a file fails for two kinds of reasons. Some are the file's: it is not there, or closed to
 this user, and then to whatever this user runs. The others are this process's or the machine's (no

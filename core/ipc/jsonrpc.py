@@ -194,7 +194,7 @@ class Connection:
         self._held = 0
 
     async def _refuse_flood(self, why: FrameError) -> None:
-        """Say why and hang up; what the peer still sends is read, or it would lose the answer."""
+        """Send why and close; what the peer still sends is read, or it would lose the answer."""
         self._give_back()
         await self._send(error_frame(None, why.code, str(why)))
         await self._abandon()

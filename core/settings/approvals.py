@@ -1,4 +1,4 @@
-"""Shape ``approvals.exec`` (S1 "Approval forwarding to chat channels")."""
+"""Settings for ``approvals.exec`` (S1 "Approval forwarding to chat channels")."""
 
 from enum import StrEnum
 from typing import Annotated, Self

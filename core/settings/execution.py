@@ -1,4 +1,4 @@
-"""Shape ``tools.exec`` and what single agents have otherwise (S0 "Config surface")."""
+"""Settings for ``tools.exec`` and overrides of single agents (S0 "Config surface")."""
 
 import re
 from typing import Annotated

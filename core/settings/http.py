@@ -1,4 +1,4 @@
-"""Shape ``http``: the REST and WebSocket API of the gateway, off unless it is asked for."""
+"""Settings for ``http``: the REST and WebSocket API of the gateway, off by default."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""Shape ``approvals.exec.quietHours``."""
+"""Settings for ``approvals.exec.quietHours``."""
 
 from typing import Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

@@ -1,4 +1,4 @@
-"""Shape ``sandbox``: what commands on the host ``sandbox`` are enclosed by, and what they get."""
+"""Settings for ``sandbox``: how commands on the host ``sandbox`` are confined, and their access."""
 
 from enum import StrEnum
 from typing import Annotated

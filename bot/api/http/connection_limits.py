@@ -102,7 +102,7 @@ class HttpConnection(H11Protocol):
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, in the shape of every error, and hang up."""
+        """Answer what is no HTTP, in the shape of every error, and disconnect."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(_raw(Fault(FaultCode.BAD_REQUEST, msg)))
         self.transport.close()
@@ -164,12 +164,12 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         super().handle_cont(event)
 
     def handle_parser_exception(self) -> None:
-        """Say what was wrong and hang up; who does not read that is cut off."""
+        """Send what was wrong and disconnect; a peer that does not read it is dropped."""
         super().handle_parser_exception()
         self.loop.call_later(_FAREWELL_S, self._abort)
 
     def keepalive_timeout(self) -> None:
-        """Hang up on who does not answer pings; one that is gone reads no farewell."""
+        """Disconnect a peer that does not answer pings; one that is gone reads no closing frame."""
         super().keepalive_timeout()
         self.loop.call_later(_FAREWELL_S, self._abort)
 

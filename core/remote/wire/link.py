@@ -42,7 +42,7 @@ class Link(Protocol):
         """
 
     async def close(self) -> None:
-        """Hang up, once what was sent is out."""
+        """Close the connection, once what was sent is out."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class StreamLink:
             raise LinkLost(f"the connection failed: {error}") from error
 
     async def close(self) -> None:
-        """Hang up, once what was sent is out; at once if that takes longer than a second."""
+        """Close the connection, once what was sent is out, or after a second."""
         self.writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(_LINGER_S):

@@ -1,4 +1,4 @@
-"""Lay out what is known of people and sessions; the rest of the state is in ``tables``.
+"""Define the tables of people and sessions; the rest of the state is in ``tables``.
 
 Who is one human being, who voted, what was granted, who holds a token, where a session came from.
 """

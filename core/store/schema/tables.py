@@ -1,4 +1,4 @@
-"""Lay out the durable state; ``migrations/`` brings an older database to this shape.
+"""Define the tables of the durable state; ``migrations/`` brings an older database to this shape.
 
 Times are epoch ms on the database's clock. States are written as the words of the enums in
 ``core.model`` and ``core.store.schema.states``. Partial indexes keep the cost of a sweep

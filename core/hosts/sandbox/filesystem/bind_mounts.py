@@ -1,4 +1,4 @@
-"""Tell whether a folder shows files that have another name as well, by a bind mount (mount(8)).
+"""Find out whether a folder shows files that a bind mount (mount(8)) also shows elsewhere.
 
 Paths alone do not say: what is mounted at two places, or lies in a folder that is, has two real
 paths. So paths are compared as they are within their file systems (proc(5), ``mountinfo``).
