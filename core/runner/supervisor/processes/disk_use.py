@@ -39,11 +39,20 @@ _ENDED = "sayso: {}, so the run was killed\n"
 class DiskUse:
     """What one run takes of the disk; nothing is looked at for a run without a private folder."""
 
-    __slots__ = ("_calm", "_count_at", "_next", "_private", "_rested_at", "_sent")
+    __slots__ = (
+        "_calm",
+        "_count_at",
+        "_gained",
+        "_next",
+        "_private",
+        "_rested_at",
+        "_sent",
+        "_used",
+    )
 
     def __init__(self) -> None:
         self._private: Private | None = None
-        self._calm = 0
+        self._calm = self._used = self._gained = 0
         self._sent = False
         self._next = self._count_at = self._rested_at = 0.0
 
@@ -51,7 +60,8 @@ class DiskUse:
         """Look at a new run from now on (monotonic seconds)."""
         self._private = private
         if private is not None:
-            self._calm = _used(private["folder"])
+            self._calm = self._used = _used(private["folder"])
+            self._gained = 0
             self._next = now + _pause(shortage(private["spared"])[1], private["bytes"])
             self._count_at = now + _COUNT_S
             self._rested_at = now
@@ -70,7 +80,10 @@ class DiskUse:
         if lacking:
             return _ENDED.format(lacking)
         folder, most = self._private["folder"], self._private["bytes"]
-        grown = _used(folder) - self._calm
+        used = _used(folder)
+        self._gained += max(0, used - self._used)
+        self._used = used
+        grown = used - self._calm
         if now >= self._count_at or (grown > most and now >= self._rested_at):
             own = max(_held(folder, most, grown), self._on_the_way(grown))
             if own > most:
@@ -91,11 +104,14 @@ class DiskUse:
     def _on_the_way(self, grown: int) -> int:
         """Return what descriptors may hold that were sent and not received; nobody can see it.
 
-        All that the file system has grown by, if there were some at two counts in a row: for a
-        moment there often are.
+        All that the file system gained since the last count at which there were none, if there were
+        some at two counts in a row: for a moment there often are. What others free meanwhile is not
+        set off against it, or a run could hide behind their cleaning up.
         """
         before, self._sent = self._sent, _sends()
-        return grown if before and self._sent else 0
+        if not self._sent:
+            self._gained = 0
+        return max(grown, self._gained) if before and self._sent else 0
 
 
 def _pause(*left: int) -> float:
