@@ -4,10 +4,11 @@
 #   make test       system packages, lint, types, import contracts, benchmarks, tests
 #   make test-deep  what takes longer: mutants, fuzz, oracles, storms, floods, long benchmarks
 #   make test-full  what takes hours: deep tests at full size, properties drawn anew
+#   make release VERSION=1.2.0   version, changelog, tag, artefacts built twice; never uploads
 #   make fuzz       200,000 accepted lines against bash, dash and zsh, and the wrappers
 #
 # Variables: PYTHON=/path/to/python3.12  DEMO_ARGS='--answer allow-once'  JOBS=4  PYTEST_ARGS='-k store'
-#            FUZZ_LINES=20000
+#            FUZZ_LINES=20000  RELEASE_ARGS=--dry-run
 # More than `make test` does, by SAYSO_… variables: the table in CONTRIBUTING.md
 
 SHELL := /bin/sh
@@ -24,6 +25,8 @@ DEMO_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_LINES ?= 200000
 UV ?= uv
+VERSION ?=
+RELEASE_ARGS ?=
 
 # Five processes read the tests; the first keeps what it compiled, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
@@ -35,10 +38,10 @@ COMPILE := $(UV) pip compile pyproject.toml - --universal --python-version 3.11 
 # What builds the editable install; pinned with the rest, so that building needs no network either.
 BUILD := 'hatchling>=1.27\neditables>=0.5\n'
 
-.PHONY: help install demo test test-deep test-full fuzz system lint types imports format docs lock clean
+.PHONY: help install demo test test-deep test-full fuzz system lint types imports format docs lock release clean
 
 help:
-	@sed -n '3,11s/^# \{0,3\}//p' Makefile
+	@sed -n '3,12s/^# \{0,3\}//p' Makefile
 
 install: $(RUNTIME)
 
@@ -133,6 +136,9 @@ lock:
 	@printf $(BUILD) | $(COMPILE) --output-file requirements.lock
 	@printf $(BUILD) | $(COMPILE) --group dev --constraint requirements.lock \
 		--output-file requirements-dev.lock
+
+release: $(RUNTIME)
+	@PATH="$(abspath $(BIN)):$$PATH" sh .ci/release $(RELEASE_ARGS) '$(VERSION)'
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

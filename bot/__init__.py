@@ -14,9 +14,11 @@
     policy_tools/ test, backtest and suggest policy; import rules
     explain/      judge a command without running it
     factories/    channels, policy, rules, the sandbox and remote exec, from the settings
+    service/      what systemd is told, and the unit that it is given
     health/       what works and what does not, part by part
     gate_proof/   a harmless marked command through every entry point, to see that it is held
     client        calls of a gateway over its socket
+    documentation where the documents are that messages name
     settings/     config.json5, environment and secret files become one frozen Settings
 
 A package imports only from those below it; a contract in pyproject.toml holds this.

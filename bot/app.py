@@ -27,6 +27,7 @@ from bot.gate_proof.tool import ProvingAgent
 from bot.health import Health, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
+from bot.intake.methods.audit import AuditMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
@@ -98,6 +99,7 @@ async def gateway(
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         may_send, elevated = sender.joined(senders(settings)), settings.tools.elevated.enabled
+        gate.rulebook.senders = may_send
         inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
         prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
@@ -105,7 +107,9 @@ async def gateway(
         remote = await stack.enter_async_context(
             remote_exec(settings, machines.runner, gate.planner, prover)
         )
-        table = method_table(gate, health.report, (RemoteMethods(remote, gate),), prover=prover)
+        lockdown = gate.execution.guard.lockdown
+        more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
+        table = method_table(gate, health.report, more, prover=prover)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)

@@ -1,5 +1,6 @@
 """Say what went wrong between a client and the gateway; imported only when something did."""
 
+import os
 from typing import Any
 
 from core import errors
@@ -14,9 +15,12 @@ def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
             f"The gateway on {path} did not answer in time. It may still act on the request: see "
             "`sayso history`."
         )
-    words = error.strerror or str(error)
+    absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+    words = "" if absent else f": {error.strerror or error}"
+    is_set_up = os.path.exists(os.path.join(os.path.dirname(path), "config.json5"))  # noqa: PTH110, PTH118, PTH120 - see bot.cli.paths
+    first = "" if is_set_up else "`sayso init` sets Sayso up. "
     return errors.GatewayUnreachable(
-        f"No gateway is listening on {path}: {words}. Start one with `sayso serve`."
+        f"No gateway is listening on {path}{words}. {first}Start one with `sayso serve`."
     )
 
 

@@ -17,6 +17,7 @@ from typing import TextIO
 
 from bot.app import Gateway, gateway
 from bot.client import Client
+from bot.documentation import document
 from bot.factories.channels import Console
 from bot.settings import load
 from channels.base import Channel
@@ -51,12 +52,9 @@ STEPS = (
 async def show(answer: str | None, *, json_lines: bool = False) -> int:
     """Play the three steps and return the exit code: 0 when each ended as it should."""
     console = Console.here() if answer is None else None
-    if answer is None and console is None:
-        sys.stderr.write(
-            "sayso demo: no terminal; add --answer allow-once "
-            "(make demo DEMO_ARGS='--answer allow-once')\n"
-        )
-        return 2
+    by_itself = answer is None and console is None
+    if by_itself:
+        answer = ApprovalReply.ALLOW_ONCE
     with _scratch() as home:
         memory = MemoryChannel()
         extra: Mapping[str, Channel] = {} if console else {"memory": memory}
@@ -64,7 +62,7 @@ async def show(answer: str | None, *, json_lines: bool = False) -> int:
         settings = load(_configured(home, target), environ={})
         async with gateway(settings, console=console, extra=extra) as running:
             viewer = Viewer(home, json_lines=json_lines)
-            viewer.opening()
+            viewer.opening(by_itself=by_itself)
             async with _events(running, viewer), _person_at(memory, answer, viewer):
                 return await _play(viewer, home, answer)
 
@@ -192,11 +190,12 @@ class Viewer:
     json_lines: bool = False
     out: TextIO = sys.stdout
 
-    def opening(self) -> None:
+    def opening(self, *, by_itself: bool) -> None:
         """Say what is about to be seen."""
+        alone = "This is no terminal, so the demo answers the prompt itself.\n" if by_itself else ""
         self._say(
-            {"step": "opening", "home": str(self.home)},
-            f"Sayso demo: a gateway in {self.home}, an agent that asks three times.\n",
+            {"step": "opening", "home": str(self.home), "answersItself": by_itself},
+            f"Sayso demo: a gateway in {self.home}, an agent that asks three times.\n{alone}",
         )
 
     def asks(self, number: int, step: Step) -> None:
@@ -211,7 +210,7 @@ class Viewer:
         lines = "\n".join(f"   {line}" for line in prompt_lines(card, Page(_WIDTH)))
         self._say(
             {"step": "prompt", "code": card.code, "answer": reply},
-            f"{lines}\n   {reply} is answered for you (--answer)\n",
+            f"{lines}\n   {reply} is answered for you\n",
         )
 
     def event(self, event: dict[str, object]) -> None:
@@ -233,7 +232,8 @@ class Viewer:
         self._say(
             {"step": "closing"},
             "\nThat was a real gateway with real commands; its temporary home is now removed.\n"
-            "Next: docs/tutorial/first-approval.md sets up your own, with Telegram.\n",
+            "Next: `sayso init` sets up your own; a tour: "
+            f"{document('docs/tutorial/first-approval.md')}\n",
         )
 
     def _say(self, step: dict[str, object], words: str) -> None:

@@ -8,7 +8,7 @@
     commands         what people may ask for in a chat;  grammar  the same, as it is typed (pure)
     argument_values  durations and settings in commands
     button_payload   what a button means, in at most 58 bytes
-    background       what nobody waits for, until its channel stops
+    background       what nobody waits for, until its channel stops; replies that wait their turn
     payload_preview  what a platform would be sent, for `sayso prompt render`
     registry         name → class; entry points `sayso.channels`
     plugin           the settings of a third party's channel
@@ -28,7 +28,7 @@ The three chat platforms have the same file names for the same roles::
     replies         replies to the person behind a press, a command or a message
     outbound        send, edit, open threads
     render/         layout, buttons, messages, prompt_groups: cards → messages (pure)
-    rate_limits     the platform's limits, kept (Discord: in its library)
+    rate_limits     the platform's limits, kept
     self_check      tokens, scopes and people, for `sayso doctor`
     log_redaction   no token in the library's log (Discord's library logs none)
     errors          the platform's errors → ChannelError

@@ -1,11 +1,16 @@
 """Do in the background what nobody waits for, and let it end with its channel."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from core.errors import ChannelError
+
+LONGEST_S = 900.0
+"""Seconds after which a reply is of no use to the person who waits for it."""
 _STOP_PATIENCE_S = 3.0
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +40,21 @@ async def finish(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> bool:
         task.cancel()
     await asyncio.gather(*late, return_exceptions=True)
     return not late
+
+
+async def patiently(send: Callable[[], Awaitable[_T]], longest_s: float = LONGEST_S) -> _T:
+    """Send, and again each time that the platform names a time to wait, ``longest_s`` in all.
+
+    Raises:
+        ChannelError: refused, unreachable, or still limited at the end.
+    """
+    left = longest_s
+    while True:
+        try:
+            return await send()
+        except ChannelError as error:
+            wait = (error.retry_after_ms or 0) / 1000
+            if error.retry_after_ms is None or wait > left:
+                raise
+        left -= max(wait, 1.0)
+        await asyncio.sleep(wait)

@@ -1,13 +1,55 @@
-"""Define what a chat platform must offer, and where its answers go."""
+"""Define what a chat platform must offer, where its answers go, and which cannot be read.
 
+The chat libraries read answers without checking them: an absent field is a ``KeyError``, an
+``AttributeError`` much later, or a ``TypeError`` of some constructor. A proxy, a platform of one's
+own or a change at the platform must not end a channel that way.
+"""
+
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Command
+from core.errors import ChannelError
 from core.model.identity import Actor, Target
-from core.text.render import Redacted
+from core.text.render import Redacted, redact
+
+UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)
+"""What reading an odd answer raises; no ``SaysoError`` is among them."""
+
+_log = logging.getLogger(__name__)
+_LONGEST = 200
+
+
+def unreadable(platform: str, error: BaseException, *, setting: str) -> ChannelError:
+    """Return the channel error for an answer that cannot be read; ``setting`` is its URL's key."""
+    _log.debug("An answer of %s cannot be read", platform, exc_info=error)
+    said = redact(f"{type(error).__name__}: {error}"[:_LONGEST])
+    return ChannelError(
+        f"{platform} gave an answer that Sayso cannot read ({said}). Check {setting} and the "
+        "proxies on the way."
+    )
+
+
+def failure_of(
+    error: Exception,
+    part: str,
+    known: tuple[type[BaseException], ...],
+    translate: Callable[[Exception], ChannelError],
+) -> ChannelError:
+    """Return what ended a connection as a channel error; a fault of ours is logged whole.
+
+    ``known`` are the errors that ``translate`` takes; ``part`` is what failed, such as "The bot".
+    """
+    if isinstance(error, ChannelError):
+        return error
+    if isinstance(error, known):
+        return translate(error)
+    _log.error("%s failed", part, exc_info=error)
+    return ChannelError(f"{part} failed ({type(error).__name__}); see the log.")
 
 
 class Tone(StrEnum):
@@ -163,6 +205,27 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
+class Reminders(Protocol):
+    """A channel that links a reminder to its prompt, and ends it with it."""
+
+    async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
+        """Show a reminder as the reply to a prompt's message and return its id.
+
+        A prompt that vanished is no error: the reminder then stands alone.
+
+        Raises:
+            ChannelError: as ``Channel.notify``.
+        """
+
+    async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
+        """Replace a reminder by how its question ended; one that vanished is no error.
+
+        Raises:
+            ChannelError: as ``Channel.update``.
+        """
+
+
+@runtime_checkable
 class Threads(Protocol):
     """A channel that can open a thread for an agent's session."""
 
@@ -176,11 +239,23 @@ class Threads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One thing that was tried at a platform: what, whether it works, and what to do if not."""
+    """One thing that was tried at a platform: what, whether it works, and what to do if not.
+
+    ``serious``: without it approvers cannot answer; else it costs something, as ``detail`` says.
+    """
 
     subject: str
     ok: bool
     detail: str
+    serious: bool = True
+
+
+@runtime_checkable
+class Linkable(Protocol):
+    """A platform on which a link can send the bot a code."""
+
+    def pair_link(self, code: str) -> str:
+        """Return the link, empty while the bot's name is not known."""
 
 
 @runtime_checkable

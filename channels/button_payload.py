@@ -1,20 +1,20 @@
 """Write what a button means in at most 58 bytes, and read it back; the same on every platform.
 
 A press carries ``<letter>:<id>``: ``o`` once, ``c`` choose how long, ``a`` always, ``d`` deny,
-``s`` this session, ``k`` this task, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop. That fits
-Telegram's 64 bytes with a mark of the platform before it. The id is no secret: who may answer is
-checked at the press.
+``i`` details, ``s`` this session, ``k`` this task, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop.
+That fits Telegram's 64 bytes with a mark of the platform before it. The id is no secret: who may
+answer is checked at the press.
 """
 
 import re
 
-from channels.commands import Approve, Choose, Command, Malformed, Stop, Tail
+from channels.commands import Approve, Choose, Command, Details, Malformed, Stop, Tail
 from core.model.approval import THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from core.model.identity import ApprovalId
 
 FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
 _PRESS = re.compile(
-    r"(?P<what>[ocadsktx]|m(?P<minutes>[1-9][0-9]{0,4})):(?P<id>[0-9a-hjkmnp-tv-z]{26})"
+    r"(?P<what>[ocadisktx]|m(?P<minutes>[1-9][0-9]{0,4})):(?P<id>[0-9a-hjkmnp-tv-z]{26})"
 )
 _MINUTE_MS = 60_000
 _REPLIES = {
@@ -23,6 +23,12 @@ _REPLIES = {
     "d": ApprovalReply.DENY,
 }
 _BOUND = {"s": THIS_SESSION, "k": THIS_TASK}
+_OTHERS: dict[str, type[Choose | Details | Tail | Stop]] = {
+    "c": Choose,
+    "i": Details,
+    "t": Tail,
+    "x": Stop,
+}
 _LETTERS = {reply: letter for letter, reply in _REPLIES.items()}
 
 
@@ -42,6 +48,8 @@ def encode(command: Command) -> str:
             return f"{_LETTERS[reply] if terms is None else _limit(terms)}:{ref}"
         case Choose(ref=ref):
             return f"c:{ref}"
+        case Details(ref=ref):
+            return f"i:{ref}"
         case Tail(ref=ref):
             return f"t:{ref}"
         case Stop(ref=ref):
@@ -63,9 +71,7 @@ def decode(press: str) -> Command:
         return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=terms)
     if what in _BOUND:
         return Approve(ref, ApprovalReply.ALLOW_ALWAYS, terms=_BOUND[what])
-    if what == "c":
-        return Choose(ref)
-    return Tail(ref) if what == "t" else Stop(ref)
+    return _OTHERS[what](ref)
 
 
 def _limit(terms: GrantTerms) -> str:

@@ -1,4 +1,4 @@
-"""Word the parts of cards: programs, commands of concern, endings, durations, digests."""
+"""Word the parts of cards: programs, concerns, endings, durations, digests, what does not fit."""
 
 from datetime import UTC, datetime, tzinfo
 
@@ -17,6 +17,12 @@ _DIGEST_WORDS = 4
 
 _UNANSWERED = "Expired at {}: nobody answered, so nothing ran"
 _UNREACHED = "Not delivered by {}: nothing ran"
+
+EMPTY = "The command is empty; it can only be denied."
+"""What a prompt says in place of a command of no characters."""
+TOO_LONG = "Too long for one message."
+READ_ABOVE = "The full text is above; read it first."
+"""What a prompt says whose command went ahead of it, in parts or as a file."""
 
 
 def digest_words(digest: str) -> str:
@@ -53,8 +59,9 @@ def program(command: PlannedCommand) -> Redacted:
         return phrase("{}: {}", name, redact(command.problem or "not found"))
     link = "" if found.path == found.realpath else " (a link to {})"
     odd = "" if found.realpath.startswith(_SYSTEM_FOLDERS) else "; not in a system folder"
-    words = "{}: {}" + link + odd
-    return phrase(words, name, redact(found.path), redact(found.realpath))
+    shown = redact(found.path)
+    called = shown if name == shown else phrase("{}: {}", name, shown)
+    return phrase("{}" + link + odd, called, redact(found.realpath))
 
 
 def programs(command: PlannedCommand) -> tuple[Redacted, ...]:
@@ -62,6 +69,26 @@ def programs(command: PlannedCommand) -> tuple[Redacted, ...]:
     below = tuple(one for inner in command.inner for one in programs(inner))
     starter = redact(command.argv[0] if command.argv else "", strict=True)
     return (program(command), *(phrase("{}, started by {}", one, starter) for one in below))
+
+
+def odd_programs(command: PlannedCommand) -> tuple[Redacted, ...]:
+    """Name the programs of a command that are other than their names let people expect.
+
+    One that cannot be run, is reached by a link, lies outside the system's folders, has another
+    name than its file, or one with characters that are escaped.
+    """
+    below = tuple(one for inner in command.inner for one in odd_programs(inner))
+    return (*((program(command),) if _is_odd(command) else ()), *below)
+
+
+def _is_odd(command: PlannedCommand) -> bool:
+    found = command.executable
+    if found is None or found.path != found.realpath:
+        return True
+    called = command.argv[0] if command.argv else ""
+    elsewhere = not found.path.startswith(_SYSTEM_FOLDERS)
+    renamed = called.rpartition("/")[2] != found.path.rpartition("/")[2]
+    return elsewhere or renamed or redact(called, strict=True).text != called
 
 
 def concerns(segments: tuple[SegmentVerdict, ...]) -> tuple[Redacted, ...]:
@@ -139,3 +166,46 @@ def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted
             )
         case None:
             return Redacted("")
+
+
+def too_many(size: int) -> str:
+    """Say that a command is too long to be allowed."""
+    return f"{size:,} characters are too many to show, so it can only be denied."
+
+
+def left_out(count: int) -> str:
+    """Say between the ends of a command how many characters stand elsewhere."""
+    return f"… {count:,} characters are not in this message …"
+
+
+def and_more(count: int) -> str:
+    """Say behind the beginning of a command how many characters follow it."""
+    return f"… and {count:,} more characters"
+
+
+def shortened(head: str, count: int) -> str:
+    """Return the head of a value with how many characters follow it, if any do.
+
+    No command can hold this mark: "…" is always escaped in what is not ours.
+    """
+    return f"{head} […{count:,} more]" if count else head
+
+
+def whole_title(code: str, size: int) -> str:
+    """Return the words beside a file that holds a whole command."""
+    return f"{code} · the whole command: {size:,} characters"
+
+
+def part_title(code: str, number: int, total: int) -> str:
+    """Return the words above one part of a whole command."""
+    return f"{code} · the whole command, part {number} of {total}"
+
+
+def part_end(number: int, total: int) -> str:
+    """Return the words below one part of a whole command, so that no blank at its end is lost."""
+    return f"End of part {number} of {total}."
+
+
+def file_name(code: str) -> str:
+    """Return the name of a file that holds a whole command."""
+    return f"command-{code}.txt"

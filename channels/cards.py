@@ -7,6 +7,7 @@ reads the plan.
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from channels.card_summary import MOST_SENTENCES, clause, does, mixed
 from channels.card_text import (
     agreement,
     concerns,
@@ -14,16 +15,28 @@ from channels.card_text import (
     digest_words,
     duration,
     headline,
+    odd_programs,
     programs,
 )
-from core.model.approval import Approval, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
+from core.model.decision import Evaluation
 from core.model.identity import ApprovalId
 from core.model.result import ExecResult
-from core.text.render import Redacted, command_text, join, phrase, redact, shell_statement
+from core.text.render import (
+    CONTINUATION,
+    Redacted,
+    command_text,
+    join,
+    phrase,
+    redact,
+    shell_statement,
+)
 from core.text.stdin_preview import shows_input
 
 NOTHING = Redacted("")
+_MASK = "[secret: "
+_LONG = 500
 LONGEST_SHOWN = 200_000
 """Characters of a command, beyond which nobody reads: it can only be denied."""
 
@@ -42,12 +55,14 @@ class PromptCard:
 
     ``size`` counts the characters of the exact command. ``concerns`` are the commands of a longer
     line that policy would not let through by itself, each with its number. ``resolved`` are the
-    programs that start, those of a wrapper below it. ``promise`` is what allow-always would store;
-    empty means that it is not offered. ``shell`` is empty where no shell runs. ``whole`` is false
-    where the command is too long to be shown: then nothing may offer to allow it. ``asked`` counts
-    the identical requests that wait. ``people`` says how many must agree, where it takes more than
-    one. ``step_up``: no button allows it, only typed words do. Times are epoch ms and ms; ``zone``
-    is where people read the clock.
+    programs that start, those of a wrapper below it, ``odd`` those among them that may deceive.
+    ``does`` says what the command does, as far as the tables know, ``clause`` why a person is
+    asked, ``why`` the same as a sentence; ``mixed``: about several commands for different reasons.
+    ``promise`` is what allow-always would store; empty means that it is not offered. ``shell`` is
+    empty where no shell runs. ``whole`` is false where the command is too long to be shown: then
+    nothing may offer to allow it. ``asked`` counts the identical requests that wait. ``people``
+    says how many must agree, where it takes more than one. ``step_up``: no button allows it, only
+    typed words do. Times are epoch ms and ms; ``zone`` is where people read the clock.
     """
 
     id: ApprovalId
@@ -61,7 +76,11 @@ class PromptCard:
     session: Redacted
     host: Redacted
     resolved: tuple[Redacted, ...]
+    odd: tuple[Redacted, ...]
+    does: Redacted
+    clause: Redacted
     why: Redacted
+    policy: Redacted
     promise: tuple[Redacted, ...]
     env_names: tuple[Redacted, ...]
     expires_at_ms: int
@@ -75,6 +94,7 @@ class PromptCard:
     zone: tzinfo = UTC
     step_up: bool = False
     task: Redacted = NOTHING
+    mixed: bool = False
 
     @property
     def approvable(self) -> bool:
@@ -96,7 +116,10 @@ class PromptCard:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCard:
-    """How a question ended: what was asked, and in a sentence or two what became of it."""
+    """How a question ended: what was asked, and in a sentence or two what became of it.
+
+    ``clause`` says why it was asked, ``stored`` what an allow-always let in from then on.
+    """
 
     id: ApprovalId
     code: str
@@ -106,6 +129,8 @@ class OutcomeCard:
     headline: Redacted
     detail: Redacted
     digest: str
+    clause: Redacted = NOTHING
+    stored: tuple[Redacted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +155,12 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         session=_named(plan.session, "(no session)"),
         host=_host(plan),
         resolved=tuple(dict.fromkeys(one for each in plan.commands for one in programs(each))),
+        odd=_odd(plan),
+        does=does(plan),
+        clause=clause(plan, approval.evaluation),
         why=redact(approval.evaluation.why),
-        promise=tuple(redact(one.words) for one in approval.evaluation.promise),
+        policy=_policy(approval.evaluation),
+        promise=tuple(redact(one.scope) for one in approval.evaluation.promise),
         env_names=tuple(redact(name, strict=True) for name in plan.requested_env),
         expires_at_ms=approval.deadline_ms,
         answer_within_ms=approval.deadline_ms - approval.created_ms,
@@ -143,6 +172,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         people=agreement(approval),
         zone=zone,
         step_up=approval.step_up,
+        mixed=mixed(approval.evaluation),
         task=NOTHING if plan.task is None else phrase("task {}", redact(plan.task, strict=True)),
     )
 
@@ -161,38 +191,124 @@ def build_outcome(
         headline=headline(resolution, zone),
         detail=detail(resolution, result),
         digest=digest_words(approval.plan.digest),
+        clause=clause(approval.plan, approval.evaluation),
+        stored=_stored(approval),
     )
 
 
-def facts(card: PromptCard) -> tuple[Fact, ...]:
-    """Return the lines below the command, in the order in which every platform shows them."""
-    several = card.segments > 1
+def ending_facts(card: OutcomeCard) -> tuple[Fact, ...]:
+    """Return the lines below how a question ended."""
     lines = (
-        Fact("Commands", Redacted(str(card.segments) if several else "")),
-        Fact("Not allowed by policy", join("\n", card.concerns) if several else Redacted("")),
-        Fact("Folder", card.cwd),
-        Fact("Agent", join(" · ", _asker(card))),
-        Fact("Runs on", card.host),
-        Fact(
-            "Programs" if several or len(card.resolved) > 1 else "Program",
-            join("\n", card.resolved),
-        ),
-        Fact("Sets", join(", ", card.env_names)),
-        Fact("Why you are asked", card.why),
-        Fact("Asked", Redacted(f"{card.asked} times" if card.asked > 1 else "")),
-        Fact("People", card.people),
-        Fact("To allow", _step_up(card)),
-        Fact("Allow always stores", join("\n", card.promise)),
-        Fact("May run for", Redacted(duration(card.timeout_ms))),
-        Fact("Answer by", Redacted(_deadline(card))),
-        Fact("Id", Redacted(card.id)),
-        Fact("Length and check", Redacted(f"{card.size:,} characters · {card.digest}")),
+        Fact("Agent", card.agent),
+        Fact("Asked because", card.clause),
+        Fact("Stored", join("\n", card.stored)),
+        Fact("Check", Redacted(card.digest)),
     )
     return tuple(line for line in lines if line.value.text)
 
 
-def _asker(card: PromptCard) -> tuple[Redacted, ...]:
-    return (card.agent, card.session, *((card.task,) if card.task.text else ()))
+def _stored(approval: Approval) -> tuple[Redacted, ...]:
+    end = approval.resolution
+    if end is None or end.state is not ApprovalState.ALLOWED:
+        return ()
+    if end.reply is not ApprovalReply.ALLOW_ALWAYS:
+        return ()
+    return tuple(redact(one.scope) for one in approval.evaluation.promise)
+
+
+def facts(card: PromptCard) -> tuple[Fact, ...]:
+    """Return all lines below the command: those in front, then the details."""
+    return (*front(card), *details(card))
+
+
+def front(card: PromptCard) -> tuple[Fact, ...]:
+    """Return the lines that an answer is decided by, in the order of every platform.
+
+    Whatever may deceive is among them (DESIGN §1 rule 9): programs that are not what their names
+    say, and the check words where the eye does not suffice: something is masked, or it is long.
+    """
+    lines = (
+        Fact("Does", card.does),
+        Fact("Why", card.clause),
+        *((_concerns(card),) if _is_crowded(card) else ()),
+        Fact("⚠ Program" if len(card.odd) == 1 else "⚠ Programs", join("\n", card.odd)),
+        Fact("Folder", card.cwd),
+        Fact("Agent", phrase("{} · on {}", card.agent, card.host)),
+        Fact("Sets", join(", ", card.env_names)),
+        Fact("Asked", Redacted(f"{card.asked} times" if card.asked > 1 else "")),
+        Fact("People", card.people),
+        Fact("To allow", _step_up(card)),
+        *((_check(card),) if _is_checked(card) else ()),
+        Fact("Answer by", Redacted(_deadline(card))),
+    )
+    return tuple(line for line in lines if line.value.text)
+
+
+def details(card: PromptCard) -> tuple[Fact, ...]:
+    """Return the lines that stand behind "Details" where a platform folds."""
+    several = card.segments > 1
+    lines = (
+        *(() if _is_crowded(card) else (_concerns(card),)),
+        Fact(
+            "Programs" if several or len(card.resolved) > 1 else "Program",
+            join("\n", card.resolved),
+        ),
+        Fact("Why you are asked", card.why),
+        Fact("Policy", card.policy),
+        Fact("Session", join(" · ", _session(card))),
+        Fact("Allow always stores", join("\n", card.promise)),
+        Fact("May run for", Redacted(duration(card.timeout_ms))),
+        Fact("Id", Redacted(card.id)),
+        *(() if _is_checked(card) else (_check(card),)),
+    )
+    return tuple(line for line in lines if line.value.text)
+
+
+def checked(card: PromptCard) -> tuple[Fact, ...]:
+    """Return ``front`` for a card that cannot show the whole: with its commands of concern."""
+    shown = front(card)
+    more = (_concerns(card), _check(card))
+    return (*shown, *(line for line in more if line.value.text and line not in shown))
+
+
+def listed(lines: tuple[Fact, ...]) -> Redacted:
+    """Return lines as text, in which no line break of a value begins a line of ours."""
+    rows = (f"{line.label}: {line.value}".replace("\n", f"\n{CONTINUATION}") for line in lines)
+    return Redacted("\n".join(rows))
+
+
+def whole_text(card: PromptCard) -> str:
+    """Return the command, what runs it, and every fact, as text that parts are cut from."""
+    texts = (card.command.text, card.shell.text, listed(facts(card)).text)
+    return "\n\n".join(text for text in texts if text)
+
+
+def _concerns(card: PromptCard) -> Fact:
+    several = join("\n", card.concerns) if card.segments > 1 else NOTHING
+    return Fact("Not allowed by policy", several)
+
+
+def _is_crowded(card: PromptCard) -> bool:
+    """Return whether it takes more than the clause to see which command is asked about, and why."""
+    return card.mixed or card.size > _LONG or card.segments > MOST_SENTENCES
+
+
+def _is_checked(card: PromptCard) -> bool:
+    return card.size > _LONG or _MASK in card.command.text
+
+
+def _check(card: PromptCard) -> Fact:
+    return Fact("Length and check", Redacted(f"{card.size:,} characters · {card.digest}"))
+
+
+def _policy(evaluation: Evaluation) -> Redacted:
+    if evaluation.security is None or evaluation.ask is None:
+        return NOTHING
+    return Redacted(f"security {evaluation.security}, ask {evaluation.ask}")
+
+
+def _session(card: PromptCard) -> tuple[Redacted, ...]:
+    return (card.session, *((card.task,) if card.task.text else ()))
 
 
 def _step_up(card: PromptCard) -> Redacted:
@@ -210,6 +326,13 @@ def _shown(plan: ExecPlan) -> Redacted:
     if len(plan.text) > LONGEST_SHOWN:
         return redact(plan.text[:LONGEST_SHOWN], multiline=True)
     return command_text(plan)
+
+
+def _odd(plan: ExecPlan) -> tuple[Redacted, ...]:
+    # Of a shell that runs the text as it is, the shell's own statement warns.
+    if plan.unreadable is not None:
+        return ()
+    return tuple(dict.fromkeys(one for each in plan.commands for one in odd_programs(each)))
 
 
 def _named(name: str, absent: str) -> Redacted:

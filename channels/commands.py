@@ -98,6 +98,13 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
+class Details:
+    """A press on "Details": what a prompt has no room for is shown next; nothing is decided."""
+
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryList:
     """A request to see what was asked and how it ended, the newest first."""
 
@@ -163,7 +170,10 @@ class Help:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Something meant for us that is no command; ``usage`` says what would be one."""
+    """Something meant for us that is no command; ``usage`` says what would be one.
+
+    ``usage`` are words of ours, never any that were typed: it is shown as it is.
+    """
 
     usage: str = USAGE
 
@@ -172,6 +182,7 @@ Command = (
     Approve
     | BareReply
     | Choose
+    | Details
     | PendingList
     | HistoryList
     | SetExec
@@ -190,3 +201,9 @@ def usage_of(name: str) -> str:
     """Return the words for a command that was not understood."""
     line = next(command.line for command in SLASH_COMMANDS if command.name == name)
     return f"Not understood, so nothing was changed. Send: {line}"
+
+
+def unknown_command(near: str) -> str:
+    """Return the words for a command that does not exist; ``near`` is one of a similar name."""
+    question = f" Did you mean /{near}?" if near else ""
+    return f"Unknown command, so nothing was changed.{question} /help lists all commands."

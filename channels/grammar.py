@@ -7,11 +7,13 @@ understood is ``Malformed``, so that the person gets a reply; ordinary talk is `
 
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 
 from channels.argument_values import exec_overrides, grant_terms
 from channels.commands import (
     MOST_LISTED,
     REPLY_USAGE,
+    SLASH_COMMANDS,
     Approve,
     BareReply,
     Command,
@@ -26,6 +28,7 @@ from channels.commands import (
     SetExec,
     Stop,
     Tail,
+    unknown_command,
     usage_of,
 )
 from core.model.approval import ApprovalReply
@@ -50,11 +53,14 @@ _LONGEST = 4_000
 _LONGEST_NOTE = 500
 
 
-def parse(text: str, *, bot_name: str = "", is_reply: bool = False) -> Command | None:
+def parse(
+    text: str, *, bot_name: str = "", is_reply: bool = False, private: bool = False
+) -> Command | None:
     """Read one message; ``None`` is ordinary talk or a command for another bot.
 
     ``bot_name`` is our own name at the platform, without ``@``. ``is_reply`` says that the message
-    replies to a prompt of ours.
+    replies to a prompt of ours, ``private`` that nobody else is in the chat: there each command is
+    meant for us, also one that does not exist.
     """
     first, rest = _split(text)
     addressed = bool(bot_name) and _is_mention(first, bot_name)
@@ -69,7 +75,23 @@ def parse(text: str, *, bot_name: str = "", is_reply: bool = False) -> Command |
     command = _typed(head["verb"], rest, meant=meant) if head else None
     if command is None and is_reply:
         command = _bare([first, *rest[:_LONGEST].split()])
-    return command or (Malformed() if addressed or (head and head["bot"]) else None)
+    if command is not None:
+        return command
+    named = addressed or bool(head and head["bot"])
+    return _unknown(first, rest, named=named, private=private)
+
+
+def _unknown(first: str, rest: str, *, named: bool, private: bool) -> Command | None:
+    """Answer a command that does not exist, where it was meant for us."""
+    verb = first.lower().lstrip("/").partition("@")[0]
+    near = get_close_matches(verb, _VERBS, 1, _ALIKE)
+    # Slack takes no unknown command with a slash, so there the words behind it must tell.
+    answers = bool(near) and any(_names_approval(word) for word in rest[:_LONGEST].split())
+    if private and (first.startswith("/") or answers):
+        return Malformed(unknown_command(near[0] if near else ""))
+    if not named:
+        return None
+    return Malformed(unknown_command(near[0])) if near else Malformed()
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -193,11 +215,18 @@ def _pair(words: list[str]) -> Command | None:
     return Pair(_ref(words[0])) if len(words) == 1 else None
 
 
+def _start(words: list[str]) -> Command | None:
+    """Read ``/start``, and ``/start CODE``, which a deep link of Telegram sends."""
+    return _pair(words) or Help()
+
+
+_VERBS = tuple(command.name for command in SLASH_COMMANDS)
+_ALIKE = 0.75
 _FULL_NAMES = {"elev": "elevated", "start": "help"}
 _READERS: Mapping[str, Callable[[list[str]], Command | None]] = {
     "pending": lambda _: PendingList(),
     "help": lambda _: Help(),
-    "start": lambda _: Help(),
+    "start": _start,
     "history": _history,
     "tail": _tail,
     "stop": _stop,

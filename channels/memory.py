@@ -19,13 +19,17 @@ _LONGEST_GROUP = 4_000
 
 @dataclass(slots=True)
 class Shown:
-    """One message: prompts as posted, their final states, or a notice."""
+    """One message: prompts as posted, their final states, or a notice.
+
+    ``about`` is the message that a reminder replies to.
+    """
 
     id: str
     target: Target
     prompts: dict[ApprovalId, PromptCard] = field(default_factory=dict)
     outcomes: dict[ApprovalId, OutcomeCard] = field(default_factory=dict)
     notice: NoticeCard | None = None
+    about: str = ""
 
     @property
     def prompt(self) -> PromptCard | None:
@@ -116,6 +120,16 @@ class MemoryChannel:
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Keep a notice and return its message id."""
         return self._keep(Shown("", target, notice=card))
+
+    async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
+        """Keep a reminder and return its message id."""
+        return self._keep(Shown("", target, notice=card, about=message))
+
+    async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
+        """Keep how its question ended in the place of a reminder."""
+        del target  # message ids are unique over all places here
+        if message in self.shown:
+            self.shown[message].notice = card
 
     async def press(
         self, message: str, reply: ApprovalReply, actor: Actor, code: str = ""

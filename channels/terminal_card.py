@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from channels.cards import OutcomeCard, PromptCard, facts
+from channels.cards import OutcomeCard, PromptCard, details, front
 from core.model.approval import ApprovalState
 
 _BOLD = "1"
@@ -47,9 +47,10 @@ def prompt_lines(card: PromptCard, page: Page) -> Iterator[str]:
         yield from _framed(words, page)
     if card.shell.text:
         yield from _framed(f"! {card.shell.text}", page)
-    yield "│"
-    for fact in facts(card):
-        yield from _framed(f"{fact.label}: {fact.value}", page)
+    for lines in (front(card), details(card)):
+        yield "│"
+        for line in lines:
+            yield from _framed(f"{line.label}: {line.value}", page)
     yield f"└─ {_answers(card)}"
 
 
@@ -88,7 +89,8 @@ def _framed(text: str, page: Page, *, bold: bool = False) -> Iterator[str]:
 def _answers(card: PromptCard) -> str:
     once = ["a allow once"] if card.approvable else []
     always = ["A allow always"] if card.offers_always else []
-    return " · ".join([*once, *always, "d deny", f"or /approve {card.code} {card.replies}"])
+    letters = " · ".join([*once, *always, "d deny"])
+    return f"Type {letters}, or /approve {card.code} {card.replies}; then Enter"
 
 
 def _columns(character: str) -> int:

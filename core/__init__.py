@@ -26,7 +26,9 @@ The layers, each importing only from below it (import contracts in pyproject.tom
               ▼                        ▼
             store                   planning        only store speaks SQL
               ▼                        ▼
-                     policy | text                  policy does no I/O
+                          policy                    policy does no I/O
+                              ▼
+                     programs | text                what programs do
       shell | settings | audit | ipc | files | ports
                model | errors | validation
 """

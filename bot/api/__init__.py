@@ -9,7 +9,6 @@
     rest/ | websocket/ | openapi/ ─▶ bot.intake.table, which gateway.sock serves too
 
     app         the application, put together and run
-    answers/    models of what REST answers, for the OpenAPI document
     gate_proof  the proof that REST and WebSocket hold what they must
 
 Tokens travel in the Authorization header only, never in a URL; there are no cookies, and no other

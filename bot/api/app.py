@@ -19,7 +19,7 @@ from bot.api.http.metrics import Meters
 from bot.api.http.server import Listening, serving
 from bot.api.openapi.document import document
 from bot.api.rest.background import Asking
-from bot.api.rest.pages import DocumentPage, HealthPage, MetricsPage, Report
+from bot.api.rest.pages import DocumentPage, HealthPage, MetricsPage, Report, Scrape
 from bot.api.rest.rest import Resource, Rest
 from bot.api.rest.routes import by_path, served
 from bot.api.rest.wakeups import Wakes
@@ -74,7 +74,7 @@ def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
     limits = section.limits
     working, waiting = Places(limits.concurrent), Places(limits.waiting)
     tokens = Buckets(limits.rate, limits.burst)
-    asking = Asking(parts.table, wakes, Places(limits.waiting))
+    asking = Asking(parts.table, parts.gate, wakes, Places(limits.waiting))
     rest = Rest(parts.table, parts.gate, section, wakes, asking, working, waiting)
     sockets = WebSockets(parts.table, store, section, parts.meters, waiting, tokens)
     routes: list[Route | WebSocketRoute] = [
@@ -103,7 +103,7 @@ def _pages(parts: Parts) -> list[Route]:
     text = document(served(parts.table), parts.table, metrics_open=section.metrics_open)
     return [
         Route("/health", HealthPage(parts.health, store, parts.gate.execution.guard.lockdown)),
-        Route("/metrics", MetricsPage(parts.meters, store, section)),
+        Route("/metrics", MetricsPage(parts.meters, Scrape(store, parts.health), section)),
         Route("/openapi.json", DocumentPage(text)),
     ]
 

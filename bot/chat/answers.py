@@ -38,7 +38,8 @@ class Answers:
     async def typed(self, inbound: Inbound, command: Approve) -> Reply:
         """Take an answer that names its approval."""
         answered = await self.gate.answer(_answer(inbound, command))
-        if answered.approval is not None and inbound.replied_to:
+        # A message without our button may be anybody's; only a press shows that it is this prompt.
+        if answered.approval is not None and inbound.replied_to and not command.typed:
             await self._adopt(answered.approval, inbound)
         return _reply_for(answered)
 
@@ -50,8 +51,8 @@ class Answers:
             return await self.typed(inbound, named)
         if await self.store.read(members, inbound.place, inbound.replied_to):
             words = "That message shows several prompts. Press a button, or send /approve CODE …"
-            return Reply(redact(words), Tone.REFUSED)
-        return Reply(redact("That message is not a Sayso prompt; nothing changed."))
+            return Reply(Redacted(words), Tone.REFUSED)
+        return Reply(Redacted("That message is not a Sayso prompt; nothing changed."))
 
     async def choices(self, inbound: Inbound, command: Choose) -> Reply:
         """Say exactly what allow-always would store, and offer for how long."""
@@ -71,7 +72,7 @@ class Answers:
     async def _stored(self, approval: Approval) -> tuple[Redacted, ...]:
         """Word what would be stored, and what it would have let run, if that is known."""
         promise = approval.evaluation.promise
-        stored = tuple(redact(one.words) for one in promise)
+        stored = tuple(redact(one.scope) for one in promise)
         if any(one.content for one in promise):
             stored = (*stored, phrase("With a time, session or task limit, a script may change."))
         preview = await Previews(self.store, self.gate.rulebook).of_question(approval)

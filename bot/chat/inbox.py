@@ -18,7 +18,7 @@ from core.approvals.routing.senders import Senders
 from core.errors import Stopping
 from core.gate import Gate
 from core.gate.sessions import SessionRules
-from core.text.render import redact
+from core.text.render import Redacted
 
 
 class Part(Protocol):
@@ -53,8 +53,8 @@ class GateInbox:
             if reply is not None:
                 return reply
         if isinstance(inbound.command, Malformed):
-            return Reply(redact(inbound.command.usage, multiline=True), Tone.REFUSED)
-        return Reply(redact(HELP, multiline=True))
+            return Reply(Redacted(inbound.command.usage), Tone.REFUSED)
+        return Reply(Redacted(HELP))
 
 
 def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bool) -> GateInbox:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.chat.permissions import Circle, stranger
-from channels.base import Inbound, Reply
-from channels.commands import HistoryList, PendingList
+from channels.base import Inbound, Reply, Tone
+from channels.cards import build_prompt, details, listed
+from channels.commands import Details, HistoryList, PendingList
 from core.approvals.messages import past
 from core.model.approval import Approval
+from core.model.identity import ApprovalId
 from core.store import Store, approvals
 from core.store.approvals import HistoryRow
 from core.text.render import Redacted, join, phrase, redact
@@ -26,13 +28,27 @@ class Lists:
     async def take(self, inbound: Inbound) -> Reply | None:
         """List what is pending or what was."""
         command = inbound.command
-        if not isinstance(command, PendingList | HistoryList):
+        if not isinstance(command, PendingList | HistoryList | Details):
             return None
         if not await self.circle.may_look(inbound.actor):
-            return stranger(inbound.actor, "/pending and /history", "approvers and senders")
-        if isinstance(command, HistoryList):
-            return await history(self.store, command.limit)
-        return await pending(self.store)
+            name = "Details" if isinstance(command, Details) else "/pending and /history"
+            return stranger(inbound.actor, name, "approvers and senders")
+        match command:
+            case Details(ref=ref):
+                return await unfolded(self.store, ApprovalId(ref))
+            case HistoryList(limit=limit):
+                return await history(self.store, limit)
+            case _:
+                return await pending(self.store)
+
+
+async def unfolded(store: Store, approval_id: ApprovalId) -> Reply:
+    """Return what a prompt shows behind its button "Details"; it decides and changes nothing."""
+    found = await store.read(approvals.get, approval_id)
+    if found is None:
+        return Reply(redact("That prompt is no longer stored."), Tone.REFUSED)
+    lines = listed(details(build_prompt(found)))
+    return Reply(phrase("{}\n{}", redact(found.code), lines))
 
 
 async def pending(store: Store) -> Reply:

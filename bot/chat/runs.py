@@ -80,7 +80,10 @@ class ChatRuns:
         if submitted.done():
             status = submitted.result()
             if isinstance(status, Pending):
-                words = "{} is waiting for approval; the result will be posted here."
+                words = (
+                    "{} is waiting for approval by another person than you; the result will be "
+                    "posted here."
+                )
                 return Reply(phrase(words, redact(status.code)))
         run_id = await self.store.read(runs.by_request_key, request.request_key or "")
         if run_id is None:

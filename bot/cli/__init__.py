@@ -10,71 +10,134 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from collections.abc import Mapping
+
+    from bot.cli.parser import Parser
 
 # Which module offers a command; the order is that of the help.
 COMMANDS = {
+    "init": "bot.cli.init.command",
     "demo": "bot.cli.demo",
     "serve": "bot.cli.serve",
+    "service": "bot.cli.service",
+    "status": "bot.cli.status",
+    "doctor": "bot.cli.doctor",
+    "config": "bot.cli.config",
     "run": "bot.cli.run.command",
-    "pending": "bot.cli.approve",
-    "approve": "bot.cli.approve",
-    "cancel": "bot.cli.cancel",
-    "history": "bot.cli.approve",
-    "events": "bot.cli.events",
-    "people": "bot.cli.people",
-    "grants": "bot.cli.grants",
-    "task": "bot.cli.grants",
-    "token": "bot.cli.token",
-    "lockdown": "bot.cli.lockdown",
+    "pending": "bot.cli.gateway_commands",
+    "show": "bot.cli.history",
+    "approve": "bot.cli.gateway_commands",
+    "deny": "bot.cli.gateway_commands",
+    "cancel": "bot.cli.gateway_commands",
+    "history": "bot.cli.history",
+    "events": "bot.cli.gateway_commands",
+    "people": "bot.cli.gateway_commands",
+    "grants": "bot.cli.gateway_commands",
+    "task": "bot.cli.gateway_commands",
+    "token": "bot.cli.gateway_commands",
+    "approvals": "bot.cli.approvals.command",
     "policy": "bot.cli.policy.command",
     "prompt": "bot.cli.prompt",
-    "approvals": "bot.cli.approvals.command",
-    "exec": "bot.cli.exec.command",
-    "diagnostics": "bot.cli.exec.command",
-    "check": "bot.cli.exec.command",
+    "lockdown": "bot.cli.lockdown",
     "audit": "bot.cli.audit",
-    "config": "bot.cli.config",
-    "doctor": "bot.cli.doctor",
+    "exec": "bot.cli.exec.command",
+    "check": "bot.cli.exec.command",
+    "diagnostics": "bot.cli.exec.command",
+    "help": "bot.cli.help.command",
+    "completion": "bot.cli.help.command",
 }
+_HEADINGS = {
+    "init": "The gateway",
+    "run": "Requests",
+    "people": "People and what they allowed",
+    "policy": "Policy",
+    "lockdown": "Safety",
+    "exec": "Other machines",
+    "help": "Help",
+}
+"""Headings of the help, each above the command that it is named with here."""
 
 _NO_PLACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 """What printing fails with; files that we write have errors of their own."""
 
-_EPILOG = """\
+_START = """\
 Start here:
-  sayso demo                     try Sayso end to end in a temporary home
-  sayso serve                    run the gateway
-  sayso run -c 'git status'      request to run a command
+  sayso demo                        try Sayso in a temporary home
+  sayso init                        set up Sayso: who is asked, and where
+  sayso serve                       run the gateway
+  sayso run -c 'git status'         request to run a command
   sayso approve K3F7QZ allow-once   answer a pending approval
+  sayso help people                 help for one command
 """
 
 
-def build_parser(command: str | None = None) -> "ArgumentParser":
+class Failures:
+    """How failures and remarks are printed: as text, or as JSON where ``--json`` was given."""
+
+    as_json = False
+
+
+def fail(
+    words: str,
+    prog: str = "sayso",
+    code: int = 2,
+    kind: str = "usage",
+    usage: str = "",
+    more: "Mapping[str, object] | None" = None,
+) -> int:
+    """Print a failure on standard error and return its exit code; ``more`` is for JSON alone."""
+    if Failures.as_json:
+        error = {"type": kind, "message": words.strip(), "exitCode": code, **(more or {})}
+        _print_error({"error": error})
+    else:
+        sys.stderr.write(f"{usage}{prog}: {words}\n")
+    return code
+
+
+def remark(kind: str, words: str) -> None:
+    """Print what a person should know beside the result, on standard error.
+
+    ``kind`` is ``note`` or ``warning``; with ``--json`` it is the only key of an object.
+    """
+    if Failures.as_json:
+        _print_error({kind: words})
+    else:
+        sys.stderr.write(f"{kind}: {words}\n")
+
+
+def _print_error(value: object) -> None:
+    import json  # noqa: PLC0415 - for failures and remarks only
+
+    sys.stderr.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def build_parser(command: str | None = None) -> "Parser":
     """Return the parser of one command, or of all when ``command`` names none."""
-    import argparse  # noqa: PLC0415 - a third of the start of `sayso run`, which seldom needs it
-    from importlib import import_module  # noqa: PLC0415 - the same
+    from importlib import import_module  # noqa: PLC0415 - a third of the start of `sayso run`
 
-    from bot.cli.help_format import Formatter  # noqa: PLC0415 - the same
+    from bot.cli.parser import Parser  # noqa: PLC0415 - the same, which seldom needs it
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="sayso",
-        description="Your agents run commands on your say-so.",
-        epilog=_EPILOG,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        usage="%(prog)s [-h] [--version] COMMAND …",
+        description=f"Your agents run commands on your say-so.\n\n{_START}",
     )
+    parser.set_defaults(json=False, parser=parser, run=None)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    wanted = [COMMANDS[command]] if command in COMMANDS else dict.fromkeys(COMMANDS.values())
-    for module in wanted:
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog="sayso")
+    if command in COMMANDS:
+        import_module(COMMANDS[command]).register(commands)
+        return parser
+    for module in dict.fromkeys(COMMANDS.values()):
         import_module(module).register(commands)
+    parser.arrange(commands, COMMANDS, _HEADINGS)
     return parser
 
 
 def main(words: list[str] | None = None) -> int:
     """Run one command and return its exit code; the entry point of the script ``sayso``."""
     words = sys.argv[1:] if words is None else words
+    Failures.as_json = "--json" in words[: words.index("--") if "--" in words else None]
     _fill()
     try:
         code = _run(words)
@@ -86,6 +149,8 @@ def main(words: list[str] | None = None) -> int:
         let_go()
         sys.stderr.close()
         return 1
+    finally:
+        Failures.as_json = False
 
 
 def _fill() -> None:
@@ -108,8 +173,7 @@ def _flushed() -> int:
 
 def _unwritten(problem: OSError) -> int:
     let_go()
-    sys.stderr.write(f"sayso: cannot write the output ({problem.strerror})\n")
-    return 1
+    return fail(f"cannot write the output ({problem.strerror})", code=1, kind="OSError")
 
 
 def let_go() -> None:
@@ -129,6 +193,10 @@ def _run(words: list[str]) -> int:
 
 def _run_quickly(words: list[str]) -> int | None:
     """Run `sayso run`, which precedes every command of an agent, without the parser."""
+    if words[:1] == ["__complete"]:  # what the scripts of `sayso completion` call
+        from bot.cli.help.completion import complete  # noqa: PLC0415 - only the group that is called
+
+        return complete(words[1:])
     if words[:1] != ["run"]:
         return None
     from bot.cli.run.command import run_words  # noqa: PLC0415 - only the group that is called
@@ -137,12 +205,16 @@ def _run_quickly(words: list[str]) -> int | None:
 
 
 def _run_parsed(words: list[str]) -> int:
-    args = build_parser(words[0] if words else None).parse_args(words)
+    args, rest = build_parser(words[0] if words else None).parse_known_args(words)
+    if rest:
+        args.parser.unknown(rest)
     if args.version:
         return _version()
-    if args.command is None:
-        build_parser().print_help()
-        return 2
+    if args.run is None:
+        from bot.cli.help.command import first_screen  # noqa: PLC0415 - for this case only
+
+        sys.stdout.write(first_screen(_START))
+        return 0
     code: int = args.run(args)
     return code
 
@@ -154,8 +226,7 @@ def _failed(failure: Exception) -> int:
         return _unwritten(failure)
     if not isinstance(failure, SaysoError):
         raise failure
-    sys.stderr.write(f"sayso: {failure}\n")
-    return failure.exit_code
+    return fail(str(failure), code=failure.exit_code, kind=type(failure).__name__)
 
 
 def _version() -> int:

@@ -1,4 +1,4 @@
-"""Offer `sayso audit`: check the journal's chain, and read its end."""
+"""Offer `sayso audit`: check the journal's chain, read its end, begin a new segment."""
 
 import argparse
 import json
@@ -6,40 +6,43 @@ import sys
 from pathlib import Path
 
 from bot.cli.arg_types import count
-from bot.cli.help_format import Formatter
+from bot.cli.call import print_json
+from bot.cli.parser import arg, command, group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
+
+    from bot.cli.parser import Commands
 
 _EXAMPLES = """\
-examples:
-  sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl
-  sayso audit verify copy.jsonl            check a copy, or the exec log, offline
-  sayso audit tail --limit 5               print the last records
+sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl
+sayso audit verify copy.jsonl            check a copy, or the exec log, offline
+sayso audit tail --limit 5               print the last records
+sayso audit rotate                       begin a new segment, also while the gateway runs
 """
 _BROKEN = 3
+_PATIENCE_S = 30.0
+_Line = tuple[str, int, bytes]
+"""A line of the journal: its file, its number there, its bytes."""
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
-    group = commands.add_parser(
-        "audit",
-        help="check and read the audit journal",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+    inner = group(commands, "audit", "check and read the audit journal", _EXAMPLES)
+    file = arg("--file", metavar="F", help="the journal (default: as configured)")
+    named = arg("named", nargs="?", metavar="FILE", help="the same as --file")
+    oldest = arg(
+        "--from", dest="first", type=count, metavar="N", help="the oldest segment (default: 1)"
     )
-    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = inner.add_parser("verify", help="check the hash chain", allow_abbrev=False)
-    check.add_argument("named", nargs="?", metavar="FILE", help="the same as --file")
-    check.set_defaults(run=verify)
-    read = inner.add_parser("tail", help="print the last records", allow_abbrev=False)
-    read.add_argument("--limit", type=count, default=20, help="records at most (default: 20)")
-    read.set_defaults(run=tail)
-    for parser in (check, read):
-        parser.add_argument("--file", metavar="F", help="the journal (default: as configured)")
-        parser.add_argument("--json", action="store_true", help="print JSON")
+    example = "sayso audit verify copy.jsonl"
+    command(inner, "verify", "check the hash chain", example, verify, named, file, oldest)
+    limit = arg("--limit", type=count, default=20, help="records at most (default: 20)")
+    command(
+        inner, "tail", "print the last records", "sayso audit tail --limit 5", tail, limit, file
+    )
+    purpose = "end the journal's segment and begin the next"
+    command(inner, "rotate", purpose, "sayso audit rotate", rotate, file)
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -48,26 +51,31 @@ def verify(args: argparse.Namespace) -> int:
     Raises:
         BadRequest: there is no such file, or it cannot be read.
     """
+    from core.audit.segments import number_of  # noqa: PLC0415
     from core.audit.verify import verify as check  # noqa: PLC0415
 
     path = Path(args.named) if args.named is not None else _path(args)
-    verdict = check(path)
+    verdict = check(path, first=args.first or number_of(path))
     if not verdict.ok and verdict.first_bad_line is None:
         _refuse(f"{path} {verdict.why}.")
     if args.json:
         report = {
             "ok": verdict.ok,
             "records": verdict.records,
+            "segments": verdict.segments,
+            "file": verdict.file or None,
             "firstBadLine": verdict.first_bad_line,
             "why": verdict.why,
             "head": verdict.head,
         }
-        sys.stdout.write(json.dumps(report) + "\n")
+        print_json(report, indent=None)
     elif verdict.ok:
-        words = f"{verdict.records} records, the chain is intact, head {verdict.head}"
+        parts = f" in {verdict.segments} segments" if verdict.segments > 1 else ""
+        words = f"{verdict.records} records{parts}, the chain is intact, head {verdict.head}"
         sys.stdout.write(f"{path}: {words}\n")
     else:
-        sys.stdout.write(f"{path}:{verdict.first_bad_line}: {verdict.why}\n")
+        bad = path.with_name(verdict.file)
+        sys.stdout.write(f"{bad}:{verdict.first_bad_line}: {verdict.why}\n")
     return 0 if verdict.ok else _BROKEN
 
 
@@ -77,19 +85,73 @@ def tail(args: argparse.Namespace) -> int:
     Raises:
         BadRequest: there is no such file, it cannot be read, or it is no journal.
     """
-    path = _path(args)
+    from core.audit.segments import newest_first  # noqa: PLC0415
+
+    path, last = _path(args), list[_Line]()
     try:
-        lines = path.read_bytes().splitlines()
+        for file in newest_first(path):
+            lines = file.read().splitlines()
+            first = max(0, len(lines) + len(last) - args.limit)
+            found = enumerate(lines[first:], first + 1)
+            last = [*((file.name, number, line) for number, line in found), *last]
+            if len(last) == args.limit:
+                break
     except OSError as error:
         _refuse(f"{path} cannot be read: {error.strerror}.")
-    first = max(0, len(lines) - args.limit)
-    for number, line in enumerate(lines[first:], first + 1):
+    for name, number, line in last:
         try:
             said = _said(line, as_json=args.json)
         except (ValueError, LookupError, AttributeError, TypeError):
-            _refuse(f"{path}:{number}: not a journal line; run `sayso audit verify` for details.")
+            _refuse(f"{name}:{number}: not a journal line; run `sayso audit verify` for details.")
         sys.stdout.write(f"{said}\n")
     return 0
+
+
+def rotate(args: argparse.Namespace) -> int:
+    """Have the gateway rotate its journal; without one, or with ``--file``, do it here.
+
+    Raises:
+        BadRequest: there is no such file.
+        JournalError: nothing changed: another process writes it, or it has no new records.
+    """
+    found = _by_gateway() if args.file is None else None
+    if found is None:
+        found = _here(_path(args))
+    if args.json:
+        print_json(found)
+    else:
+        sys.stdout.write(
+            f"{found['file']}: segment {found['segment']} ends with record {found['seq']}, "
+            f"hash {found['hash']}\n"
+        )
+    return 0
+
+
+def _by_gateway() -> "dict[str, Any] | None":
+    """Return the segment that a running gateway ended, ``None`` where no gateway runs."""
+    from bot.cli.paths import socket_path  # noqa: PLC0415
+    from bot.client import Client  # noqa: PLC0415
+    from core.errors import GatewayUnreachable  # noqa: PLC0415
+
+    try:
+        with Client(socket_path()) as client:
+            return client.call("audit.rotate", {}, _PATIENCE_S)
+    except GatewayUnreachable:
+        return None
+
+
+def _here(path: Path) -> "dict[str, object]":
+    """Rotate under the lock that a gateway would hold."""
+    import asyncio  # noqa: PLC0415
+    import os  # noqa: PLC0415
+
+    from bot.intake.results.gateway import RotatedAnswer  # noqa: PLC0415
+    from core.audit.journal import AuditJournal  # noqa: PLC0415
+
+    if not path.exists():
+        _refuse(f"{path} cannot be read: No such file or directory.")
+    with AuditJournal(path) as journal:
+        return RotatedAnswer.of(asyncio.run(journal.rotate(f"uid:{os.getuid()}"))).as_json()
 
 
 _FRAME = frozenset({"seq", "at", "kind", "prev", "hash"})

@@ -2,31 +2,30 @@
 
 import argparse
 
-from bot.cli.help_format import Formatter
+from bot.cli.parser import arg, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.cli.parser import Commands
 
 _EXAMPLES = """\
-examples:
-  sayso demo                         answer in this terminal: a, A or d
-  sayso demo --answer allow-once     no terminal needed: the answer is given for you
+sayso demo                         answer in this terminal: a, A or d
+sayso demo --answer allow-once     no terminal needed: the answer is given for you
 """
+_ANSWERS = ("allow-once", "allow-always", "deny")
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    command(
+        commands,
         "demo",
-        help="try Sayso end to end in a temporary home",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "try Sayso end to end in a temporary home",
+        _EXAMPLES,
+        demo,
+        arg("--answer", choices=_ANSWERS, help="the person's answer (default: ask you)"),
+        json="print one JSON object a step",
     )
-    parser.add_argument(
-        "--answer",
-        choices=("allow-once", "allow-always", "deny"),
-        help="the person's answer (default: ask you)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object a step")
-    parser.set_defaults(run=demo)
 
 
 def demo(args: argparse.Namespace) -> int:

@@ -1,69 +1,83 @@
 """Offer `sayso doctor`: prove that everything works before the first real question."""
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
 from bot.cli.arg_types import seconds
-from bot.cli.help_format import Formatter
+from bot.cli.call import GREEN, RED, YELLOW, paint, print_json
+from bot.cli.listings import folded
+from bot.cli.parser import arg, command
+from bot.cli.paths import with_acl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from bot.cli.parser import Commands
     from bot.doctor.finding import Finding
 
 _EXAMPLES = """\
-examples:
-  sayso doctor --json              every check with its verdict; exit 1 if one fails
-  sayso doctor channels            ask the platforms about tokens, scopes and people
-  sayso doctor channels --prompt   send a real test prompt everywhere and wait for an answer
+sayso doctor --json              every check with its verdict; exit 1 if one fails
+sayso doctor channels            ask the platforms about tokens, scopes and people
+sayso doctor channels --prompt   send a real test prompt everywhere and wait for an answer
 """
 _SECONDS = 60.0
+_VERDICT_WIDTH = 6
+_COLOURS = {"ok": GREEN, "warn": YELLOW, "fail": RED}
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    what = "channels: test each chat platform (default: everything else)"
+    prompt = "with channels: also send a test prompt for `true` through the gateway"
+    waits = "with --prompt: how long to wait for an answer (default: 60)"
+    command(
+        commands,
         "doctor",
-        help="check settings, state, channels and hosts",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "check settings, state, channels and hosts",
+        _EXAMPLES,
+        doctor,
+        arg("what", nargs="?", choices=("all", "channels"), default="all", help=what),
+        arg(
+            "--exec-acl", metavar="F", help="the access list that `sayso serve --exec-acl` is given"
+        ),
+        arg("--prompt", action="store_true", help=prompt),
+        arg("--seconds", type=seconds, default=_SECONDS, help=waits),
     )
-    parser.add_argument(
-        "what",
-        nargs="?",
-        choices=("all", "channels"),
-        default="all",
-        help="channels: test each chat platform (default: everything else)",
-    )
-    parser.add_argument(
-        "--prompt",
-        action="store_true",
-        help="with channels: also send a test prompt for `true` through the gateway",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=seconds,
-        default=_SECONDS,
-        help="with --prompt: how long to wait for an answer (default: 60)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=doctor)
 
 
 def doctor(args: argparse.Namespace) -> int:
     """Run every check, print each verdict with what to do, and exit 1 if one failed."""
-    failed = False
+    seen = dict.fromkeys(_COLOURS, 0)
     for found in _findings(args):
-        failed = failed or found.verdict == "fail"
+        seen[found.verdict] += 1
         if args.json:
-            sys.stdout.write(json.dumps(found.as_json(), ensure_ascii=False) + "\n")
+            print_json(found.as_json(), indent=None)
         else:
-            sys.stdout.write(f"{found.verdict:<5} {found.subject}: {found.detail}\n")
+            _print(found)
         sys.stdout.flush()
-    return 1 if failed else 0
+    if not args.json:
+        sys.stdout.write(f"\n{_summary(seen)}\n")
+    return 1 if seen["fail"] else 0
+
+
+def _print(found: "Finding") -> None:
+    verdict = paint(f"{found.verdict:<5}", _COLOURS[found.verdict])
+    below = f"\n{' ' * _VERDICT_WIDTH}".join(
+        folded(f"{found.subject}: {found.detail}", _VERDICT_WIDTH)
+    )
+    sys.stdout.write(f"{verdict} {below}\n")
+
+
+def _summary(seen: "Mapping[str, int]") -> str:
+    """Return how many checks ended well, and how many did not."""
+    fails, warns = seen["fail"], seen["warn"]
+    if not fails and not warns:
+        return f"All {seen['ok']} checks passed."
+    return (
+        f"{seen['ok']} ok, {warns} warning{'' if warns == 1 else 's'}, "
+        f"{fails or 'no'} failure{'' if fails == 1 else 's'}."
+    )
 
 
 def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
@@ -76,7 +90,7 @@ def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
 
         # What a backend lacks is a finding below; the log line would only repeat it.
         logging.getLogger("core.hosts.sandbox").addHandler(logging.NullHandler())
-        yield from examine(os.environ)
+        yield from examine(with_acl(os.environ, args.exec_acl))
         return
     from bot.doctor.channels import prove_by_prompt, prove_channels  # noqa: PLC0415
     from bot.settings import load  # noqa: PLC0415

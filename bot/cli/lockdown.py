@@ -1,11 +1,13 @@
 """Offer `sayso lockdown`: stop everything at once, see why, and lift it."""
 
 import argparse
-import json
 import os
 import sys
 
-from bot.cli.help_format import offer
+from bot.cli import fail, remark
+from bot.cli.call import REFUSED, Call, print_json
+from bot.cli.listings import moment
+from bot.cli.parser import arg, command, group
 from bot.cli.paths import home, socket_path
 from bot.client import Client
 
@@ -13,41 +15,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bot.cli.parser import Commands
     from core.gate.guards.lockdown import Lockdown
 
-_REFUSED = 3
 _PATIENCE_S = 5.0
+_EXAMPLES = """\
+sayso lockdown on --why 'runs odd things'   deny everything from now on
+sayso lockdown status                       exit 3 while it is on
+sayso lockdown off                          test every entry point, then accept
+"""
 _UNTOLD = (
     "A running gateway refuses everything from now on, and the next one starts locked down; "
     "no gateway could be asked to notify people:"
 )
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
-    group = commands.add_parser(
-        "lockdown", help="deny every request until a person lifts it", allow_abbrev=False
-    )
-    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = offer(
-        inner,
-        "on",
-        "deny every request from now on, even if no gateway is running",
-        "sayso lockdown on --why 'the build agent misbehaves'",
-    )
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason shown to everybody")
-    parser.set_defaults(run=engage)
-    parser = offer(
-        inner,
-        "off",
-        "test every entry point and, if all pass, accept requests again",
-        "sayso lockdown off",
-    )
-    parser.set_defaults(run=lift)
-    parser = offer(
-        inner, "status", "show whether Sayso is locked down; exit 3 if so", "sayso lockdown status"
-    )
-    parser.set_defaults(run=status)
+    inner = group(commands, "lockdown", "deny every request until a person lifts it", _EXAMPLES)
+    purpose = "deny every request from now on, even if no gateway is running"
+    example = "sayso lockdown on --why 'the build agent misbehaves'"
+    why = arg("--why", default="", metavar="TEXT", help="the reason shown to everybody")
+    command(inner, "on", purpose, example, engage, why)
+    purpose = "test every entry point and, if all pass, accept requests again"
+    command(inner, "off", purpose, "sayso lockdown off", Call("lockdown.lift"))
+    purpose = "show whether Sayso is locked down; exit 3 if so"
+    command(inner, "status", purpose, "sayso lockdown status", status)
 
 
 def engage(args: argparse.Namespace) -> int:
@@ -64,14 +57,12 @@ def engage(args: argparse.Namespace) -> int:
     trouble = _trouble({"why": args.why[:500]})
     unwritten = "" if lockdown.keep() else f"{home()}/lockdown could not be written"
     if unwritten and trouble:
-        sys.stderr.write(f"sayso: not locked down: {unwritten}, and no gateway did it: {trouble}\n")
-        return 1
+        words = f"not locked down: {unwritten}, and no gateway did it: {trouble}"
+        return fail(words, code=1, kind="StateError")
     if unwritten:
-        sys.stderr.write(
-            f"sayso: {unwritten}, so the lockdown lasts only until the gateway stops\n"
-        )
+        remark("warning", f"{unwritten}, so the lockdown lasts only until the gateway stops")
     if args.json:
-        return _print_json({"locked": True, "sinceMs": locked.at_ms, "announced": not trouble})
+        return print_json({"locked": True, "sinceMs": locked.at_ms, "announced": not trouble})
     after = f" {_UNTOLD} {trouble}" if trouble else ""
     sys.stdout.write(f"{_safe(locked.sentence)}{after}\n")
     return 0
@@ -95,17 +86,6 @@ def _trouble(params: dict[str, object]) -> str:
     return ""
 
 
-def lift(args: argparse.Namespace) -> int:
-    """Have the gateway prove itself and open; exit 3 where it stays locked."""
-    with Client(socket_path()) as client:
-        answer = client.call("lockdown.lift", {})
-    if args.json:
-        _print_json(answer)
-    else:
-        sys.stdout.write(f"{answer['sentence']}\n")
-    return 0 if answer["done"] else _REFUSED
-
-
 def status(args: argparse.Namespace) -> int:
     """Return the status, by the gateway or else by the file; exit 3 while it is locked.
 
@@ -115,19 +95,19 @@ def status(args: argparse.Namespace) -> int:
     from core.errors import SaysoError  # noqa: PLC0415 - lazily, as everything heavy here
 
     try:
-        found = _asked("lockdown.get", {}) or _by_file()
+        found = _asked("lockdown.get", {}) or by_file()
     except SaysoError:
-        found = _by_file()
+        found = by_file()
         if not found["locked"]:
             raise
     if args.json:
-        _print_json(found)
+        print_json(found)
     elif found["locked"]:
-        at = _utc(found["sinceMs"])
+        at = moment(found["sinceMs"])
         sys.stdout.write(f"Locked down since {at} by {found['by']}: {found['why']}\n")
     else:
         sys.stdout.write("Not locked down.\n")
-    return _REFUSED if found["locked"] else 0
+    return REFUSED if found["locked"] else 0
 
 
 def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
@@ -141,10 +121,11 @@ def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
         return None
 
 
-def _by_file() -> "dict[str, Any]":
-    from bot.intake.methods.lockdown import shown  # noqa: PLC0415 - lazily, as everything heavy here
+def by_file() -> "dict[str, Any]":
+    """Return the lockdown as its file says, in the form of ``lockdown.get``."""
+    from bot.intake.results.gateway import LockdownAnswer  # noqa: PLC0415 - lazily, as above
 
-    return dict(shown(_lockdown().state()))
+    return LockdownAnswer.of(_lockdown().state()).as_json()
 
 
 def _lockdown() -> "Lockdown":
@@ -159,14 +140,3 @@ def _safe(words: str) -> str:
     from core.text.render import redact  # noqa: PLC0415 - lazily, as everything heavy here
 
     return redact(words).text
-
-
-def _utc(at_ms: int) -> str:
-    import time  # noqa: PLC0415 - lazily, as everything heavy here
-
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at_ms / 1000))
-
-
-def _print_json(value: object) -> int:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
-    return 0

@@ -2,6 +2,10 @@
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 def home() -> str:
     """Return the state folder: $SAYSO_HOME, or ~/.sayso."""
@@ -21,3 +25,9 @@ def socket_path() -> str:
     if "SAYSO_HOME" in os.environ or os.access(own, os.F_OK):
         return own
     return SHARED_SOCKET if os.access(SHARED_SOCKET, os.F_OK) else own
+
+
+def with_acl(environ: "Mapping[str, str]", acl: str | None) -> dict[str, str]:
+    """Return an environment with the access list that ``--exec-acl`` names, if it names one."""
+    given = {} if acl is None else {"SAYSO_REMOTE__ACL": os.path.abspath(acl)}  # noqa: PTH100 - as above
+    return {**environ, **given}

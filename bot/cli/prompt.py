@@ -4,42 +4,43 @@ import argparse
 import os
 import sys
 
-from bot.cli.help_format import Formatter
+from bot.cli import fail, remark
+from bot.cli.call import print_json
+from bot.cli.parser import arg, command, group
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.cli.parser import Commands
 
 _EXAMPLES = """\
-examples:
-  sayso prompt render --channel telegram -c 'rm -rf build'
-  sayso prompt render --channel slack --batch < requests.jsonl
+sayso prompt render --channel telegram -c 'rm -rf build'
+sayso prompt render --channel slack --batch < requests.jsonl
 """
+_CHANNELS, _HOSTS = ("discord", "slack", "telegram"), ("sandbox", "gateway")
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
-    group = commands.add_parser("prompt", help="show what a person would see")
-    inner = group.add_subparsers(dest="action", metavar="ACTION", required=True)
-    parser = inner.add_parser(
+    inner = group(commands, "prompt", "show what a person would see")
+    batch = "read requests as JSON lines; without the configuration"
+    host = "where it would run (default: as configured)"
+    command(
+        inner,
         "render",
-        help="print a prompt, under the configuration in effect, as the platform's payload",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "print a prompt, under the configuration in effect, as the platform's payload",
+        _EXAMPLES,
+        render,
+        arg("--channel", required=True, choices=_CHANNELS, help="the platform"),
+        arg("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell"),
+        arg("argv", nargs="*", metavar="-- ARGV", help="an argument vector"),
+        arg("--batch", action="store_true", help=batch),
+        arg(
+            "--agent", default="main", metavar="A", help="the agent that would ask (default: main)"
+        ),
+        arg("--host", choices=_HOSTS, help=host),
+        arg("--cwd", metavar="D", help="where it would run (default: here)"),
+        json="print JSON (always on)",
     )
-    add = parser.add_argument
-    add("--channel", required=True, choices=("discord", "slack", "telegram"), help="the platform")
-    add("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell")
-    add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
-    add(
-        "--batch",
-        action="store_true",
-        help="read requests as JSON lines; without the configuration",
-    )
-    add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
-    add(
-        "--host", choices=("sandbox", "gateway"), help="where it would run (default: as configured)"
-    )
-    add("--cwd", metavar="D", help="where it would run (default: here)")
-    add("--json", action="store_true", help="print JSON (always on)")
-    parser.set_defaults(run=render)
 
 
 def render(args: argparse.Namespace) -> int:
@@ -49,10 +50,7 @@ def render(args: argparse.Namespace) -> int:
         SaysoError: the configuration or the approvals file cannot be used.
     """
     if sum([args.line is not None, bool(args.argv), args.batch]) != 1:
-        sys.stderr.write("sayso prompt render: give one of -c 'LINE', -- ARGV… and --batch\n")
-        return 2
-    import json  # noqa: PLC0415 - the rendering is slow to import anyway
-
+        return fail("give one of -c 'LINE', -- ARGV… and --batch", "sayso prompt render")
     from bot.explain.explain_one import explain_one  # noqa: PLC0415
     from bot.explain.prompt_preview import render_batch, render_here  # noqa: PLC0415
     from core.model.policy import ExecHost  # noqa: PLC0415
@@ -66,6 +64,5 @@ def render(args: argparse.Namespace) -> int:
     asked = {"command": args.line} if args.line is not None else {"argv": args.argv}
     answer = render_here({"agent": args.agent, "cwd": cwd, **asked}, explained, args.channel)
     if "unasked" in answer:
-        sys.stderr.write(f"note: {answer['unasked']}\n")
-    sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
-    return 0
+        remark("note", str(answer["unasked"]))
+    return print_json(answer)

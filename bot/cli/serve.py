@@ -1,39 +1,35 @@
 """Offer `sayso serve`: run the gateway until it is stopped."""
 
 import argparse
+import logging
 import sys
 
-from bot.cli.help_format import Formatter
+from bot.cli import Failures
+from bot.cli.parser import arg, command
+from bot.cli.paths import with_acl
+from bot.cli.running_gateway import refuse_second
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # heavy; the other commands start without them
     from bot.app import Gateway
+    from bot.cli.parser import Commands
+    from bot.service.notify import Notifier
     from bot.settings import Settings
     from bot.wiring.sighup import Hangup
 
 _M_MMAP_THRESHOLD, _LONG_BYTES = -3, 1 << 16
 _EXAMPLES = """\
-examples:
-  sayso serve                          state in ~/.sayso, settings in ~/.sayso/config.json5
-  SAYSO_HOME=/srv/sayso sayso serve    state and settings elsewhere
-  sayso serve --exec-acl ./exec-acl.toml
+sayso serve                          state in ~/.sayso, settings in ~/.sayso/config.json5
+SAYSO_HOME=/srv/sayso sayso serve    state and settings elsewhere
+sayso serve --exec-acl ./exec-acl.toml
 """
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "serve",
-        help="run the gateway",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="log one JSON object a line")
-    parser.add_argument(
-        "--exec-acl", metavar="F", help="the access list of remote exec; it must be there (S4)"
-    )
-    parser.set_defaults(run=serve)
+    acl = arg("--exec-acl", metavar="F", help="the access list of remote exec; it must exist")
+    log = "log one JSON object a line"
+    command(commands, "serve", "run the gateway", _EXAMPLES, serve, acl, json=log)
 
 
 def serve(args: argparse.Namespace) -> int:
@@ -45,16 +41,24 @@ def serve(args: argparse.Namespace) -> int:
     from bot.wiring.sighup import Hangup  # noqa: PLC0415
 
     hangup = Hangup.here()
-    from bot.settings import load  # noqa: PLC0415
-    from bot.wiring.logs import configure  # noqa: PLC0415
+    from bot.service.notify import Notifier  # noqa: PLC0415
+
+    notifier = Notifier.take(os.environ)
+    from bot.doctor.secret_files import exposed  # noqa: PLC0415
+    from bot.settings import ensure_home, home_folder, read  # noqa: PLC0415
+    from bot.wiring.logs import configure, set_level  # noqa: PLC0415
 
     _return_memory()
+    environ = with_acl(os.environ, args.exec_acl)
+    home = home_folder(None, environ)
+    ensure_home(home)
+    refuse_second(str(home))
     configure(json_lines=args.json)
-    environ = dict(os.environ)
-    if args.exec_acl is not None:
-        environ["SAYSO_REMOTE__ACL"] = os.path.abspath(args.exec_acl)  # noqa: PTH100 - see bot.cli.paths
-    settings = load(environ=environ)
-    asyncio.run(_serve(settings, environ, hangup))
+    reading = read(home, environ)
+    set_level(reading.settings.logging.level)
+    for words in exposed(reading):
+        _say(f"warning: {words}")
+    asyncio.run(_serve(reading.settings, environ, hangup, notifier))
     gc.freeze()  # the interpreter's last look at each object of the libraries takes 0.7 s
     return 0
 
@@ -71,31 +75,47 @@ def _return_memory() -> None:
         mallopt(_M_MMAP_THRESHOLD, _LONG_BYTES)
 
 
-async def _serve(settings: "Settings", environ: dict[str, str], hangup: "Hangup") -> None:
+async def _serve(
+    settings: "Settings", environ: dict[str, str], hangup: "Hangup", notifier: "Notifier"
+) -> None:
     import asyncio  # noqa: PLC0415
 
     from bot.app import gateway  # noqa: PLC0415
     from bot.factories.channels import Console  # noqa: PLC0415
+    from bot.service.report import ServiceReport  # noqa: PLC0415
 
     stop = asyncio.Event()
     hangup.listen(stop)
     async with gateway(settings, console=Console.here(), environ=environ) as running:
-        _print_addresses(settings, running)
-        reloads = asyncio.create_task(hangup.reloads(running.reloading))
+        await _print_addresses(settings, running)
+        notifier.ready()
+        tasks = (
+            asyncio.create_task(hangup.reloads(running.reloading, notifier)),
+            asyncio.create_task(ServiceReport(notifier, running.gate).run()),
+        )
         await stop.wait()
-        reloads.cancel()
+        notifier.stopping()
+        for task in tasks:
+            task.cancel()
         _say("stopping")
     hangup.end()
 
 
-def _print_addresses(settings: "Settings", running: "Gateway") -> None:
-    how = "with `sayso approve`" + (" or over the API" if running.api_url else "")
-    names = ", ".join(running.channels) or f"none; approvers answer {how}"
-    _say(f"listening on {settings.home}/gateway.sock; channels: {names}")
+async def _print_addresses(settings: "Settings", running: "Gateway") -> None:
+    from bot.doctor.people import NOBODY, who_can_answer  # noqa: PLC0415
+    from core.store.people import people  # noqa: PLC0415
+
+    names = ", ".join(running.channels) or "none"
+    who = who_can_answer(settings, await running.store.read(people.listed))
+    who = f"who can answer: {who}" if who else f"{NOBODY}; see `sayso doctor`"
+    _say(f"listening on {settings.home}/gateway.sock; channels: {names}; {who}")
     if running.api_url is not None:
         _say(f"the API is at {running.api_url}")
 
 
 def _say(words: str) -> None:
     """Write a line to the log's end, which ``bot.wiring.logs`` made such that nobody waits."""
-    sys.stderr.write(f"sayso: {words}\n")
+    if Failures.as_json:
+        logging.getLogger(__name__).info("%s", words)
+    else:
+        sys.stderr.write(f"sayso: {words}\n")

@@ -11,14 +11,17 @@ from collections.abc import Iterator
 
 from bot.client import Client
 from bot.doctor.finding import Finding, Verdict
+from bot.documentation import document
 from bot.factories.channels import approvers, make_channels, senders
 from bot.settings import Settings
-from channels.base import Channel, Provable
+from channels.base import Channel, Proof, Provable
 from core.errors import SaysoError
+from core.text.render import redact
 
 _PATIENCE_S = 20.0
 _DELIVERY_S = 15.0
 _LOOK_S = 0.25
+_LONGEST = 200
 _OPEN = ("ready", "sending")
 
 
@@ -30,7 +33,7 @@ def prove_channels(settings: Settings) -> tuple[Finding, ...]:
 async def _prove_all(settings: Settings) -> tuple[Finding, ...]:
     channels = make_channels(settings, None)
     if not channels:
-        why = "none is configured; see docs/how-to"
+        why = f"none is configured; see {document('docs/how-to')}"
         return (Finding(Verdict.WARN, "channels", why),)
     proofs = await asyncio.gather(
         *(_prove(name, channel, _people(settings, name)) for name, channel in channels.items())
@@ -60,8 +63,16 @@ async def _prove(name: str, channel: Channel, people: tuple[str, ...]) -> tuple[
         return (Finding(Verdict.FAIL, name, why),)
     except SaysoError as failure:
         return (Finding(Verdict.FAIL, name, str(failure)),)
-    verdicts = {True: Verdict.OK, False: Verdict.FAIL}
-    return tuple(Finding(verdicts[one.ok], f"{name} {one.subject}", one.detail) for one in proofs)
+    except Exception as error:  # noqa: BLE001 - one channel must not hide the findings of others
+        why = redact(f"{type(error).__name__}: {error}"[:_LONGEST]).text
+        return (Finding(Verdict.FAIL, name, f"its self-check failed ({why}); please report this"),)
+    return tuple(Finding(_verdict(one), f"{name} {one.subject}", one.detail) for one in proofs)
+
+
+def _verdict(proof: Proof) -> Verdict:
+    if proof.ok:
+        return Verdict.OK
+    return Verdict.FAIL if proof.serious else Verdict.WARN
 
 
 def prove_by_prompt(settings: Settings, seconds: float) -> Iterator[Finding]:
@@ -74,7 +85,7 @@ def prove_by_prompt(settings: Settings, seconds: float) -> Iterator[Finding]:
         params: dict[str, object] = {
             "argv": ["true"],
             "cwd": "/",
-            "session": f"doctor-{secrets.token_hex(4)}",
+            "session": f"test-prompt-{secrets.token_hex(4)}",
             "ask": "always",
             "wait": False,
         }
@@ -107,16 +118,35 @@ def _copies(client: Client, approval: str) -> Iterator[Finding]:
             yield Finding(Verdict.FAIL, place, why)
 
 
+def _wait_until_closed(client: Client, approval: str) -> None:
+    """Wait until no copy has buttons any more, a little while: a gateway may stop right after."""
+    until = time.monotonic() + _DELIVERY_S / 3
+    while time.monotonic() < until:
+        copies = client.call("exec.approval.copies", {"id": approval})["copies"]
+        if all(copy["state"] not in (*_OPEN, "sent", "stale") for copy in copies):
+            return
+        time.sleep(_LOOK_S)
+
+
 def _answer(client: Client, approval: str, code: str, seconds: float) -> Finding:
     try:
         ended = client.call("exec.wait", {"id": approval, "timeoutMs": round(seconds * 1000)})
+        failing = _failing_channels(client) if ended["status"] == "pending" else ""
     finally:
         client.call("exec.cancel", {"id": approval})
+        _wait_until_closed(client, approval)
     match ended["status"]:
         case "finished":
             return Finding(Verdict.OK, "answer", f"{code} was allowed, and `true` ran")
         case "denied" if ended["reason"] == "approver_denied":
             return Finding(Verdict.OK, "answer", f"{code} was denied, so answers come back")
         case _:
-            why = f"nobody answered {code} within {seconds:.0f} s; press a button on it"
-            return Finding(Verdict.WARN, "answer", why)
+            why = f"nobody answered {code} within {seconds:.0f} s"
+            return Finding(Verdict.WARN, "answer", f"{why}; {failing or 'press a button on it'}")
+
+
+def _failing_channels(client: Client) -> str:
+    """Return what the gateway says of channels through which no answer can come; may be empty."""
+    parts = client.call("health.get", {})["parts"].items()
+    bad = (f"{name}: {part['detail']}" for name, part in parts if not part["ok"])
+    return "; ".join(one for one in bad if one.startswith("channel "))

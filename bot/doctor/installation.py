@@ -4,53 +4,47 @@ import asyncio
 import importlib.metadata
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from pathlib import Path
 
 from bot.client import Client
 from bot.doctor.finding import Finding, Verdict
 from bot.doctor.network import api, other_users, remote_exec
-from bot.factories.channels import approvers
+from bot.doctor.people import approvers_and_targets, directory
+from bot.doctor.secret_files import secret_files
 from bot.factories.policy import idle_of
 from bot.factories.rules import provisions_of
 from bot.factories.sandbox import prove_sandbox, unprotected
-from bot.settings import Settings, load
+from bot.settings import Settings, home_folder, read
+from bot.settings.home import CONFIG_NAME
 from core.approvals.file.file import ApprovalsFile
-from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.tiers import TierTerms, tiers_of
-from core.errors import GatewayUnreachable, SaysoError, StoreError
+from core.errors import GatewayUnreachable, SaysoError
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
-from core.model.decision import Tier
-from core.model.identity import PersonId
 from core.model.policy import AskFallback, ExecSecurity
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.runner.supervisor.pinned_files import open_notifier
-from core.settings import ForwardMode
-from core.store.engine.read_only import open_and_read
-from core.store.people import people
 from core.text.render import redact
 
 _OURS = ("bot", "channels", "core")
-_IN_PROCESS = "memory"
-"""The channel of demos and tests, in which no gateway asks anybody."""
-_PERSON = "person:"
 
 
 def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
     """Run every check; a check that cannot run is a finding, not an exception."""
+    home = home_folder(None, environ)
     try:
-        settings = load(environ=environ)
+        reading = read(home, environ)
     except SaysoError as failure:
         return (Finding(Verdict.FAIL, "settings", str(failure)),)
-    found = [Finding(Verdict.OK, "settings", f"read from {settings.home}")]
+    settings = reading.settings
+    found = [_settings(home), *secret_files(reading)]
     checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
         _names,
         _policy,
         _sandbox,
         _scripts,
-        _people,
-        _directory,
+        approvers_and_targets,
+        directory,
         _approvals,
         _rules,
         _skills,
@@ -67,6 +61,14 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
                 Finding(Verdict.FAIL, check.__name__.strip("_").replace("_", " "), str(failure))
             )
     return _deduplicated(found)
+
+
+def _settings(home: Path) -> Finding:
+    path = home / CONFIG_NAME
+    if path.exists():
+        return Finding(Verdict.OK, "settings", f"read from {path}")
+    why = f"{path} does not exist, so the defaults are in effect; run `sayso init`"
+    return Finding(Verdict.WARN, "settings", why)
 
 
 def _deduplicated(found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -139,92 +141,6 @@ def _scripts(_settings: Settings) -> Iterator[Finding]:
         return
     can = "can be replaced by a rename in the moment in which they are opened"
     yield Finding(Verdict.WARN, "scripts", f"{can}: {why}")
-
-
-def _people(settings: Settings) -> Iterator[Finding]:
-    listed = approvers(settings)
-    channels = _answering(settings, listed)
-    if not channels and not any(listed.by_agent.values()):
-        why = "are missing: no account is listed or linked, so nobody can allow anything"
-        yield Finding(Verdict.WARN, "approvers", why)
-        return
-    where = ", ".join(channels) or "no channel, but for single agents"
-    yield Finding(Verdict.OK, "approvers", f"may answer in {where}")
-    routing = settings.approvals.exec
-    if routing.mode is not ForwardMode.SESSION and not (routing.targets or routing.ask):
-        why = f"is {routing.mode} but approvals.exec.targets is empty; prompts go nowhere"
-        yield Finding(Verdict.WARN, "approvals.exec.mode", why)
-    ladder = (entry for step in routing.ask for entry in step.to)
-    for entry in (*routing.targets, *ladder):
-        if not listed.anybody(entry.channel):
-            why = f"has no approver; add channels.{entry.channel}.approvers"
-            yield Finding(Verdict.WARN, f"target {entry.channel}", why)
-    yield from _quorum(listed, tiers_of(settings.approvals.exec.tiers))
-
-
-def _answering(settings: Settings, listed: Approvers) -> list[str]:
-    """Return where somebody may answer: a named person does where an account of theirs is."""
-    places = listed.by_channel.keys() - {_IN_PROCESS}
-    named = {entry for entry in listed.everywhere if entry.startswith(_PERSON)}
-    plain = replace(listed, everywhere=listed.everywhere - named)
-    try:
-        known = open_and_read(settings.store_url, people.listed)
-    except StoreError:
-        return sorted(name for name in places if listed.anybody(name))
-    accounts = (one.accounts for one in known if f"{_PERSON}{one.id}" in named and not one.revoked)
-    theirs = {account.channel for some in accounts for account in some if not account.revoked}
-    if named and settings.http.enabled:
-        theirs.add("the API, with a person's token")
-    return sorted({name for name in places if plain.anybody(name)} | theirs)
-
-
-def _directory(settings: Settings) -> Iterator[Finding]:
-    """Find approvers that name nobody of `sayso people`, or somebody who is revoked there."""
-    named = _named(approvers(settings))
-    if not named:
-        return
-    try:
-        known = {one.id: one for one in open_and_read(settings.store_url, people.listed)}
-    except StoreError as failure:
-        words = ", ".join(sorted(named))
-        yield Finding(
-            Verdict.WARN, "approvers", f"name {words}, who cannot be looked up: {failure}"
-        )
-        return
-    for name in sorted(named):
-        person = known.get(PersonId(name))
-        subject = f"approver {_PERSON}{name}"
-        if person is None:
-            why = f"is not in `sayso people list`; add with `sayso people add {name}`"
-            yield Finding(Verdict.WARN, subject, why)
-        elif person.revoked:
-            why = f"is revoked, so no answer counts; `sayso people restore {name}` restores it"
-            yield Finding(Verdict.WARN, subject, why)
-
-
-def _named(listed: Approvers) -> set[str]:
-    lists = (listed.everywhere, *listed.by_channel.values(), *listed.by_agent.values())
-    entries = (entry for one in lists for entry in one)
-    return {entry.removeprefix(_PERSON) for entry in entries if entry.startswith(_PERSON)}
-
-
-def _quorum(listed: Approvers, tiers: Mapping[Tier, TierTerms]) -> Iterator[Finding]:
-    """Find a quorum that cannot be met; two accounts of one person count as two here."""
-    agents = sorted({*listed.by_agent, *listed.quorum_by_agent})
-    places: dict[str, tuple[int | None, int]] = {"": (listed.listing().count(), listed.quorum)}
-    for agent in agents:
-        places[agent] = (listed.listing(agent).count(), listed.needed(agent))
-    for whom, (count, others) in places.items():
-        own = f"agents.list[{whom}].quorum" if whom else "approvals.exec.quorum"
-        needs = {own: others}
-        for tier, terms in tiers.items():
-            if terms.quorum is not None:
-                whose = f" for {whom}" if whom else ""
-                needs[f"approvals.exec.tiers.{tier}.quorum{whose}"] = terms.needed(others)
-        for subject, needed in needs.items():
-            if count is not None and count < needed:
-                why = f"needs {needed} people, but {count} may answer; nothing can be allowed"
-                yield Finding(Verdict.WARN, subject, why)
 
 
 def _approvals(settings: Settings) -> Iterator[Finding]:

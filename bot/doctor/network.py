@@ -4,16 +4,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from bot.client import Client
 from bot.doctor.finding import Finding, Verdict
 from bot.factories.remote_exec import acl_path
 from bot.intake.socket import admitted
 from bot.settings import Settings
+from core.errors import SaysoError
 from core.ipc.unix import check_shared_folder
 from core.ipc.users import user_name
 from core.remote.acl.acl import Acl
 from core.remote.acl.load import load_acl
 from core.remote.trust.contacts import ContactsFile
 
+_PATIENCE_S = 5.0
 _API, _INTAKE, _REMOTE = "API", "intake.unix", "remote exec"
 
 
@@ -57,7 +60,10 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
     """
     acl, doors = load_acl(acl_path(settings)), settings.remote.listen
     if acl is None or not acl.table.enabled:
-        if doors:
+        running = _running(settings)
+        if running is not None:
+            yield Finding(Verdict.OK, _REMOTE, running)
+        elif doors:
             why = "remote.listen is set, but no access list is enabled: all requests are refused"
             yield Finding(Verdict.WARN, _REMOTE, why)
         else:
@@ -71,6 +77,23 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
         return
     yield Finding(Verdict.OK, _REMOTE, f"listens at {', '.join(doors)}: {acl.summary}")
     yield from _strangers(acl, settings)
+
+
+def _running(settings: Settings) -> str | None:
+    """Return what a gateway that was started with --exec-acl serves; ``None`` where none does."""
+    try:
+        with Client(str(settings.home / "gateway.sock")) as client:
+            found = client.call("exec.remote.diagnostics", {}, _PATIENCE_S)
+    except SaysoError:
+        return None
+    if not found["enabled"]:
+        return None
+    where, acl = ", ".join(found["listening"]), found["acl"]
+    return (
+        f"the running gateway listens at {where} with an access list from --exec-acl: "
+        f"{acl['pairs']} pairs, {acl['commands']} commands; check the file itself with "
+        "`sayso doctor --exec-acl F`"
+    )
 
 
 def _strangers(acl: Acl, settings: Settings) -> Iterator[Finding]:

@@ -142,7 +142,7 @@ def _adds(agent: AgentId, promise: Promise) -> tuple[str, ...]:
     if not promise.content:
         return (f"  {typed}",)
     return (
-        f"  allow-always in its prompt: {redact(promise.words).text}",
+        f"  allow-always in its prompt: {redact(promise.scope).text}",
         f"  or, regardless of later changes to these files: {typed}",
     )
 

@@ -168,6 +168,12 @@ def references(settings: Settings) -> frozenset[str]:
     return frozenset(one for one in named if one.split(":")[1:2] in (["group"], ["role"]))
 
 
+def approver_references(settings: Settings) -> frozenset[str]:
+    """Return everybody who may answer for any agent, as ``channel:account`` or ``person:NAME``."""
+    own = {f"{name}:{entry}" for name, part in _people(settings) for entry in part.approvers}
+    return frozenset(own.union(*_listings(settings)))
+
+
 def _listings(settings: Settings) -> Iterator[tuple[str, ...]]:
     yield settings.approvals.exec.approvers
     yield from (entry.approvers or () for entry in settings.agents.entries)

@@ -7,14 +7,17 @@ from bot.factories.rules import provisions_of
 from bot.settings import Settings
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.idle import Idle
-from core.approvals.file.usage import UsageFile
+from core.approvals.file.usage import Usage
 from core.gate.effective_policy import Rulebook
 
 
 def idle_of(settings: Settings, home: Path) -> Idle:
     """Return what knows which entries of the file in a home count no longer."""
-    usage = UsageFile(home / "exec-approvals.usage.json")
-    return Idle.of(home, usage, settings.approvals.exec.allow_always_idle)
+    return _idle_of(settings, ApprovalsFile(home / "exec-approvals.json"), home)
+
+
+def _idle_of(settings: Settings, file: ApprovalsFile, home: Path) -> Idle:
+    return Idle.of(home, Usage(file), settings.approvals.exec.allow_always_idle)
 
 
 def rulebook_of(
@@ -25,12 +28,13 @@ def rulebook_of(
     ``approvals`` is the approvals file, ``None``: that of the home. ``read_only``: it is for
     a reader beside a gateway, and marks no entry as used.
     """
-    file = approvals or settings.home / "exec-approvals.json"
-    idle = idle_of(settings, file.parent)
+    path = approvals or settings.home / "exec-approvals.json"
+    file = ApprovalsFile(path)
+    idle = _idle_of(settings, file, path.parent)
     idle.writes = not read_only
     return Rulebook(
         configured=settings.exec_layers,
-        file=ApprovalsFile(file),
+        file=file,
         usage=idle.usage,
         home=os.path.expanduser("~"),  # noqa: PTH111 - patterns are text
         elevated=settings.tools.elevated.enabled,

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +23,10 @@ _BUBBLEWRAP, _BUBBLEWRAP_NAME = "bwrap", SandboxBackend.BUBBLEWRAP.value
 _MIB = 1024 * 1024
 
 
-def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
+def sandbox_of(settings: Settings, runner: Runner, private: Path | None = None) -> SandboxHost:
     """Return the host ``sandbox`` as configured; nothing is probed yet.
+
+    ``private`` holds the private folders of runs (default: a folder in the home).
 
     Raises:
         ConfigError: the workspace shares files with the gateway.
@@ -35,7 +38,7 @@ def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
         runner,
         backends,
         Scratch(
-            settings.home / _FOLDER,
+            private or settings.home / _FOLDER,
             settings.sandbox.private_mb * _MIB,
             (path.parent for path in _written(settings)),
         ),
@@ -49,20 +52,23 @@ def sandbox_of(settings: Settings, runner: Runner) -> SandboxHost:
 async def prove_sandbox(settings: Settings) -> tuple[str, str]:
     """Return the backend that works here and ``""``, or ``""`` and why none does.
 
+    The home is left as it is: a gateway may be running commands in its folder.
+
     Raises:
         ConfigError: the workspace shares files with the gateway.
         SpawnError: nothing can be started at all.
     """
-    runner = Runner()
-    host = sandbox_of(settings, runner)
-    await runner.start()
-    try:
-        return await host.backend(), ""
-    except HostUnavailable as failure:
-        return "", str(failure)
-    finally:
-        await host.stop()
-        await runner.stop()
+    with tempfile.TemporaryDirectory(prefix="sayso-doctor-") as scratch:
+        runner = Runner()
+        host = sandbox_of(settings, runner, Path(scratch) / _FOLDER)
+        await runner.start()
+        try:
+            return await host.backend(), ""
+        except HostUnavailable as failure:
+            return "", str(failure)
+        finally:
+            await host.stop()
+            await runner.stop()
 
 
 def unprotected(settings: Settings, backend: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from core.approvals.routing.forwarding import Forwarding
@@ -12,22 +12,57 @@ from core.gate.guards.lockdown import Lockdown, Locked
 from core.model.identity import Target
 from core.ports import Journal
 from core.store import Store, outbox
+from core.store.people.people import Person, listed
 from core.text.render import redact
 
 _log = logging.getLogger(__name__)
+_HERE = Target("terminal", "here")
 
 
-def places_of(forwarding: Forwarding, channels: Collection[str]) -> tuple[Target, ...]:
-    """Return where people hear of it: every place that prompts may go to and that runs here.
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who hears of it: the places that prompts may go to, or else the approvers, one by one.
 
-    Where there is none, the terminal that the gateway runs in.
+    ``places`` are in channels that run here, which ``channels`` names. ``approvers`` are references
+    with their channel (``slack:U012AB3CD``), or people (``person:ana``).
     """
+
+    places: tuple[Target, ...] = ()
+    approvers: frozenset[str] = frozenset()
+    channels: frozenset[str] = frozenset()
+
+    def direct(self, known: Iterable[Person]) -> tuple[Target, ...]:
+        """Return where each approver reads alone, and the terminal that the gateway runs in.
+
+        ``known`` are the people of the directory. Groups and roles have no such place.
+        """
+        named = {reference.partition(":")[::2] for reference in self.approvers}
+        for person in known:
+            linked = [] if person.revoked else [one for one in person.accounts if not one.revoked]
+            for one in linked:
+                if self.approvers & {f"person:{person.id}", f"{one.channel}:person:{person.id}"}:
+                    named.add((one.channel, one.account))
+        alone = (_direct(*one) for one in sorted(named) if _is_account(*one, self.channels))
+        here = (_HERE,) if _HERE.channel in self.channels else ()
+        return (*dict.fromkeys(alone), *here)
+
+
+def audience_of(
+    forwarding: Forwarding, approvers: frozenset[str], channels: Collection[str]
+) -> Audience:
+    """Return who hears of a lockdown: every place that prompts may go to and that runs here."""
     ladder = (place for step in forwarding.steps for place in step.targets)
     known = dict.fromkeys([*forwarding.targets, *ladder])
     places = tuple(place for place in known if place.channel in channels)
-    if not places and "terminal" in channels:
-        return (Target("terminal", "here"),)
-    return places
+    return Audience(places, approvers, frozenset(channels))
+
+
+def _is_account(channel: str, account: str, channels: Collection[str]) -> bool:
+    return channel in channels and channel != _HERE.channel and ":" not in account
+
+
+def _direct(channel: str, account: str) -> Target:
+    return Target(channel, f"user:{account}" if channel == "discord" else account)
 
 
 @dataclass(slots=True)
@@ -37,7 +72,7 @@ class Alarm:
     lockdown: Lockdown
     store: Store
     journal: Journal
-    places: tuple[Target, ...]
+    audience: Audience
     _announced: Locked | None = field(default=None)
 
     async def sound(self) -> None:
@@ -87,9 +122,19 @@ class Alarm:
     async def notify(self, words: str, key: str) -> None:
         """Enqueue a message for every place; the same key is sent once."""
         payload = json.dumps({"text": words})
-        for place in self.places:
+        for place in await self._places():
             idem = f"{key}:{place.channel}:{place.to}:{place.thread}"
             try:
                 await self.store.write(outbox.enqueue_notice, None, place, payload, idem)
             except SaysoError as failure:
                 _log.error("cannot notify %s %s: %s", place.channel, place.to, failure)
+
+    async def _places(self) -> tuple[Target, ...]:
+        if self.audience.places:
+            return self.audience.places
+        try:
+            known = await self.store.read(listed)
+        except SaysoError as failure:
+            _log.error("cannot read who is known by several accounts: %s", failure)
+            known = ()
+        return self.audience.direct(known)

@@ -12,10 +12,12 @@ from channels.base import Channel
 from core.errors import SaysoError
 from core.hosts.sandbox.host import SandboxHost
 from core.model.policy import ExecHost
+from core.text.render import redact
 
 _JUMP_S = 1.0
 _REPORTED_FOR_S = 600.0
 _PATIENCE_S = 10.0
+_LONGEST = 200
 CHANNEL_GOOD_S, CHANNEL_BAD_S = 60.0, 10.0
 """Seconds that an answer is shown before the platform is asked again."""
 SANDBOX_GOOD_S, SANDBOX_BAD_S = 60.0, 30.0
@@ -65,6 +67,9 @@ class ChannelLook:
             part = Part(False, f"the platform did not answer within {_PATIENCE_S:.0f} s")
         except SaysoError as failure:
             part = Part(False, str(failure))
+        except Exception as error:  # noqa: BLE001 - one part must not hide the others
+            why = redact(f"{type(error).__name__}: {error}"[:_LONGEST]).text
+            part = Part(False, f"its check failed ({why}); please report this")
         else:
             part = Part(state.ok, state.detail)
         return {f"channel {self.name}": part}

@@ -68,7 +68,7 @@ class Health:
         parts = await self._parts()
         wrong = {name: part.detail for name, part in parts.items() if not (part.ok or part.logged)}
         if wrong and frozenset(wrong) != self._wrong:
-            _log.warning("health: %s", wrong)
+            _log.warning("health: %s", "; ".join(f"{name}: {why}" for name, why in wrong.items()))
         self._wrong = frozenset(wrong)
 
     async def _open_surfaces(self) -> int:

@@ -28,18 +28,19 @@ def method_table(
 
     ``prover`` proves the gate before a lockdown is lifted; without one none is.
     """
-    askers = Askers(gate.store)
+    askers, store, journal = Askers(gate.store), gate.store, gate.journal
+    lockdown = gate.execution.guard.lockdown
     return table_of(
         (
             RunMethods(gate, askers),
             QuestionMethods(gate),
-            ApprovalsFileMethods(gate, askers),
-            RecordMethods(gate.store),
+            ApprovalsFileMethods(gate.rulebook, journal, askers),
+            RecordMethods(store),
             OutlookMethods(gate, health),
-            PeopleMethods(gate, askers),
-            GrantMethods(gate),
-            LockdownMethods(gate, askers, prover),
-            TokenMethods(gate, askers),
+            PeopleMethods(store, journal, askers),
+            GrantMethods(store, gate.rulebook, journal),
+            LockdownMethods(lockdown, askers, prover),
+            TokenMethods(store, journal, askers),
             ToolMethods(gate, askers),
             *more,
         )

@@ -6,11 +6,12 @@ settles all of its rows.
 """
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
-from channels.base import Channel, Groups, Resumable, Threads
+from channels.base import Channel, Groups, Reminders, Resumable, Threads
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
 from core.errors import ChannelError
 from core.model.approval import Approval
@@ -21,10 +22,12 @@ from core.store.sessions.threads import keep_thread, thread_of
 from core.store.views.status import Shown, shown_by
 from core.text.render import phrase, printed, redact
 
+_log = logging.getLogger(__name__)
 _BURST = 3
 """Prompts that wait for one place, from which on they go out together."""
 _LEAST_IN_DOUBT = 2
 _LARGEST_GROUP = 8
+_LONGEST_WAIT_FOR_THREAD_MS = 5_000
 
 Items = Sequence[outbox.OutboxItem]
 
@@ -86,6 +89,8 @@ class Delivery:
                 await self._notice(first)
             case outbox.OutboxKind.REMINDER:
                 await self._remind(first)
+            case outbox.OutboxKind.EDIT if first.payload == outbox.OF_REMINDER:
+                await self._end_reminder(first)
             case outbox.OutboxKind.EDIT:
                 await self._edit(items)
             case outbox.OutboxKind.PROMPT if len(items) == 1:
@@ -106,10 +111,22 @@ class Delivery:
         if approval is None:
             return
         channel = self.channels[item.target.channel]
-        message = await channel.notify(
-            item.target, _reminder(approval, await self.store.read(now_ms))
-        )
+        card = _reminder(approval, await self.store.read(now_ms))
+        if isinstance(channel, Reminders) and item.message:
+            message = await channel.remind(item.target, item.message, card)
+        else:
+            message = await channel.notify(item.target, card)
         await self.store.write(outbox.sent, item.id, message)
+
+    async def _end_reminder(self, item: outbox.OutboxItem) -> None:
+        channel, approval = self.channels[item.target.channel], await self._known(item)
+        if approval is None:
+            return
+        if isinstance(channel, Reminders) and item.message:
+            ended = build_outcome(approval, None, self.zone).headline
+            words = phrase("{}: {}", redact(approval.code), ended)
+            await channel.end_reminder(item.target, item.message, NoticeCard(words))
+        await self.store.write(outbox.sent, item.id, item.message or "")
 
     async def _prompt(self, item: outbox.OutboxItem) -> None:
         approval = await self._known(item)
@@ -169,6 +186,8 @@ class Delivery:
         known = await self.store.read(thread_of, session, target)
         if known is None:
             opened = await _opened(channel, target, session)
+            if opened is None:
+                return target
             known = await self.store.write(keep_thread, session, target, opened)
         await self.store.write(outbox.relocate, item.id, known)
         return known
@@ -190,14 +209,20 @@ class Delivery:
         return await self.store.read(approvals.get, item.approval_id)
 
 
-async def _opened(channel: Threads, target: Target, session: str) -> Target:
-    """Open a session's thread; a place that has no threads stays the session's place."""
+async def _opened(channel: Threads, target: Target, session: str) -> Target | None:
+    """Open a session's thread; a place that has no threads stays the session's place.
+
+    ``None``: threads can be opened later only, and a question should not wait for that.
+    """
     try:
         return await channel.open_thread(target, phrase("Session {}", redact(session)))
     except ChannelError as failure:
-        if not failure.permanent:
-            raise
-        return target
+        if failure.permanent:
+            return target
+        if (failure.retry_after_ms or 0) > _LONGEST_WAIT_FOR_THREAD_MS:
+            _log.info("%s is asked in %s, without a thread: %s", session, target.to, failure)
+            return None
+        raise
 
 
 def _are_prompts_alike(first: outbox.OutboxItem, item: outbox.OutboxItem) -> bool:

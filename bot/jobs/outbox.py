@@ -12,7 +12,7 @@ or limited holds up only itself; what gathers there meanwhile goes out together.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +22,7 @@ from channels.base import Channel
 from core.errors import ChannelError, StoreError
 from core.model.identity import Target
 from core.store import Store, outbox
+from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 _CLAIM_MS = 30_000
@@ -114,26 +115,44 @@ class Outbox:
     async def _send_all(self, items: list[outbox.OutboxItem]) -> None:
         until = time.monotonic() + _CLAIM_MS / 1000 - _CLAIM_MARGIN_S
         waiting = sorted(items, key=lambda item: (_ORDER[item.kind], item.id))
+        apart: set[int] = set()
         while waiting:
             if time.monotonic() > until:
                 await self._give_back(waiting)
                 return
-            batch = await self._attempt(waiting)
-            waiting = [item for item in waiting if item not in batch]
+            batch, settled = await self._attempt(_together(waiting, apart))
+            if settled:
+                waiting = [item for item in waiting if item not in batch]
+            else:
+                apart.update(item.id for item in batch)
 
-    async def _attempt(self, waiting: Sequence[outbox.OutboxItem]) -> Sequence[outbox.OutboxItem]:
-        """Send the next message; return the rows that it settled or that must wait."""
+    async def _attempt(
+        self, waiting: Sequence[outbox.OutboxItem]
+    ) -> tuple[Sequence[outbox.OutboxItem], bool]:
+        """Send the next message; return its rows, and ``False`` where each must go alone."""
         batch: Sequence[outbox.OutboxItem] = waiting[:1]
         try:
             batch = await self.delivery.batch(waiting)
             try:
                 await self.delivery.send(batch)
-            except ChannelError as failure:
-                for item in batch:
-                    await self._failed(item, failure)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - one row's fault must not stop the others
+                return batch, await self._settled(batch, error)
         except StoreError as failure:
             _left(batch, failure)
-        return batch
+        return batch, True
+
+    async def _settled(self, batch: Sequence[outbox.OutboxItem], error: Exception) -> bool:
+        """Note why rows were not sent; ``False`` where one of a group may be the cause."""
+        failure = _failure_of(error)
+        by_content = failure.permanent or failure is not error
+        if len(batch) > 1 and batch[0].kind is outbox.OutboxKind.PROMPT and by_content:
+            _log.warning("a group of prompts failed and is sent one by one: %s", failure)
+            return False
+        for item in batch:
+            await self._failed(item, failure)
+        return True
 
     async def _give_back(self, items: Sequence[outbox.OutboxItem]) -> None:
         """Release rows that were not sent within their claim."""
@@ -153,6 +172,23 @@ class Outbox:
         # A platform that says when to come back has taken nothing.
         uncertain = failure.retry_after_ms is None
         await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)
+
+
+def _together(
+    waiting: Sequence[outbox.OutboxItem], apart: Collection[int]
+) -> Sequence[outbox.OutboxItem]:
+    """Return what may go out with the first row: nothing, where its group failed."""
+    if waiting[0].id in apart:
+        return waiting[:1]
+    return [item for item in waiting if item.id not in apart]
+
+
+def _failure_of(error: Exception) -> ChannelError:
+    """Return why a message was not sent; what no channel should raise is logged in full."""
+    if isinstance(error, ChannelError):
+        return error
+    _log.error("Sayso failed to send a message; please report this", exc_info=error)
+    return ChannelError(f"Sayso failed to send it ({type(error).__name__}: {redact(str(error))})")
 
 
 def _left(items: Sequence[outbox.OutboxItem], failure: StoreError) -> None:

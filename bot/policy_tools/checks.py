@@ -13,10 +13,10 @@ from bot.policy_tools.expectations import (
 from bot.policy_tools.judge import APPROVALS_NAME, Judge, present_settings, settings_from
 from bot.settings import InvalidConfig, home_folder
 from core.errors import BadRequest
-from core.policy.programs.carriers import profiled
-from core.policy.programs.safe_bins import profiled as safe_bins
 from core.policy.rules.compiled import BadRule
 from core.policy.rules.self_test import broken_examples
+from core.programs.carriers import profiled
+from core.programs.safe_bins import profiled as safe_bins
 
 
 def check(

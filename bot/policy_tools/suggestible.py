@@ -4,8 +4,8 @@ import shlex
 
 from core.model.decision import Promise
 from core.model.identity import AgentId
-from core.policy.programs.carriers import inline_options, is_carrier
-from core.policy.programs.wrappers import names_of, wrapper_kind
+from core.programs.carriers import inline_options, is_carrier
+from core.programs.wrappers import names_of, wrapper_kind
 
 _CODE = frozenset(("-e", "-c", "-E", "-r", "--eval", "eval", "-eval"))
 """Options by which the tables distinguish interpreters from programs that merely run others."""

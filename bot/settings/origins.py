@@ -24,7 +24,14 @@ class Origins:
         if variable := self._variable(path):
             return variable
         cuts = (path[:end] for end in range(len(path), 0, -1))
-        return next((line for cut in cuts if (line := self._line(cut))), CONFIG_NAME)
+        lines = (line for cut in cuts if (line := self._line(cut)))
+        return next(lines, "") or self._beside(path) or CONFIG_NAME
+
+    def _beside(self, path: KeyPath) -> str:
+        """Return a variable that sets something else of the same section: no file has it."""
+        section = path[:-1]
+        near = sorted(name for key, name in self.variables.items() if key[:-1] == section)
+        return near[0] if section and near else ""
 
     def _variable(self, path: KeyPath) -> str:
         """Return the variable that sets this value or the list around it, if one does."""

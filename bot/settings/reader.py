@@ -1,8 +1,8 @@
 """Bring file and environment together into validated settings, with the origin of each value."""
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,18 +19,22 @@ from bot.settings.validation_errors import complaint, path_of
 from core.policy.rules.compiled import BadRule, compiled
 
 _MAX_BYTES = 4 * MAX_CHARACTERS
+READ_FROM = "; it was read from "
+"""Follows what is wrong with a secret, before its file or variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The settings, and the location of each value that was set.
 
-    ``is_set``: the file is there and sets something.
+    ``is_set``: the file is there and sets something. ``secret_files`` are the files that secrets
+    are read from, by their keys.
     """
 
     settings: Settings
     origins: Origins
     is_set: bool
+    secret_files: Mapping[str, Path] = field(default_factory=dict)
 
 
 def read(home: Path, environ: Mapping[str, str]) -> Reading:
@@ -49,11 +53,13 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
     overrides.read(environ)
     origins = Origins(document.lines, overrides.places)
     file_only = Origins(document.lines, {})
-    above, found = _examine(overrides.tree, home, environ, overrides.place)
-    below, more = _examine(document.value, home, environ, file_only.near)
-    problems = [*document.problems, *overrides.problems, *found, *more]
-    settings = _validate(home, (above, below), origins, problems)
-    return Reading(settings, origins, is_set=bool(document.value))
+    upper = Examination(SHAPE, home, environ, overrides.place)
+    lower = Examination(SHAPE, home, environ, file_only.near)
+    sources = (upper.section(overrides.tree, SHAPE), lower.section(document.value, SHAPE))
+    found = (*document.problems, *overrides.problems, *upper.problems, *lower.problems)
+    settings = _validate(home, sources, origins, [*found], {**lower.sources, **upper.sources})
+    files = {**lower.files, **upper.files}
+    return Reading(settings, origins, is_set=bool(document.value), secret_files=files)
 
 
 def _read_document(path: Path) -> Document:
@@ -68,23 +74,22 @@ def _read_document(path: Path) -> Document:
     return document
 
 
-def _examine(
-    tree: Tree, home: Path, environ: Mapping[str, str], place: Callable[[KeyPath], str]
-) -> tuple[Tree, list[Problem]]:
-    examination = Examination(SHAPE, home, environ, place)
-    known = examination.section(tree, SHAPE)
-    return known, examination.problems
-
-
 def _validate(
-    home: Path, sources: tuple[Tree, ...], origins: Origins, problems: list[Problem]
+    home: Path,
+    sources: tuple[Tree, ...],
+    origins: Origins,
+    problems: list[Problem],
+    secrets: Mapping[KeyPath, str],
 ) -> Settings:
-    """Return the settings, or raise every problem at once in the file's order."""
+    """Return the settings, or raise every problem at once in the file's order.
+
+    ``secrets`` says where the text of each is from that the configuration only points to.
+    """
     made = _construct(home, sources)
     message = {problem.path for problem in problems}
     if isinstance(made, ValidationError):
         problems.extend(
-            Problem(origins.near(path), path, complaint(error, SHAPE))
+            Problem(origins.near(path), path, _with_source(complaint(error, SHAPE), secrets, path))
             for error in made.errors(include_url=False)
             if (path := path_of(error)) not in message
         )
@@ -97,6 +102,11 @@ def _validate(
         raise InvalidConfig(sorted(problems, key=_order)) from bad
     problems.extend(rule_problems(sources, problems, origins, _folder()))
     raise InvalidConfig(sorted(problems, key=_order))
+
+
+def _with_source(words: str, secrets: Mapping[KeyPath, str], path: KeyPath) -> str:
+    """Add where the text of a secret is: the place of a mistake is only what points there."""
+    return f"{words}{READ_FROM}{secrets[path]}" if path in secrets else words
 
 
 def _bad_rule(settings: Settings) -> BadRule | None:

@@ -4,13 +4,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bot.settings.did_you_mean import unknown_key
-from bot.settings.problems import KeyPath, Problem
+from bot.settings.home import expand
+from bot.settings.problems import KeyPath, Problem, dotted
 from bot.settings.schema import Kind, Shape
 from bot.settings.secrets import SecretMissing, fetch
 
 
 class Examination:
-    """Walk one source's values; what is unknown is left out and becomes a problem."""
+    """Walk one source's values; what is unknown is left out and becomes a problem.
+
+    ``files`` are the files that secrets are read from, by their keys; ``sources`` says of each
+    secret that the configuration points to where its text is from.
+    """
 
     def __init__(
         self, root: Shape, home: Path, environ: Mapping[str, str], place: Callable[[KeyPath], str]
@@ -20,6 +25,8 @@ class Examination:
         self.environ = environ
         self.place = place
         self.problems: list[Problem] = []
+        self.files: dict[str, Path] = {}
+        self.sources: dict[KeyPath, str] = {}
 
     def visit(self, value: object, shape: Shape, path: KeyPath) -> object:
         """Return the value with its secrets fetched and without its unknown keys."""
@@ -45,6 +52,12 @@ class Examination:
         return known
 
     def _secret(self, reference: Mapping[str, object], path: KeyPath) -> str | None:
+        file = reference.get("file")
+        if isinstance(file, str):
+            self.files[dotted(path)] = self.home / expand(file, self.environ)
+            self.sources[path] = str(self.files[dotted(path)])
+        elif "env" in reference:
+            self.sources[path] = f"environment variable {reference['env']}"
         try:
             return fetch(reference, self.home, self.environ)
         except SecretMissing as error:

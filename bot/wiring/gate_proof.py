@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.factories.channels import forwarding
-from bot.gate_proof.alarm import Alarm, places_of
+from bot.factories.channels import approver_references, forwarding
+from bot.gate_proof.alarm import Alarm, Audience, audience_of
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.socket import SocketWay
 from bot.gate_proof.tool import ProvingAgent, ToolWay, is_offered
@@ -15,7 +15,6 @@ from core.gate import Gate
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
-from core.model.identity import Target
 from core.policy.rules.compiled import Compiled
 
 _LOOK_S = 10.0
@@ -27,9 +26,9 @@ def guard_of(settings: Settings) -> Guard:
     return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home)))
 
 
-def alarm_places(settings: Settings, channels: Mapping[str, Channel]) -> tuple[Target, ...]:
-    """Return where alarms are sent."""
-    return places_of(forwarding(settings), channels.keys())
+def alarm_audience(settings: Settings, channels: Mapping[str, Channel]) -> Audience:
+    """Return who hears alarms."""
+    return audience_of(forwarding(settings), approver_references(settings), channels.keys())
 
 
 def prover_of(
@@ -40,7 +39,7 @@ def prover_of(
     prover = Prover(
         guard=guard,
         journal=gate.journal,
-        alarm=Alarm(guard.lockdown, gate.store, gate.journal, alarm_places(settings, channels)),
+        alarm=Alarm(guard.lockdown, gate.store, gate.journal, alarm_audience(settings, channels)),
         home=settings.home,
         search_path=settings.tools.exec.search_path,
         patience_s=settings.proof.patience,

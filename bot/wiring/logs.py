@@ -8,6 +8,7 @@ import time
 
 from bot.wiring.log_writer import LogWriter
 from core.errors import StoreAway
+from core.settings import LogLevel
 from core.text.render import redact
 
 
@@ -52,6 +53,8 @@ class _SaidOnce(logging.Filter):
 def configure(*, json_lines: bool) -> None:
     """Send warnings and worse of everybody, and our own information, to standard error.
 
+    ``set_level`` changes that once the settings are read.
+
     Nothing that this process writes there waits for its reader from now on.
     """
     old = sys.stderr
@@ -61,8 +64,17 @@ def configure(*, json_lines: bool) -> None:
     handler.setFormatter(_JsonLines() if json_lines else _Plain())
     handler.addFilter(_SaidOnce())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    set_level(LogLevel.INFO)
+
+
+def set_level(level: LogLevel) -> None:
+    """Log what is at least of this level; of libraries, what is a warning besides.
+
+    At debug they would write whole messages of the platforms, and what the database is asked.
+    """
+    logging.getLogger().setLevel(max(logging.WARNING, level.number))
     for name in ("bot", "channels", "core"):
-        logging.getLogger(name).setLevel(logging.INFO)
+        logging.getLogger(name).setLevel(level.number)
 
 
 def _utc(record: logging.LogRecord) -> str:

@@ -26,8 +26,9 @@ from bot.settings import InvalidConfig, Settings, read
 from bot.settings.home import CONFIG_NAME
 from bot.settings.problems import Problem, dotted
 from bot.settings.show import leaves
+from bot.wiring import logs
 from bot.wiring.gate import broker_of
-from bot.wiring.gate_proof import add_tool_way, alarm_places, with_proving_agent
+from bot.wiring.gate_proof import add_tool_way, alarm_audience, with_proving_agent
 from channels.base import Channel
 from core.errors import SaysoError
 from core.gate import Gate
@@ -40,6 +41,7 @@ _CHANGEABLE = re.compile(
     r"|tools\.elevated\.enabled"
     r"|agents\.list.*"
     r"|approvals\.exec\.(?!zone$|threads$|suggest\.).*"
+    r"|logging\.level"
     r"|channels\.(\w+|plugins\[\d+\])\.(approvers|senders)"
 )
 """The settings that a running gateway takes over; everything else needs a restart."""
@@ -116,15 +118,17 @@ class Reloading:
         people, acting = approvers(settings), self.sender.joined(senders(settings))
         elevated = settings.tools.elevated.enabled
         parts = inbox_of(gate, people, acting, elevated=elevated).parts
-        places = alarm_places(settings, self.channels)
+        audience = alarm_audience(settings, self.channels)
 
         def adopt() -> None:
             # Without an await: no request is judged by half of each configuration.
             gate.rulebook.adopt(replace(book, compiled=compiled))
+            gate.rulebook.senders = acting
             gate.broker = broker
+            logs.set_level(settings.logging.level)
             gate.execution.notice_after_ms = settings.tools.exec.notice_after_ms
             self.inbox.parts = parts
-            self.prover.alarm.places = places
+            self.prover.alarm.audience = audience
             add_tool_way(self.prover, offered, home, self.agent)
 
         return adopt

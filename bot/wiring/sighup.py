@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:  # heavy; the signal is held back before anything heavy is imported
+    from bot.service.notify import Notifier
     from bot.wiring.reload import Reloading
 
 HANGUP = frozenset({signal.SIGHUP})
@@ -57,12 +58,14 @@ class Hangup:
         else:
             self._wanted.set()
 
-    async def reloads(self, reloading: "Reloading") -> None:
+    async def reloads(self, reloading: "Reloading", notifier: "Notifier") -> None:
         """Reload for as long as the task lives, once for signals that come together."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
+            notifier.reloading()
             await reloading.reload()
+            notifier.ready()
 
     def _let_go(self) -> None:
         """Give what is still written a place: a closed terminal fails each write, and the exit."""

@@ -5,6 +5,7 @@ import secrets
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
+from bot.intake.methods.audit import Rotate
 from bot.jobs.recovery import recover, settle
 from bot.settings import Settings
 from bot.wiring.api import Network
@@ -25,9 +26,13 @@ RESULTS = "results"
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results."""
+    """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results.
+
+    ``rotate`` ends the journal's segment and begins the next.
+    """
 
     journal: Journal
+    rotate: Rotate
     store: Store
     owner: str
     deferred: Deferred
@@ -39,7 +44,8 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     Raises:
         SaysoError: one of them cannot be used; the message says which and what to do.
     """
-    journal = network.counted_journal(stack.enter_context(AuditJournal(settings.audit_path)))
+    audit = AuditJournal(settings.audit_path, settings.audit.rotate.max_bytes)
+    journal = network.counted_journal(stack.enter_context(audit))
     store = network.counted_store(WatchedStore(await open_store(settings.store_url)))
     stack.push_async_callback(store.close)
     owner = secrets.token_hex(8)
@@ -52,7 +58,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)
-    return Ground(journal, store, owner, deferred)
+    return Ground(journal, audit.rotate, store, owner, deferred)
 
 
 async def _leave(store: Store, owner: str) -> None:

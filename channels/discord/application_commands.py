@@ -135,7 +135,9 @@ async def register(client: discord.Client) -> None:
     try:
         present = await client.http.get_global_commands(application)
         if sorted(map(_words, present)) != sorted(map(_words, bodies())):
-            await client.http.bulk_upsert_global_commands(application, bodies())
+            made = await client.http.bulk_upsert_global_commands(application, bodies())
+            if {one["name"] for one in made} != {command.name for command in SLASH_COMMANDS}:
+                raise ValueError("an answer that does not list the commands")
     except FAILURES as error:
         # Buttons and typed answers work without; the next start tries again.
         _log.warning("Cannot register the slash commands: %s", translate(error))

@@ -105,6 +105,15 @@ class DiscordChannel:
         """Send a notice and return the id of its last message."""
         return await self._deliveries.send(target, _hash(card.text.text), render_notice(card))
 
+    async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
+        """Send a reminder as the reply to a prompt and return its id."""
+        subject = _hash(f"{message} {card.text.text}")
+        return await self._deliveries.send(target, subject, render_notice(card), message)
+
+    async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
+        """Edit a reminder to how its question ended."""
+        await self._deliveries.edit(target, message, render_notice(card)[0])
+
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Edit a prompt to its final state; the edit takes its buttons away."""
         await self._deliveries.edit(target, message, render_outcome(card))
@@ -130,7 +139,8 @@ class DiscordChannel:
 
     def _connected(self) -> GatewayClient:
         line = self._line
-        if line is None or line.client.application_id is None or line.status.permanent:
+        # Between two tries the client of the first is closed, and that of the second not made.
+        if line is None or not line.is_open or line.status.permanent:
             problem = line.status.problem if line else "not started"
             permanent = line is not None and line.status.permanent
             wait = None if permanent else _NOT_CONNECTED_MS

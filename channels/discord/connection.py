@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from discord.http import Route
 
+from channels.base import failure_of
 from channels.discord.connection_status import Status
 from channels.discord.errors import FAILURES, translate
 from channels.discord.settings import DiscordSettings
@@ -29,6 +30,11 @@ class Line:
     status: Status
     client: GatewayClient
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether the client can make calls."""
+        return self.client.application_id is not None and not self.client.is_closed()
+
     async def run(self) -> None:
         """Stay connected for as long as the task lives."""
         wait = _FIRST_RETRY_S
@@ -50,11 +56,8 @@ class Line:
         Route.BASE = self.settings.api_base_url
         try:
             await self.client.start(self.settings.token.get_secret_value())
-        except FAILURES as error:
-            failure = translate(error)
-        except Exception:  # noqa: BLE001 - a fault of ours must not end the channel
-            _log.exception("The Discord client failed")
-            failure = ChannelError("The Discord client failed; see the log.")
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the channel
+            failure = failure_of(error, "The Discord client", FAILURES, translate)
         else:
             failure = ChannelError("The Discord client stopped.")
         await self.client.leave()

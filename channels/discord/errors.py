@@ -14,11 +14,12 @@ from discord import (
     RateLimited,
 )
 
+from channels.base import UNREADABLE, unreadable
 from core.errors import ChannelError
 from core.text.render import redact
 
-FAILURES = (DiscordException, aiohttp.ClientError, OSError, TimeoutError)
-"""What a call of the library may raise when Discord refuses or cannot be reached."""
+FAILURES = (DiscordException, aiohttp.ClientError, OSError, TimeoutError, *UNREADABLE)
+"""What a call of the library may raise: Discord refuses, is away, or answers something else."""
 
 REFUSED = (
     "Discord rejected the bot token. Reset it in the Developer Portal (Bot, Reset Token) and set "
@@ -43,6 +44,11 @@ _ADVICE = {
     160006: "Archive some threads of that server, or set another target.",
     _THREAD_ARCHIVED: "The thread is archived and locked; unlock it or choose another target.",
 }
+_NOT_DISCORD = (
+    "HTTP {} without an error code of Discord: {}. Check channels.discord.apiBaseUrl and the "
+    "proxies on the way."
+)
+_LONGEST = 200
 _AUTHENTICATION_FAILED = 4004
 _DISALLOWED_INTENTS = 4014
 _NEVER_AGAIN = (_AUTHENTICATION_FAILED, 4010, 4011, 4012, 4013, _DISALLOWED_INTENTS)
@@ -63,8 +69,7 @@ def translate(error: BaseException) -> ChannelError:
         case HTTPException():
             return _refused(error)
         case _:
-            said = "no answer in time" if isinstance(error, TimeoutError) else redact(str(error))
-            return ChannelError(f"Discord cannot be reached: {said}")
+            return _away(error)
 
 
 def gone(error: BaseException) -> bool:
@@ -77,6 +82,13 @@ def archived(error: BaseException) -> bool:
     return isinstance(error, HTTPException) and error.code == _THREAD_ARCHIVED
 
 
+def _away(error: BaseException) -> ChannelError:
+    if isinstance(error, UNREADABLE):
+        return unreadable("Discord", error, setting="channels.discord.apiBaseUrl")
+    said = "no answer in time" if isinstance(error, TimeoutError) else redact(str(error))
+    return ChannelError(f"Discord cannot be reached: {said}")
+
+
 def _refused(error: HTTPException) -> ChannelError:
     if error.status == HTTPStatus.UNAUTHORIZED:
         return ChannelError(REFUSED, permanent=True)
@@ -84,6 +96,8 @@ def _refused(error: HTTPException) -> ChannelError:
         return ChannelError(f"Discord answers with HTTP {error.status}.")
     if error.status == HTTPStatus.TOO_MANY_REQUESTS:
         return _slower(_seconds(error.response.headers.get("Retry-After", "")))
+    if not error.code:
+        return ChannelError(_NOT_DISCORD.format(error.status, redact(error.text[:_LONGEST])))
     advice = _ADVICE.get(error.code, "")
     if not advice and isinstance(error, Forbidden):
         advice = "Check the bot's permissions in that channel."

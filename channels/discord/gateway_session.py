@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from core.files.private_state import replace_private
+from core.errors import StateError
+from core.files.private import replace_private
 
 _log = logging.getLogger(__name__)
 _MOST_IN_HAND = 1_000
@@ -78,6 +79,6 @@ class SessionFile:
                 self.path.unlink(missing_ok=True)
             else:
                 data = json.dumps(asdict(session)).encode()
-                replace_private(str(self.path), data, durable=False)
-        except OSError as error:
+                replace_private(self.path, data, durable=False)
+        except (OSError, StateError) as error:
             _log.warning("Cannot save the gateway session: %s", error)

@@ -8,16 +8,17 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import discord
 
-from channels.background import finish
+from channels.background import finish, patiently
 from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
 from channels.discord.errors import FAILURES, translate
-from channels.discord.render.messages import nonce, render_reply
+from channels.discord.render.messages import Message, nonce, render_reply
 from channels.discord.replies import acknowledge, send_reply
 from channels.discord.send_message import send
-from core.errors import SaysoError, Stopping
+from core.errors import ChannelError, SaysoError, Stopping
 from core.text.render import Redacted
 
 _log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class Answers:
 
         ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
         """
-        self._hold()
+        self.hold()
         deciding = asyncio.ensure_future(self._decided(inbound))
         try:
             done, _ = await asyncio.wait({deciding}, timeout=_PATIENCE_S)
@@ -68,20 +69,21 @@ class Answers:
 
     async def said(self, message: discord.Message, inbound: Inbound) -> None:
         """Take a message; the answer is a reply to it."""
-        self._hold()
+        self.hold()
         reply = await self._decided(inbound)
         try:
             for number, part in enumerate(render_reply(reply)):
                 once = nonce(inbound.key, inbound.place, number)
-                await send(message.channel, part, once, reference=message)
-        except FAILURES as error:
-            _log.warning("Cannot send a reply: %s", translate(error))
+                await patiently(partial(_reply, message, part, once))
+        except ChannelError as error:
+            _log.warning("Cannot send a reply: %s", error)
 
     async def finish(self) -> bool:
         """Wait a moment for what is in hand, then give it up; say whether nothing was."""
         return await finish(self._in_hand, _STOP_PATIENCE_S)
 
-    def _hold(self) -> None:
+    def hold(self) -> None:
+        """Count the current task among those that a stop waits for, then cancels."""
         task = asyncio.current_task()
         if task is not None:
             self._in_hand.add(task)
@@ -103,6 +105,13 @@ class Answers:
                     return Reply(_BROKEN, Tone.REFUSED)
             await asyncio.sleep(wait)
         return Reply(_LATE, Tone.REFUSED)
+
+
+async def _reply(message: discord.Message, part: Message, once: str) -> None:
+    try:
+        await send(message.channel, part, once, reference=message)
+    except FAILURES as error:
+        raise translate(error) from error
 
 
 def _waits() -> Iterator[float]:

@@ -5,6 +5,7 @@ direct message by its person (``user:<id>``), a thread by its channel and its ow
 Discord says of a person with each event, and only in servers that the settings list.
 """
 
+import asyncio
 import logging
 import re
 from dataclasses import replace
@@ -24,6 +25,8 @@ NAME = "discord"
 DIRECT = "user:"
 """What a ``Target.to`` begins with where it names a person."""
 
+_PLACE_PATIENCE_S = 3.0
+"""An answer waits no longer for its thread's channel; the library would try for 25 s."""
 _BOT = "sayso"
 _TYPED = (discord.MessageType.default, discord.MessageType.reply)
 _FOREIGN = (
@@ -38,10 +41,12 @@ _HIDDEN = (
 def from_press(
     interaction: discord.Interaction, custom_id: str, settings: DiscordSettings
 ) -> Inbound | None:
-    """Read a pressed button; ``None`` where nobody pressed or Discord sent no message."""
-    if interaction.message is None:
-        return None
-    prompt = "" if under_reply(custom_id) else str(interaction.message.id)
+    """Read a pressed button; ``None`` where nobody pressed.
+
+    The button says what it answers, so a press counts where the message is left out or unreadable.
+    """
+    message = interaction.message
+    prompt = "" if message is None or under_reply(custom_id) else str(message.id)
     return _interaction(interaction, decode(custom_id), settings, prompt)
 
 
@@ -80,7 +85,8 @@ async def placed(client: discord.Client, message: discord.Message, inbound: Inbo
     if not isinstance(message.channel, discord.PartialMessageable):
         return inbound
     try:
-        channel = await client.fetch_channel(message.channel.id)
+        async with asyncio.timeout(_PLACE_PATIENCE_S):
+            channel = await client.fetch_channel(message.channel.id)
     except FAILURES as error:
         _log.warning("Cannot read a message's channel: %s", translate(error))
         return inbound
@@ -129,7 +135,8 @@ def _typed(
     if prompt is not None:
         # A reply's ping is no address: the words are read as an answer first.
         return parse(words, bot_name=_BOT, is_reply=True) or parse(addressed, bot_name=_BOT)
-    return parse(addressed, bot_name=_BOT)
+    private = isinstance(message.channel, discord.DMChannel)
+    return parse(addressed, bot_name=_BOT, private=private)
 
 
 def _ours(message: discord.Message, us: discord.ClientUser) -> discord.Message | None:

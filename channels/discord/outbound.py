@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import discord
 from discord.utils import time_snowflake
@@ -24,7 +24,8 @@ from core.model.identity import Target
 from core.text.render import Redacted
 
 _log = logging.getLogger(__name__)
-_LOOKED_AT = 200
+_PAGE = 100
+_MOST_PAGES = 2
 _SKEW_S = 60
 _CALL_PATIENCE_S = 20.0
 """The library retries for 25 s and waits 300 s for an answer; the outbox's claim ends before."""
@@ -51,17 +52,21 @@ class Deliveries:
 
     connected: Callable[[], GatewayClient]
 
-    async def send(self, target: Target, subject: str, messages: tuple[Message, ...]) -> str:
+    async def send(
+        self, target: Target, subject: str, messages: tuple[Message, ...], reply_to: str = ""
+    ) -> str:
         """Send messages in order and return the id of the last.
 
-        Sent again with the same ``subject`` to the same place they stay the same messages.
+        Sent again with the same ``subject`` to the same place they stay the same messages. With
+        ``reply_to`` they reply to a message.
         """
         sent = ""
         async with calling():
             place = await self._place(target)
+            about = place.get_partial_message(int(reply_to)) if reply_to else None
             for number, message in enumerate(messages):
                 once = nonce(subject, target, number)
-                made = await self._awake(target, partial(send, place, message, once))
+                made = await self._awake(target, partial(send, place, message, once, about))
                 sent = str(made.id)
         return sent
 
@@ -72,23 +77,26 @@ class Deliveries:
         same; what was sent before a crash, or in a group, is found by its buttons. ``made_ms`` is
         when the approval was made.
         """
-        since = discord.Object(time_snowflake(_utc(made_ms / 1000 - _SKEW_S)))
+        after = time_snowflake(_utc(made_ms / 1000 - _SKEW_S))
         async with calling():
             place = await self._place(target)
+            number = place.id
             try:
-                async for message in place.history(limit=_LOOKED_AT, after=since):
-                    if approval in self._asked_in(message):
-                        return str(message.id)
+                for _ in range(_MOST_PAGES):
+                    page = await self.connected().http.logs_from(number, _PAGE, after=after)
+                    found = self._found_in(page, approval)
+                    if found or len(page) < _PAGE:
+                        return found
+                    after = max(_id_of(message) for message in page)
             except discord.Forbidden as error:
                 _log.info("Cannot look up sent prompts: %s", translate(error))
         return ""
 
-    def _asked_in(self, message: discord.Message) -> set[str]:
+    def _found_in(self, page: Sequence[Mapping[str, Any]], approval: str) -> str:
+        # As it came: the library's own reading fails on what Discord leaves out.
         us = self.connected().user
-        if us is None or message.author.id != us.id:
-            return set()
-        rows = (row for row in message.components if isinstance(row, discord.ActionRow))
-        return {asks(str(getattr(one, "custom_id", ""))) for row in rows for one in row.children}
+        mine = (one for one in page if us is not None and _author_of(one) == str(us.id))
+        return next((str(_id_of(one)) for one in mine if approval in _asked_in(one)), "")
 
     async def edit(self, target: Target, message: str, rendered: Message) -> None:
         """Replace a message's text and buttons; one that vanished is no error."""
@@ -139,6 +147,22 @@ class Deliveries:
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
         return await call()
+
+
+def _id_of(message: Mapping[str, Any]) -> int:
+    number = str(message.get("id", ""))
+    return int(number) if number.isdecimal() else 0
+
+
+def _author_of(message: Mapping[str, Any]) -> str:
+    return str((message.get("author") or {}).get("id", ""))
+
+
+def _asked_in(message: Mapping[str, Any]) -> set[str]:
+    if not _id_of(message):
+        return set()
+    rows = (row.get("components") or () for row in message.get("components") or ())
+    return {asks(str(one.get("custom_id", ""))) for row in rows for one in row}
 
 
 def _utc(seconds: float) -> datetime:

@@ -5,14 +5,17 @@ Discord wants a first answer within 3 seconds and takes further ones for 15 minu
 
 import logging
 from enum import Enum, auto
+from functools import partial
 
 import discord
 
+from channels.background import patiently
 from channels.base import Reply, Tone
 from channels.discord.errors import ALREADY_ACKNOWLEDGED, FAILURES, translate
 from channels.discord.inbound_events import NAME
 from channels.discord.render.messages import Message, nonce, render_reply
 from channels.discord.send_message import attachment, send, view_of
+from core.errors import ChannelError
 from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
@@ -121,6 +124,13 @@ async def _write(interaction: discord.Interaction, parts: tuple[Message, ...]) -
     try:
         for number, part in enumerate(parts):
             once = nonce(str(interaction.id), Target(NAME, str(person.id)), number)
-            await send(await person.create_dm(), part, once)
+            await patiently(partial(_write_one, person, part, once))
+    except ChannelError as error:
+        _log.warning("Cannot reply to a person: %s", error)
+
+
+async def _write_one(person: discord.User | discord.Member, part: Message, once: str) -> None:
+    try:
+        await send(await person.create_dm(), part, once)
     except FAILURES as error:
-        _log.warning("Cannot reply to a person: %s", translate(error))
+        raise translate(error) from error

@@ -13,7 +13,7 @@ async def send(
     place: discord.abc.Messageable,
     message: Message,
     nonce: str,
-    reference: discord.Message | None = None,
+    reference: discord.Message | discord.PartialMessage | None = None,
 ) -> discord.Message:
     """Send one message; sent again with the same nonce it stays one message."""
     extra: dict[str, Any] = {}

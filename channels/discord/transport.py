@@ -8,18 +8,23 @@ dies young (Discord resets a token that identifies too often), and reports why i
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from discord.http import Route
 
+from channels.base import UNREADABLE
 from channels.discord.application_commands import register, typed
 from channels.discord.connection_status import Status
+from channels.discord.errors import FAILURES, translate
 from channels.discord.gateway_session import InHand, Session, SessionFile
 from channels.discord.inbound import Answers
 from channels.discord.inbound_events import from_command, from_message, from_press, placed
+from channels.discord.rate_limits import keep_limits
 from channels.discord.render.buttons import ours, under_reply
 from channels.discord.settings import DiscordSettings
 
@@ -33,9 +38,11 @@ _SAVE_SOON_S = 0.25
 _IDENTIFY_EVERY_S = 5.0
 _REFUSED_PAUSE_S = 1.0
 _LONGEST_WAIT_S = 30.0
-_RATE_PATIENCE_S = 30.0
 _SESSION_ENDED = (4003, 4007, 4009)
 """Close codes after which only a new session helps: unknown, bad sequence number, timed out."""
+_BEGINNING, _INTERACTION = "READY", "INTERACTION_CREATE"
+_INSISTED_ON = {"version": 1, "attachment_size_limit": 0}
+"""Fields of an interaction without which the library refuses it; nothing here reads them."""
 _KEEP_SESSION = 4000
 """A close code after which the session can be resumed (API "Gateway", 1000 and 1001 end it)."""
 
@@ -54,9 +61,11 @@ class GatewayClient(discord.Client):
             member_cache_flags=discord.MemberCacheFlags.none(),
             chunk_guilds_at_startup=False,
             guild_ready_timeout=_READY_PATIENCE_S,
-            max_ratelimit_timeout=_RATE_PATIENCE_S,
             allowed_mentions=discord.AllowedMentions.none(),
         )
+        keep_limits(self.http)
+        parsers = self._connection.parsers
+        parsers.update({event: _tolerant(event, parse) for event, parse in parsers.items()})
         self._status = status
         self._settings = settings
         self._answers = answers
@@ -119,7 +128,9 @@ class GatewayClient(discord.Client):
             subject = args[0]
             if isinstance(subject, discord.Interaction | discord.Message):
                 self._in_hand.begin(subject.id, ws.sequence or 0)
-        super().dispatch(event, *args, **kwargs)
+        # A closed client has no loop to do anything in; the library says it is ready after a pause.
+        if not self.is_closed():
+            super().dispatch(event, *args, **kwargs)
 
     async def on_ready(self) -> None:
         """Note that a new session is established."""
@@ -131,22 +142,32 @@ class GatewayClient(discord.Client):
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         """Take a pressed button, of whatever life, or an application command."""
-        match interaction.type:
-            case discord.InteractionType.component:
-                await self._take_press(interaction)
-            case discord.InteractionType.application_command:
-                await self._take_command(interaction)
-            case _:
-                _log.debug("Ignoring an interaction of type %s", interaction.type)
-        self._done(interaction.id)
+        with self._taking(interaction.id):
+            match interaction.type:
+                case discord.InteractionType.component:
+                    await self._take_press(interaction)
+                case discord.InteractionType.application_command:
+                    await self._take_command(interaction)
+                case _:
+                    _log.debug("Ignoring an interaction of type %s", interaction.type)
 
     async def on_message(self, message: discord.Message) -> None:
         """Take a message."""
-        us = self.user
-        inbound = from_message(message, us, self._settings) if us is not None else None
-        if inbound is not None:
-            await self._answers.said(message, await placed(self, message, inbound))
-        self._done(message.id)
+        with self._taking(message.id):
+            us = self.user
+            inbound = from_message(message, us, self._settings) if us is not None else None
+            if inbound is not None:
+                self._answers.hold()
+                await self._answers.said(message, await placed(self, message, inbound))
+
+    @contextmanager
+    def _taking(self, event: int) -> Iterator[None]:
+        """Be done with an event in the end, also where it cannot be read."""
+        try:
+            yield
+        except FAILURES as error:
+            _log.warning("What a person did could not be read, so it is lost: %s", translate(error))
+        self._done(event)
 
     async def _take_press(self, interaction: discord.Interaction) -> None:
         # Read straight from the event: the library's own way rebuilds the message's buttons.
@@ -190,8 +211,8 @@ class GatewayClient(discord.Client):
     async def _address(self) -> str:
         if self._settings.gateway_url is not None:
             return self._settings.gateway_url
-        _, url, _ = await self.http.get_bot_gateway()
-        return url
+        found = await self.http.request(Route("GET", "/gateway/bot"))
+        return str(found["url"])
 
     def _socket(self) -> DiscordWebSocket | None:
         # The library declares an attribute that is None until the first socket is open.
@@ -232,6 +253,20 @@ class GatewayClient(discord.Client):
         self._saved_at = time.monotonic()
         done = self._in_hand.done_up_to(ws.sequence)
         self._kept.save(Session(ws.session_id, done, str(ws.gateway), self._owner()))
+
+
+def _tolerant(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a parser that lets no event end the connection, except the one that begins it."""
+
+    def parsed(data: Any) -> None:  # noqa: ANN401 - an event as the SDK hands it over
+        try:
+            parse({**_INSISTED_ON, **data} if event == _INTERACTION else data)
+        except UNREADABLE as error:
+            if event == _BEGINNING:
+                raise
+            _log.warning("An event %s of Discord is ignored: %s", event, translate(error))
+
+    return parsed
 
 
 def _intents(settings: DiscordSettings) -> discord.Intents:

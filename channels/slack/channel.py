@@ -8,6 +8,7 @@ from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.slack.connection import Connection
 from channels.slack.inbound_events import NAME, message_id
+from channels.slack.render.layout import Json
 from channels.slack.render.messages import Message, body, render_notice, render_outcome
 from channels.slack.render.prompt_groups import fits, render_group
 from channels.slack.self_check import prove
@@ -79,11 +80,26 @@ class SlackChannel:
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Send a notice and return the id of its last message."""
+        return await self._notify(target, card)
+
+    async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
+        """Send a reminder into the thread below a prompt, and show it in the channel as well."""
+        if target.thread:
+            return await self._notify(target, card)
+        root = message.rpartition(":")[2]
+        return await self._notify(replace(target, thread=root), card, {"reply_broadcast": True})
+
+    async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
+        """Edit a reminder to how its question ended."""
+        await self._edit(target, message, render_notice(card)[0])
+
+    async def _notify(self, target: Target, card: NoticeCard, more: Json | None = None) -> str:
         calls = self._connected().calls
         channel = await calls.conversation(target.to)
         place, ts = replace(target, to=channel), ""
         for message in render_notice(card):
-            ts = await calls.post(body(message, place), patient=bool(ts))
+            made = body(message, place) | (more or {})
+            ts = await calls.post(made, patient=bool(ts))
         return message_id(channel, ts)
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:

@@ -11,13 +11,14 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from channels.base import Inbox
+from channels.base import UNREADABLE, Inbox, failure_of
 from channels.slack.errors import FAILURES, translate
 from channels.slack.inbound import Intake
-from channels.slack.inbound_events import Identity, heard
+from channels.slack.inbound_events import Heard, Identity, heard
 from channels.slack.log_redaction import library_logger
 from channels.slack.membership import Membership
 from channels.slack.outbound import Deliveries
+from channels.slack.person_names import PersonNames
 from channels.slack.replies import Notes
 from channels.slack.settings import Mode, SlackSettings
 from channels.slack.transport import HttpLine, Line, SocketLine
@@ -41,7 +42,8 @@ class Connection:
         self._calls = Calls(self._client(settings.bot_token.get_secret_value()))
         self._deliveries = Deliveries(self._calls)
         self._notes = Notes(self._calls)
-        self._intake = Intake(inbox, Membership(self._calls, settings.groups), self._notes)
+        groups = Membership(self._calls, settings.groups)
+        self._intake = Intake(inbox, groups, PersonNames(self._calls), self._notes)
         self._line: Line | None = None
         self._problem = "connecting"
 
@@ -71,11 +73,12 @@ class Connection:
         while True:
             try:
                 line = await self._connect()
-            except ChannelError as error:
-                self._problem = str(error)
+            except Exception as error:  # noqa: BLE001 - no error may end the channel in silence
+                part = "The connection to Slack"
+                self._problem = str(failure_of(error, part, FAILURES, translate))
                 tried.set()
-                await self._hang_up()
                 _log.warning("%s Trying again in %.0f s.", self._problem, wait)
+                await self._hang_up()
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, _LONGEST_RETRY_S)
                 continue
@@ -114,7 +117,10 @@ class Connection:
     async def _hang_up(self) -> None:
         # A line whose closing was cancelled is still there, and is closed again.
         if self._line is not None:
-            await self._line.close()
+            try:
+                await self._line.close()
+            except FAILURES as error:
+                _log.info("The connection to Slack did not close cleanly: %s", translate(error))
             self._line = None
 
     def _make_line(self, us: Identity) -> Line:
@@ -150,13 +156,28 @@ class Connection:
         return app
 
     async def _take(self, body: Mapping[str, Any], us: Identity) -> BoltResponse:
-        found = heard(body, us)
-        if found is None:
+        try:
+            found = heard(body, us)
+        except UNREADABLE as error:
+            _log.warning("What a person did could not be read, so it is lost: %s", translate(error))
+            return BoltResponse(status=_TAKEN)
+        try:
+            concerns_us = found is not None and await self._is_ours(found, us)
+        except ChannelError as error:
+            _log.warning("Cannot look up whose thread a reply is in: %s", error)
+            return BoltResponse(status=_TAKEN if error.permanent else _SEND_AGAIN)
+        if found is None or not concerns_us:
             return BoltResponse(status=_TAKEN)
         committed = await self._intake.take(found)
         # Slack sends an event again, but never a press or a command.
         again = "event" in body and not committed
         return BoltResponse(status=_SEND_AGAIN if again else _TAKEN)
+
+    async def _is_ours(self, found: Heard, us: Identity) -> bool:
+        """Say whether a reply is below a message of ours, where its event leaves that out."""
+        if not found.unproved:
+            return True
+        return await self._calls.author(found.asker.channel, found.asker.thread) == us.user
 
     def _client(self, token: str | None) -> AsyncWebClient:
         return web_client(self._settings.api_base_url, self._session, token)

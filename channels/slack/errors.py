@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import aiohttp
 from slack_sdk.errors import SlackApiError
 
+from channels.base import UNREADABLE, unreadable
 from core.errors import ChannelError
 from core.text.render import redact
 
-FAILURES = (SlackApiError, aiohttp.ClientError, OSError, TimeoutError)
-"""What a call of the Web API raises."""
+FAILURES = (SlackApiError, aiohttp.ClientError, OSError, TimeoutError, *UNREADABLE)
+"""What a call of the Web API raises, and what reading an odd answer raises."""
 
 _TOKEN = "Slack rejected a token ({}). Get the current one from the app's pages and restart."  # noqa: S105 - words
 _PLACE = "Slack: {}. Check the target's `to`, and invite the bot to that channel."
@@ -33,6 +34,13 @@ _PERMANENT = {
     **dict.fromkeys(("invalid_blocks", "msg_too_long", "msg_blocks_too_long"), _TOO_LONG),
     **dict.fromkeys(("invalid_arguments", "no_text", "metadata_too_large"), _TOO_LONG),
 }
+_PAGE = (
+    "HTTP {} without an error of Slack. Check channels.slack.apiBaseUrl and the proxies on the way."
+)
+_NO_SOCKET = (
+    "Slack did not open a socket: HTTP {} at the address that it gave. Check that WebSockets pass "
+    "the proxies on the way."
+)
 _LIMITED = {"ratelimited", "rate_limited", "message_limit_exceeded"}
 _UNSURE = {"internal_error", "fatal_error", "request_timeout", "service_unavailable"}
 _GONE = "message_not_found"
@@ -53,6 +61,10 @@ def translate(error: Exception) -> ChannelError:
     """Return the channel error for a failed call."""
     if isinstance(error, SlackApiError):
         return _refused(error)
+    if isinstance(error, UNREADABLE):
+        return Unconfirmed(str(unreadable("Slack", error, setting="channels.slack.apiBaseUrl")))
+    if isinstance(error, aiohttp.WSServerHandshakeError):
+        return ChannelError(_NO_SOCKET.format(error.status))  # its own words hold the ticket
     said = redact(str(error) or type(error).__name__)
     if isinstance(error, aiohttp.ClientConnectorError):
         return ChannelError(f"Slack cannot be reached: {said}")
@@ -61,7 +73,9 @@ def translate(error: Exception) -> ChannelError:
 
 def _refused(error: SlackApiError) -> ChannelError:
     code = _code(error)
-    status = int(getattr(error.response, "status_code", 0))
+    # Behind a proxy's page there is the library's own response or aiohttp's.
+    given = getattr(error.response, "status_code", None) or getattr(error.response, "status", None)
+    status = int(given or 0)
     if status == _LIMIT_STATUS or code in _LIMITED:
         wait = _wait_s(error) * 1000
         return ChannelError("Slack is rate limiting; slowing down.", retry_after_ms=wait)
@@ -70,7 +84,7 @@ def _refused(error: SlackApiError) -> ChannelError:
     if code in _PERMANENT:
         return ChannelError(_PERMANENT[code].format(redact(_said(error))), permanent=True)
     if code in _UNSURE or status >= _SERVER_STATUS or not code:
-        return Unconfirmed(f"Slack failed: {redact(code or f'HTTP {status}')}")
+        return Unconfirmed(f"Slack failed: {redact(code) if code else _PAGE.format(status)}")
     return ChannelError(f"Slack: {redact(_said(error))}")
 
 

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from channels.background import finish
 from channels.base import STOPPING, Inbox, Reply, Tone
 from channels.slack.inbound_events import Heard
 from channels.slack.membership import Membership
+from channels.slack.person_names import PersonNames
 from channels.slack.replies import Notes
 from core.errors import SaysoError, Stopping
 from core.text.render import Redacted
@@ -39,6 +40,7 @@ class Intake:
 
     inbox: Inbox
     membership: Membership
+    names: PersonNames
     notes: Notes
     _open: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -62,6 +64,8 @@ class Intake:
         await finish(self._open.values(), _STOP_PATIENCE_S)
 
     async def _work(self, heard: Heard) -> None:
+        actor = await self.names.named(heard.inbound.actor)
+        heard = replace(heard, inbound=replace(heard.inbound, actor=actor))
         reply = await self._received(heard)
         self._done[heard.inbound.key] = None
         while len(self._done) > _REMEMBERED:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.base import Inbound
-from channels.commands import Malformed
+from channels.commands import BareReply, Malformed
 from channels.grammar import parse
 from channels.slack.render.buttons import read
 from core.model.identity import Actor, Target
@@ -30,7 +30,7 @@ class Identity:
     """Who our bot is in its workspace."""
 
     user: str
-    bot: str
+    bot: str | None
     name: str
     team: str
 
@@ -52,10 +52,14 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a person did, and where the answer goes."""
+    """What a person did, and where the answer goes.
+
+    ``unproved``: it counts only where the thread that it was written in is one of ours.
+    """
 
     inbound: Inbound
     asker: Asker
+    unproved: bool = False
 
 
 def message_id(channel: str, ts: str) -> str:
@@ -64,8 +68,12 @@ def message_id(channel: str, ts: str) -> str:
 
 
 def heard(body: Body, us: Identity) -> Heard | None:
-    """Read a request; ``None`` where nobody did anything that concerns us."""
-    if body.get("type") == "block_actions":
+    """Read a request; ``None`` where nobody did anything that concerns us.
+
+    Raises:
+        LookupError: somebody pressed or typed a command, and a field that it needs is absent.
+    """
+    if body.get("type") == "block_actions" or "actions" in body:
         return _pressed(body)
     if "command" in body:
         return _commanded(body, us)
@@ -75,13 +83,13 @@ def heard(body: Body, us: Identity) -> Heard | None:
     return None
 
 
-def _pressed(body: Body) -> Heard | None:
+def _pressed(body: Body) -> Heard:
     channel, actions = body.get("channel"), body.get("actions")
     # A message that one member sees alone is not sent along; its container is.
     container, message = body.get("container") or {}, body.get("message") or {}
     ts = str(container.get("message_ts") or message.get("ts", ""))
     if not (ts and channel and actions):
-        return None
+        raise LookupError("a press without its channel, message or button")
     user, action = body["user"], actions[0]
     command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
     place = Asker(
@@ -113,15 +121,21 @@ def _written(event: Body, us: Identity) -> Heard | None:
     if event.get("bot_id") or event.get("app_id"):
         return None
     place = Asker(str(event["channel"]), str(user), str(event.get("thread_ts", "")))
-    # A mention's event does not say whose message the thread began with; the inbox knows.
-    ours = event.get("parent_user_id") == us.user or event["type"] == "app_mention"
-    is_reply = bool(place.thread) and ours
-    command = parse(_typed(str(text), us), bot_name=us.name, is_reply=is_reply)
+    # A mention's event does not say whose message the thread began with, nor does each message's.
+    begun_by = event.get("parent_user_id")
+    ours = bool(place.thread) and (begun_by == us.user or event["type"] == "app_mention")
+    words = _typed(str(text), us)
+    is_reply = ours or bool(place.thread and not begun_by)
+    private = place.channel.startswith("D")
+    command = parse(words, bot_name=us.name, is_reply=is_reply, private=private)
     if command is None:
         return None
-    to = message_id(place.channel, place.thread) if is_reply else ""
+    to = message_id(place.channel, place.thread) if ours or isinstance(command, BareReply) else ""
     key = f"{NAME}:{message_id(place.channel, str(event['ts']))}"
-    return Heard(Inbound(Actor(NAME, place.user), _target(place), command, key, to), place)
+    inbound = Inbound(Actor(NAME, place.user), _target(place), command, key, to)
+    # Of what names us the inbox knows whether it replies to a prompt; of all else Slack is asked.
+    alone = parse(words, bot_name=us.name, private=private)
+    return Heard(inbound, place, unproved=not ours and alone is None)
 
 
 def _target(place: Asker) -> Target:

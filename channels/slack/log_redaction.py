@@ -1,23 +1,32 @@
-"""Keep tokens, tickets and payloads out of the library's log."""
+"""Keep tokens, tickets and whole payloads out of the library's log."""
 
 import logging
 import re
 import traceback
 
+from channels.slack.errors import FAILURES
 from core.text.secrets import mask
 
 _TICKET = re.compile(r"(ticket|response_url|trigger_id)([=:'\" ]+)[^\s'\",&)]+")
 _LIBRARY = "channels.slack.library"
+_LONGEST, _LONGEST_TRACE = 1_000, 10_000
 
 
 class SecretMask(logging.Filter):
     """Mask secrets in a log record; the library's words and errors hold URLs with tickets."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the record's words, and its traceback by masked text."""
-        record.msg, record.args = _masked(record.getMessage()), ()
-        if record.exc_info and record.exc_info[1] is not None:
-            record.exc_text = _masked("".join(traceback.format_exception(record.exc_info[1])))
+        """Replace the record's words, and its traceback by masked text.
+
+        Of an answer that is not Slack's the words say enough: it is a warning without a traceback.
+        """
+        record.msg, record.args = _masked(_short(record.getMessage(), _LONGEST)), ()
+        if record.exc_info and isinstance(record.exc_info[1], FAILURES):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.exc_info = None
+        elif record.exc_info and record.exc_info[1] is not None:
+            text = "".join(traceback.format_exception(record.exc_info[1]))
+            record.exc_text = _masked(_short(text, _LONGEST_TRACE))
             record.exc_info = None
         return True
 
@@ -33,6 +42,11 @@ def library_logger() -> logging.Logger:
     if not any(isinstance(existing, SecretMask) for existing in logger.filters):
         logger.addFilter(SecretMask())
     return logger
+
+
+def _short(text: str, longest: int) -> str:
+    # The library logs whole bodies, of strangers too.
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def _masked(text: str) -> str:

@@ -143,7 +143,7 @@ class Deliveries:
 
         What was edited had been recorded: whoever sends now wants a copy beside it.
         """
-        made = message.get("metadata") or {}
+        made: Answer = message.get("metadata") or {}
         ours = message.get("user") == self.our_user and made.get("event_type") == PROMPT_EVENT
         if not ours or "edited" in message:
             return ()
@@ -159,7 +159,8 @@ class Deliveries:
 
 
 def _delivery(message: Answer) -> str:
-    return str(message["metadata"].get("event_payload", {}).get("delivery", ""))
+    made = message.get("metadata") or {}
+    return str((made.get("event_payload") or {}).get("delivery", ""))
 
 
 def _made_ms(card: PromptCard) -> int:

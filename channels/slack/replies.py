@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from channels.background import Background
+from channels.background import Background, patiently
 from channels.base import Reply
 from channels.slack.inbound_events import NAME, Asker
 from channels.slack.render.messages import Message, body, render_reply
@@ -34,7 +35,7 @@ class Notes:
             for number, message in enumerate(render_reply(reply)):
                 # Only the first takes the place of what was pressed; the others follow it.
                 replaces = asker.replaces and number == 0
-                await self._send(replace(asker, replaces=replaces), message)
+                await patiently(partial(self._send, replace(asker, replaces=replaces), message))
         except ChannelError as error:
             # The decision is recorded, and the prompt shows it.
             _log.warning("Cannot send a note: %s", error)

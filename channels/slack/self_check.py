@@ -18,12 +18,16 @@ SCOPES = {
     "app_mentions:read": "mentions are not received",
     "channels:history": "text in public channels and threads is not received",
     "groups:history": "text in private channels and threads is not received",
-    "users:read": "member ids cannot be verified",
+    "users:read": "member ids cannot be verified, and typed answers name no person",
     "usergroups:read": "members of user groups are not recognised",
 }
 """The scopes that the manifest asks for, and what is lost without each."""
 
 _ADD = "Add it under OAuth & Permissions, install the app again and use the new token."
+_UNTOLD = (
+    "Slack did not say which scopes the token has (no header X-OAuth-Scopes). Check them under "
+    "OAuth & Permissions."
+)
 _MISSING = "missing, so {}. {}"
 
 
@@ -65,13 +69,16 @@ async def _ticket(calls: Calls, token: str) -> str:
 
 async def _scopes(calls: Calls, references: tuple[str, ...]) -> list[Proof]:
     try:
-        missing = SCOPES.keys() - await calls.scopes()
+        given = await calls.scopes()
     except ChannelError as error:
         return [Proof("scopes", ok=False, detail=str(error))]
+    if given is None:
+        return [Proof("scopes", ok=False, detail=_UNTOLD, serious=False)]
+    missing = SCOPES.keys() - given
     groups = any(one.startswith(GROUP) for one in references)
     needed = {"chat:write"} | ({"usergroups:read"} if groups else set())
     lost = [
-        Proof(f"scope {scope}", scope not in needed, _MISSING.format(SCOPES[scope], _ADD))
+        Proof(f"scope {scope}", False, _MISSING.format(SCOPES[scope], _ADD), scope in needed)
         for scope in SCOPES
         if scope in missing
     ]

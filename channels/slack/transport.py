@@ -4,14 +4,19 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Protocol
 
+import aiohttp
 from aiohttp import web
+from aiohttp.typedefs import Handler
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from channels.base import UNREADABLE
+from channels.slack.errors import FAILURES
 from channels.slack.settings import PATH
 from core.errors import ChannelError
 
@@ -19,6 +24,22 @@ _log = logging.getLogger(__name__)
 _CONNECT_PATIENCE_S = 10.0
 _CLOSE_PATIENCE_S = 2.0
 _SILENT_PINGS = 5
+
+
+_NO_ADDRESS = (
+    "Slack gave no address for a socket. Turn Socket Mode on in the app's pages, and check "
+    "channels.slack.apiBaseUrl."
+)
+
+
+@web.middleware
+async def _refuse_unreadable(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse what the library cannot read: it reads a body before it checks who signed it."""
+    try:
+        return await handler(request)
+    except UNREADABLE:
+        _log.warning("A request that is not of Slack's form was refused.")
+        return web.Response(status=HTTPStatus.BAD_REQUEST)
 
 
 class Line(Protocol):
@@ -59,6 +80,34 @@ class _Handler(AsyncSocketModeHandler):
 
 
 @dataclass(slots=True)
+class _Watched:
+    """The library's HTTP session; ``failed`` gets why the first socket could not be opened."""
+
+    session: aiohttp.ClientSession
+    failed: asyncio.Future[Exception] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the session was closed."""
+        return self.session.closed
+
+    async def ws_connect(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - the library's
+        """Open a socket."""
+        try:
+            return await self.session.ws_connect(*given, **named)
+        except FAILURES as error:
+            if not self.failed.done():
+                self.failed.set_result(error)
+            raise
+
+    async def close(self) -> None:
+        """Close the session."""
+        await self.session.close()
+
+
+@dataclass(slots=True)
 class SocketLine:
     """Socket Mode: no public address; the library connects again by itself.
 
@@ -77,8 +126,25 @@ class SocketLine:
         self._handler = _Handler(self)
         # ``connect`` alone would hide why Slack refuses: it logs and tries for ever.
         async with asyncio.timeout(_CONNECT_PATIENCE_S):
-            self._handler.client.wss_uri = await self._handler.client.issue_new_wss_url()
-            await self._handler.connect_async()  # type: ignore[no-untyped-call] # the SDK's
+            address = await self._handler.client.issue_new_wss_url()
+            if not str(address or "").startswith(("ws://", "wss://")):
+                raise ChannelError(_NO_ADDRESS)
+            self._handler.client.wss_uri = address
+            await self._connected(self._handler)
+
+    async def _connected(self, handler: _Handler) -> None:
+        """Connect, or raise why not: the library asks for ever with a ticket that it used up."""
+        watched = _Watched(handler.client.aiohttp_client_session)
+        handler.client.aiohttp_client_session = watched  # type: ignore[assignment] # all it uses
+        connecting = asyncio.ensure_future(handler.connect_async())  # type: ignore[no-untyped-call] # the SDK's
+        try:
+            await asyncio.wait({connecting, watched.failed}, return_when=asyncio.FIRST_COMPLETED)
+            if watched.failed.done():
+                raise watched.failed.result()
+            await connecting
+        finally:
+            connecting.cancel()
+            await asyncio.gather(connecting, return_exceptions=True)
 
     async def hold(self) -> None:
         """Return when the socket was away for too long."""
@@ -129,9 +195,9 @@ class HttpLine:
         Raises:
             ChannelError: the address cannot listen.
         """
-        self._runner = web.AppRunner(
-            self.app.web_app(path=PATH), access_log=None, shutdown_timeout=_CLOSE_PATIENCE_S
-        )
+        server = self.app.web_app(path=PATH)
+        server.middlewares.append(_refuse_unreadable)
+        self._runner = web.AppRunner(server, access_log=None, shutdown_timeout=_CLOSE_PATIENCE_S)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self.host, self.port).start()

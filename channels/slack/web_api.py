@@ -4,7 +4,8 @@ The library's own retries are off: they repeat a call whose connection died, whi
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from channels.base import UNREADABLE
 from channels.slack.errors import FAILURES, Gone, translate
 from channels.slack.inbound_events import Identity
 from channels.slack.log_redaction import library_logger
@@ -25,6 +27,9 @@ _SHORT_WAIT_MS = 2_000
 _PAGE = 200
 _MOST_PAGES = 5
 _OK = 200
+_UNNAMED = "sayso"
+_TAKEN = ("", "ok", '{"ok":true}', '{"ok": true}')
+"""What the body of a 200 says at a response URL; pages of proxies say something else."""
 
 Answer = Mapping[str, Any]
 """What a method answered; the SDK types nothing of it."""
@@ -56,10 +61,16 @@ class Calls:
             ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
         """
         us = await _answered(self.client.auth_test)
-        return Identity(str(us["user_id"]), str(us["bot_id"]), str(us["user"]), str(us["team_id"]))
+        with _reading():
+            return Identity(
+                str(us["user_id"]),
+                us.get("bot_id"),
+                str(us.get("user") or _UNNAMED),
+                str(us.get("team_id") or ""),
+            )
 
-    async def scopes(self) -> frozenset[str]:
-        """Return the scopes that the bot token was given.
+    async def scopes(self) -> frozenset[str] | None:
+        """Return the scopes that the bot token was given, ``None`` where Slack does not say.
 
         Raises:
             ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
@@ -68,7 +79,10 @@ class Calls:
             answer = await self.client.auth_test()
         except FAILURES as error:
             raise translate(error) from error
-        given = str(answer.headers.get("x-oauth-scopes", ""))
+        headers = {name.lower(): str(value) for name, value in answer.headers.items()}
+        if "x-oauth-scopes" not in headers:
+            return None
+        given = headers["x-oauth-scopes"]
         return frozenset(scope.strip() for scope in given.split(",") if scope.strip())
 
     async def ticket(self, app_token: str) -> None:
@@ -77,7 +91,9 @@ class Calls:
         Raises:
             ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
         """
-        await _answered(lambda: self.client.apps_connections_open(app_token=app_token))
+        opened = await _answered(lambda: self.client.apps_connections_open(app_token=app_token))
+        with _reading():
+            str(opened["url"])
 
     async def member(self, account: str) -> Answer:
         """Return what Slack knows about a member.
@@ -86,8 +102,9 @@ class Calls:
             ChannelError: no such member or no scope (``permanent``), or Slack cannot be reached.
         """
         found = await self._soon(self._query("users.info", {"user": account}))
-        user: Answer = found["user"]
-        return user
+        with _reading():
+            user: Answer = found["user"] | {}
+            return user
 
     async def members(self, group: str) -> frozenset[str]:
         """Return the member ids of a user group, as they are now.
@@ -96,7 +113,20 @@ class Calls:
             ChannelError: no such group or no scope (``permanent``), or Slack cannot be reached.
         """
         found = await self._soon(self._query("usergroups.users.list", {"usergroup": group}))
-        return frozenset(str(account) for account in found["users"])
+        with _reading():
+            return frozenset(str(account) for account in found["users"])
+
+    async def author(self, channel: str, ts: str) -> str:
+        """Return who wrote a message, empty where Slack does not say.
+
+        Raises:
+            ChannelError: no such message or no scope (``permanent``), or Slack cannot be reached.
+        """
+        wanted = {"channel": channel, "ts": ts, "limit": 1}
+        found = await self._soon(self._query("conversations.replies", wanted))
+        with _reading():
+            # A thread has a first message, so an answer without one says nothing.
+            return str(found["messages"][0].get("user", ""))
 
     async def conversation(self, to: str) -> str:
         """Return the id to write to: a member's direct messages have one of their own.
@@ -108,7 +138,8 @@ class Calls:
             return to
         if to not in self._dms:
             opened = await _answered(lambda: self.client.conversations_open(users=to))
-            self._dms[to] = str(opened["channel"]["id"])
+            with _reading():
+                self._dms[to] = str(opened["channel"]["id"])
         return self._dms[to]
 
     async def post(self, body: Json, *, patient: bool = False) -> str:
@@ -119,7 +150,8 @@ class Calls:
         """
         call = self._json("chat.postMessage", body)
         sent = await _in_turn(self._messages, str(body["channel"]), call, patient=patient)
-        return str(sent["ts"])
+        with _reading():
+            return str(sent["ts"])
 
     async def update(self, channel: str, ts: str, message: Message) -> None:
         """Replace a message; one that is gone stays gone.
@@ -159,6 +191,8 @@ class Calls:
             raise translate(error) from error
         if answer.status_code != _OK:
             raise ChannelError(f"Slack rejected an answer with HTTP {answer.status_code}.")
+        if str(answer.body).strip() not in _TAKEN:
+            raise ChannelError("Something that is not Slack took an answer for it.")
 
     async def history(self, channel: str, thread: str, oldest: str) -> list[Answer]:
         """Return messages of a channel or thread since a timestamp, with their metadata.
@@ -172,8 +206,9 @@ class Calls:
         found: list[Answer] = []
         for _ in range(_MOST_PAGES):
             page = await self._soon(self._query(method, wanted))
-            found += page["messages"]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor", "")
+            with _reading():
+                found += [one for one in page.get("messages") or () if "ts" in one]
+                cursor = (page.get("response_metadata") or {}).get("next_cursor", "")
             if not cursor:
                 break
             wanted["cursor"] = cursor
@@ -216,5 +251,16 @@ async def _answered(call: Call) -> Answer:
         raise translate(error) from error
 
 
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Report an answer that lacks what must be in it as ``Unconfirmed``."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise translate(error) from error
+
+
 def _data(response: Any) -> Answer:  # noqa: ANN401 - a response as the SDK hands it over
-    return response.data if isinstance(response.data, Mapping) else {}
+    if not isinstance(response.data, Mapping):
+        raise TypeError("an answer that is no JSON object")
+    return response.data

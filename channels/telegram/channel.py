@@ -5,13 +5,12 @@ import contextlib
 import logging
 
 from telegram import BotCommand, Update
-from telegram.error import TelegramError
 from telegram.ext import TypeHandler
 
-from channels.base import Health, Inbox, Proof
+from channels.base import Health, Inbox, Proof, failure_of
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import SLASH_COMMANDS
-from channels.telegram.errors import translate
+from channels.telegram.errors import FAILURES, translate
 from channels.telegram.inbound import Intake
 from channels.telegram.inbound_events import NAME, Identity
 from channels.telegram.outbound import Sender
@@ -96,11 +95,11 @@ class TelegramChannel:
         try:
             problem = await self._line.problem()
             us = None if problem else await self._app.bot.get_me()
-        except TelegramError as error:
+        except FAILURES as error:
             return Health(ok=False, detail=str(translate(error)))
         if us is None:
             return Health(ok=False, detail=problem)
-        return Health(ok=True, detail=f"listening as @{us.username} (mode {self._settings.mode})")
+        return Health(ok=True, detail=f"listening as {us.name} (mode {self._settings.mode})")
 
     async def post(self, target: Target, card: PromptCard) -> str:
         """Send a prompt; the message with the buttons goes last, and its id is returned."""
@@ -110,6 +109,14 @@ class TelegramChannel:
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Send a notice and return the id of its last message."""
         return await self._connected().send(target, render_notice(card))
+
+    async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
+        """Send a reminder as the reply to a prompt and return its id."""
+        return await self._connected().send(target, render_notice(card), reply_to=int(message))
+
+    async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
+        """Edit a reminder to how its question ended."""
+        await self._connected().edit(target, message, render_notice(card)[0])
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Edit a prompt to its final state; the edit takes its buttons away."""
@@ -142,6 +149,12 @@ class TelegramChannel:
         """Try the token, how updates come in, and each user id; send nothing."""
         return await prove(self._settings, people)
 
+    def pair_link(self, code: str) -> str:
+        """Return a deep link; its Start button sends ``/start CODE`` (Bot API, "Deep linking")."""
+        if self._app is None or self._problem:
+            return ""
+        return f"https://t.me/{self._app.bot.username}?start={code}"
+
     def _make_line(self) -> tuple[App, Line]:
         settings = self._settings
         if settings.webhook is not None and settings.mode is Mode.WEBHOOK:
@@ -158,9 +171,8 @@ class TelegramChannel:
                 await self._begin(app, inbox)
                 self._problem = ""
                 tried.set()
-            except (TelegramError, ChannelError) as error:
-                why = translate(error) if isinstance(error, TelegramError) else error
-                self._problem = str(why)
+            except Exception as error:  # noqa: BLE001 - no error may end the channel in silence
+                self._problem = str(failure_of(error, "The Telegram bot", FAILURES, translate))
                 tried.set()
                 _log.warning("%s Trying again in %.0f s.", self._problem, wait)
                 await asyncio.sleep(wait)
@@ -170,7 +182,7 @@ class TelegramChannel:
     async def _begin(self, app: App, inbox: Inbox) -> None:
         await app.initialize()
         if not app.running:
-            us = Identity(app.bot.id, app.bot.username)
+            us = Identity(app.bot.id, app.bot.username or "")
             intake = Intake(inbox, us, self._handled, self._answers)
             app.add_handler(TypeHandler(Update, lambda update, _: intake.take(update)))
             await app.start()
@@ -187,7 +199,7 @@ class TelegramChannel:
         """Return the bot's name where typed commands need it, which is in groups."""
         if self._app is None or target.to.isdecimal():
             return ""
-        return str(self._app.bot.username)
+        return str(self._app.bot.username or "")
 
 
 async def _register_commands(app: App) -> None:
@@ -195,5 +207,5 @@ async def _register_commands(app: App) -> None:
     commands = [BotCommand(command.name, command.description) for command in SLASH_COMMANDS]
     try:
         await app.bot.set_my_commands(commands)
-    except TelegramError as error:
+    except FAILURES as error:
         _log.warning("Cannot set the command menu: %s", translate(error))

@@ -12,6 +12,7 @@ from telegram.error import (
     TelegramError,
 )
 
+from channels.base import UNREADABLE, unreadable
 from core.errors import ChannelError
 from core.text.render import redact
 
@@ -23,6 +24,14 @@ CONFLICT_WITH_WEBHOOK = (
     "bot, or restart this one to receive the answers again."
 )
 REFUSED = "Telegram rejected the bot token. Get the current one from @BotFather (/token)."
+NOT_FOUND = (
+    "The Bot API server answers 404: it knows no such bot or method. Check "
+    "channels.telegram.apiBaseUrl, the proxies on the way, and that channels.telegram.token is "
+    "whole."
+)
+FAILURES = (TelegramError, *UNREADABLE)
+"""What a call of the library may raise: Telegram refuses, is away, or answers something else."""
+_LONGEST = 300
 _UNCHANGED = ("message is not modified",)
 _GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 _ADVICE = (
@@ -35,22 +44,33 @@ _ADVICE = (
 _OTHER_ADVICE = "Check the target's `to`"
 
 
-def translate(error: TelegramError) -> ChannelError:
-    """Return the channel error for one of Telegram's."""
+def translate(error: BaseException) -> ChannelError:
+    """Return the channel error for one of ``FAILURES``."""
+    if not isinstance(error, TelegramError):
+        return unreadable("Telegram", error, setting="channels.telegram.apiBaseUrl")
     if isinstance(error, RetryAfter):
         return ChannelError(
             "Telegram is rate limiting; slowing down.", retry_after_ms=wait_ms(error)
         )
     if isinstance(error, Conflict):
         return ChannelError(conflict(error.message))
+    if is_not_found(error):
+        return ChannelError(NOT_FOUND)
     permanent = _permanent(error)
     if permanent:
         return ChannelError(permanent, permanent=True)
-    return ChannelError(f"Telegram cannot be reached: {redact(error.message)}")
+    return ChannelError(f"Telegram cannot be reached: {redact(error.message[:_LONGEST])}")
+
+
+def is_not_found(error: TelegramError) -> bool:
+    """Say whether a server answered 404, which the library takes for a refused token."""
+    # Where it begins, the library words the error anew and keeps the answer as its cause.
+    said = error.__cause__ if isinstance(error.__cause__, InvalidToken) else error
+    return isinstance(error, InvalidToken) and str(said).startswith("Not Found")
 
 
 def _permanent(error: TelegramError) -> str:
-    said = redact(error.message)
+    said = redact(error.message[:_LONGEST])
     if isinstance(error, InvalidToken):
         return REFUSED
     if isinstance(error, Forbidden):
@@ -77,8 +97,9 @@ def wait_ms(error: RetryAfter) -> int:
     return int(seconds * 1000)
 
 
-def already_final(error: TelegramError, *, gone: bool = True) -> bool:
+def already_final(error: BaseException, *, gone: bool = True) -> bool:
     """Say whether an edit failed because nothing had changed, or ``gone`` left nothing to edit."""
-    said = error.message.lower()
+    if not isinstance(error, BadRequest):
+        return False
     fine = _UNCHANGED + _GONE if gone else _UNCHANGED
-    return isinstance(error, BadRequest) and any(words in said for words in fine)
+    return any(words in error.message.lower() for words in fine)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from telegram import Update
 
-from channels.base import Inbound, Inbox, Reply, Tone
+from channels.base import UNREADABLE, Inbound, Inbox, Reply, Tone
+from channels.telegram.errors import translate
 from channels.telegram.inbound_events import Identity, inbound_from
 from channels.telegram.replies import Answers
 from channels.telegram.update_ack import Handled
@@ -39,7 +40,11 @@ class Intake:
 
     async def take(self, update: Update) -> None:
         """Handle one update; it is confirmed only once the inbox has committed."""
-        inbound = inbound_from(update, self.us)
+        try:
+            inbound = inbound_from(update, self.us)
+        except UNREADABLE as error:
+            _log.warning("What a person did could not be read, so it is lost: %s", translate(error))
+            inbound = None
         if inbound is None:
             self.handled.note(update)
             return

@@ -7,6 +7,7 @@ bot, was not written by its sender, so it answers nothing.
 from dataclasses import dataclass
 
 from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, User
+from telegram.constants import ChatType
 
 from channels.base import Inbound
 from channels.grammar import parse
@@ -44,12 +45,13 @@ def place_of(message: MaybeInaccessibleMessage) -> Target:
 
 def _pressed(query: CallbackQuery, key: str) -> Inbound | None:
     message = query.message
-    if query.from_user.is_bot or message is None or not query.data:
+    if query.from_user.is_bot or not query.data:
         return None
-    place = place_of(message)
+    # The button says what it answers, so a press counts where Telegram leaves the message out.
+    place = Target(NAME, str(query.from_user.id)) if message is None else place_of(message)
     pressed = decode(query.data)
     # A reply with choices is no copy of a prompt.
-    replied_to = "" if pressed.asked_by else str(message.message_id)
+    replied_to = "" if message is None or pressed.asked_by else str(message.message_id)
     return Inbound(_actor(query.from_user), place, pressed.command, key, replied_to)
 
 
@@ -60,7 +62,10 @@ def _typed(message: Message, us: Identity, key: str) -> Inbound | None:
     if message.forward_origin is not None or message.via_bot is not None:
         return None
     prompt = _ours(message.reply_to_message, us)
-    command = parse(message.text, bot_name=us.username, is_reply=prompt is not None)
+    private = message.chat.type == ChatType.PRIVATE
+    command = parse(
+        message.text, bot_name=us.username, is_reply=prompt is not None, private=private
+    )
     if command is None:
         return None
     replied_to = str(prompt.message_id) if prompt else ""

@@ -15,13 +15,14 @@ from telegram.constants import ForumTopicLimit
 from telegram.error import TelegramError
 from telegram.ext import ExtBot
 
-from channels.base import Reply
-from channels.telegram.errors import already_final, translate
+from channels.base import UNREADABLE, Reply
+from channels.telegram.errors import FAILURES, already_final, translate
 from channels.telegram.inbound_events import place_of
 from channels.telegram.rate_limits import PATIENT
 from channels.telegram.render.buttons import choice_keyboard
 from channels.telegram.render.messages import Message, render_text
 from channels.utf16 import cut
+from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import Redacted
 
@@ -36,8 +37,10 @@ class Sender:
 
     bot: Bot = field(repr=False)
 
-    async def send(self, target: Target, messages: tuple[Message, ...]) -> str:
-        """Send messages in order and return the id of the last one.
+    async def send(
+        self, target: Target, messages: tuple[Message, ...], *, reply_to: int = 0
+    ) -> str:
+        """Send messages in order and return the id of the last one; all reply to ``reply_to``.
 
         Raises:
             ChannelError: the platform refused one (``permanent``) or cannot be reached.
@@ -45,9 +48,14 @@ class Sender:
         sent = ""
         try:
             for message in messages:
-                sent = str((await self._send(target, message, patient=bool(sent))).message_id)
+                patient = bool(sent)
+                made = await self._send(target, message, reply_to=reply_to, patient=patient)
+                sent = str(made.message_id)
         except TelegramError as error:
             raise translate(error) from error
+        except UNREADABLE as error:
+            # Telegram took it and cannot be asked for it: sent again, it would stand there twice.
+            raise ChannelError(str(translate(error)), permanent=True) from error
         return sent
 
     async def edit(self, target: Target, message: str, final: Message) -> None:
@@ -58,7 +66,7 @@ class Sender:
         """
         try:
             await self._edit(target, int(message), final)
-        except TelegramError as error:
+        except FAILURES as error:
             if not already_final(error):
                 raise translate(error) from error
 
@@ -71,7 +79,7 @@ class Sender:
         name = cut(title.text, ForumTopicLimit.MAX_NAME_LENGTH)[0]
         try:
             topic = await self.bot.create_forum_topic(_chat(target), name)
-        except TelegramError as error:
+        except FAILURES as error:
             raise translate(error) from error
         return Target(target.channel, target.to, target.account, str(topic.message_thread_id))
 
@@ -101,7 +109,7 @@ class Sender:
         first, *more = _parts(update, reply)
         try:
             await self._edit(place, message.message_id, first)
-        except TelegramError as error:
+        except FAILURES as error:
             if not already_final(error, gone=False):
                 raise
         for part in more:

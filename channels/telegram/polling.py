@@ -1,16 +1,25 @@
 """Send the polls, and note what became of the last one."""
 
+import json
+import logging
 from http import HTTPStatus
 from typing import Any
 
-from telegram.error import NetworkError
-from telegram.request import HTTPXRequest
+from telegram import Update
+from telegram.error import NetworkError, TelegramError
 
-from channels.telegram.errors import REFUSED, conflict
+from channels.base import UNREADABLE
+from channels.telegram.errors import NOT_FOUND, REFUSED, conflict, translate
+from channels.telegram.requests import BotRequest
 from core.text.secrets import mask
 
+_log = logging.getLogger(__name__)
+_LONGEST = 300
+_FOR_GOOD = {HTTPStatus.UNAUTHORIZED: REFUSED, HTTPStatus.NOT_FOUND: NOT_FOUND}
+"""What the library would stop polling for."""
 
-class PollWatch(HTTPXRequest):
+
+class PollWatch(BotRequest):
     """The requests of the poller, and what became of the last one."""
 
     problem: str = ""
@@ -19,18 +28,50 @@ class PollWatch(HTTPXRequest):
         """Send one poll and note its outcome.
 
         Raises:
-            NetworkError: the token was refused. The library would stop polling for good, and a
-                wrong answer of a proxy would then cost every later press.
+            NetworkError: it failed, or the token was refused. The library would stop polling for
+                good, and a wrong answer of a proxy would then cost every later press.
         """
         try:
             code, body = await super().do_request(*args, **kwargs)
-        except NetworkError as error:
-            self.problem = f"Telegram cannot be reached: {mask(error.message)}"
-            raise
+            if code == HTTPStatus.OK:
+                body = _readable(self.parse_json_payload(body))
+        except TelegramError as error:
+            self.problem = f"Telegram cannot be reached: {mask(error.message[:_LONGEST])}"
+            raise NetworkError(error.message) from error
         self.problem = _problem(code, body)
-        if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND):
-            raise NetworkError(REFUSED)
+        for_good = _FOR_GOOD.get(HTTPStatus(code)) if code in _FOR_GOOD else None
+        if for_good is not None:
+            raise NetworkError(for_good)
         return code, body
+
+
+def _readable(answer: dict[str, Any]) -> bytes:
+    """Return an answer in which the library can read each update.
+
+    One that it cannot read would come again and again, before all that follow it: it is left with
+    its number alone, and so confirmed.
+
+    Raises:
+        TelegramError: the answer has no list of updates, or no ``true`` for a call without one.
+    """
+    result = answer.get("result")
+    if result is True:
+        return json.dumps(answer).encode()
+    if not isinstance(result, list):
+        raise TelegramError("the answer to a poll has no updates")
+    updates = [_bare(one) for one in result]
+    return json.dumps(answer | {"result": [one for one in updates if one]}).encode()
+
+
+def _bare(update: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever came
+    try:
+        Update.de_json(update, None)
+    except UNREADABLE as error:
+        _log.warning("What a person did could not be read, so it is lost: %s", translate(error))
+        number = update.get("update_id") if isinstance(update, dict) else None
+        return {} if number is None else {"update_id": number}
+    read: dict[str, Any] = update
+    return read
 
 
 def _problem(code: int, body: bytes) -> str:
@@ -38,6 +79,6 @@ def _problem(code: int, body: bytes) -> str:
         return ""
     if code == HTTPStatus.CONFLICT:
         return conflict(body.decode(errors="replace"))
-    if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND):
-        return REFUSED
+    if code in _FOR_GOOD:
+        return _FOR_GOOD[HTTPStatus(code)]
     return f"Telegram answers polls with HTTP {code}."

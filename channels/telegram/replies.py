@@ -3,16 +3,18 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 
 from telegram import Update
 from telegram.constants import CallbackQueryLimit
-from telegram.error import TelegramError
 
-from channels.background import Background
+from channels.background import Background, patiently
 from channels.base import Reply, Tone
+from channels.telegram.errors import FAILURES, translate
 from channels.telegram.outbound import Sender
 from channels.telegram.render.buttons import decode
 from channels.utf16 import cut, units
+from core.errors import ChannelError
 
 _log = logging.getLogger(__name__)
 _MOST_UNITS = CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
@@ -70,24 +72,31 @@ class Answers:
             return False
         try:
             await update.callback_query.answer(text or None, show_alert=alert)
-        except TelegramError as error:
+        except FAILURES as error:
             # Usually "query is too old": the decision is recorded, and the message shows it.
-            _log.info("Cannot answer a press: %s", error.message)
+            _log.info("Cannot answer a press: %s", translate(error))
             return False
         return True
 
     async def _write(self, update: Update, reply: Reply) -> None:
         try:
+            await patiently(partial(self._reply, update, reply))
+        except ChannelError as error:
+            _log.warning("Cannot send a reply: %s", error)
+
+    async def _reply(self, update: Update, reply: Reply) -> None:
+        try:
             await self.sender.reply(update, reply)
-        except TelegramError as error:
-            _log.warning("Cannot send a reply: %s", error.message)
+        except FAILURES as error:
+            raise translate(error) from error
 
     async def _replace(self, update: Update, reply: Reply) -> None:
         try:
             await self.sender.replace(update, reply)
-        except TelegramError as error:
+        except FAILURES as error:
             _log.info(
-                "Cannot replace the choices; sending the reply as a new message: %s", error.message
+                "Cannot replace the choices; sending the reply as a new message: %s",
+                translate(error),
             )
             await self._write(update, reply)
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from telegram import User
 from telegram.constants import ChatType
-from telegram.error import BadRequest, Forbidden, TelegramError
+from telegram.error import BadRequest, Forbidden
 from telegram.ext import ApplicationBuilder, ExtBot
 
 from channels.base import Proof
-from channels.telegram.errors import translate
+from channels.telegram.errors import FAILURES, translate
+from channels.telegram.requests import bot_request
 from channels.telegram.settings import Mode, TelegramSettings
 from channels.telegram.webhook import delivery_problem
 from core.text.render import redact
@@ -28,15 +29,16 @@ async def prove(settings: TelegramSettings, people: tuple[str, ...]) -> tuple[Pr
             found = await asyncio.gather(
                 _updates(bot, settings), *(_person(bot, account) for account in accounts)
             )
-            return (Proof("token", ok=True, detail=f"is @{us.username}'s"), _groups(us), *found)
-    except TelegramError as error:
+            return (Proof("token", ok=True, detail=f"is {us.name}'s"), _groups(us), *found)
+    except FAILURES as error:
         return (Proof("token", ok=False, detail=str(translate(error))),)
 
 
 def _bot(settings: TelegramSettings) -> ExtBot[Any]:
     base = f"{settings.api_base_url}/bot"
     token = settings.token.get_secret_value()
-    return ApplicationBuilder().token(token).base_url(base).updater(None).build().bot
+    builder = ApplicationBuilder().token(token).base_url(base).request(bot_request())
+    return builder.updater(None).build().bot
 
 
 def _groups(us: User) -> Proof:
@@ -52,7 +54,7 @@ def _groups(us: User) -> Proof:
 async def _updates(bot: ExtBot[Any], settings: TelegramSettings) -> Proof:
     try:
         info = await bot.get_webhook_info()
-    except TelegramError as error:
+    except FAILURES as error:
         return Proof("updates", ok=False, detail=str(translate(error)))
     ours = settings.webhook.url if settings.webhook and settings.mode is Mode.WEBHOOK else ""
     if info.url != ours:
@@ -82,7 +84,7 @@ async def _person(bot: ExtBot[Any], account: str) -> Proof:
             "or correct the id"
         )
         return Proof(subject, ok=False, detail=words)
-    except TelegramError as error:
+    except FAILURES as error:
         return Proof(subject, ok=False, detail=str(translate(error)))
     if chat.type != ChatType.PRIVATE:
         return Proof(subject, ok=False, detail=f"is a {chat.type}, not a person; list user ids")

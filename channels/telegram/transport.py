@@ -6,18 +6,21 @@ import traceback
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from telegram.error import TelegramError
 from telegram.ext import Application, ApplicationBuilder, ExtBot
 
 from channels.telegram.errors import translate
 from channels.telegram.polling import PollWatch
 from channels.telegram.rate_limits import ChatPacing
+from channels.telegram.requests import bot_request
 from channels.telegram.settings import TelegramSettings
 from channels.telegram.update_ack import ConfirmedQueue, Handled
 from core.text.secrets import mask
 
 _log = logging.getLogger(__name__)
 _LOGGERS = ("telegram.Bot", "telegram.ext.ExtBot", "telegram.ext.Application")
-_LOGGERS_OF_POLLS = ("telegram.ext.Updater", "httpx")
+_LOGGERS_OF_POLLS = ("telegram.ext.Updater", "telegram.ext", "httpx")
+_LONGEST, _LONGEST_TRACE = 1_000, 10_000
 UPDATES = ("message", "callback_query")
 """The kinds of updates that we ask for."""
 
@@ -60,7 +63,7 @@ class PollingLine:
             await self.app.updater.start_polling(
                 timeout=self.poll_timeout,
                 allowed_updates=UPDATES,
-                bootstrap_retries=-1,
+                bootstrap_retries=0,  # our own tries say why
                 drop_pending_updates=False,
                 error_callback=lambda error: _log.warning("%s", translate(error)),
             )
@@ -93,6 +96,7 @@ def _builder(settings: TelegramSettings) -> ApplicationBuilder[Any, Any, Any, An
         .token(settings.token.get_secret_value())
         .base_url(f"{base}/bot")
         .base_file_url(f"{base}/file/bot")
+        .request(bot_request())
         .rate_limiter(ChatPacing())
         .concurrent_updates(False)
         .job_queue(None)
@@ -104,11 +108,22 @@ class TokenMask(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Replace the record's words, and its traceback by masked text."""
-        record.msg, record.args = mask(record.getMessage()), ()
-        if record.exc_info and record.exc_info[1] is not None:
-            record.exc_text = mask("".join(traceback.format_exception(record.exc_info[1])))
+        record.msg, record.args = mask(_short(record.getMessage(), _LONGEST)), ()
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, TelegramError):
+            # What Telegram or the network answered: where in the library does not matter.
+            record.msg = mask(_short(f"{record.msg} ({error})", _LONGEST))
+            record.exc_info = None
+        elif error is not None:
+            text = "".join(traceback.format_exception(error))
+            record.exc_text = mask(_short(text, _LONGEST_TRACE))
             record.exc_info = None
         return True
+
+
+def _short(text: str, longest: int) -> str:
+    # The library logs whole answers, and whatever a proxy makes of them.
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def prepare_library() -> None:

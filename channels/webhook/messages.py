@@ -53,6 +53,8 @@ def outcome(card: OutcomeCard) -> _Json:
         "headline": card.headline.text,
         "detail": card.detail.text,
         "agent": card.agent.text,
+        "why": card.clause.text,
+        "stored": [one.text for one in card.stored],
         "check": card.digest,
     }
 

@@ -186,7 +186,7 @@ def _not_offered(answer: Answer, approval: Approval) -> str:
 
 def _own(answer: Answer, approval: Approval) -> str:
     local = answer.process is not None and approval.requester.intake in NETWORK
-    return messages.asked_with_a_token() if local else messages.requester()
+    return messages.asked_with_a_token() if local else messages.requester(approval)
 
 
 def _answered(answer: Answer, outcome: StoredAnswer) -> Answered:
@@ -194,7 +194,7 @@ def _answered(answer: Answer, outcome: StoredAnswer) -> Answered:
     if outcome.refused is AnswerRefusal.REVOKED:
         return Answered(AnswerOutcome.REVOKED, messages.revoked())
     if outcome.refused is AnswerRefusal.REQUESTER:
-        return Answered(AnswerOutcome.REQUESTER, messages.requester())
+        return Answered(AnswerOutcome.REQUESTER, messages.requester(approval))
     if outcome.counted:
         return Answered(AnswerOutcome.COUNTED, messages.counted(approval), approval)
     if outcome.won:

@@ -10,7 +10,7 @@ from core.approvals.routing.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Evaluation, Tier
-from core.model.identity import API_CHANNEL, NETWORK, Target
+from core.model.identity import API_CHANNEL, NETWORK, Intake, Target
 from core.model.pending_limits import DEFAULT_LIMITS, Crowded, PendingLimits
 from core.store import Store, approvals
 from core.store.approvals import TooMany
@@ -47,6 +47,10 @@ class Fallback:
     note: str
 
 
+_ONLY_APPROVER = (
+    "nobody could be asked: {0} requested this and is the only approver who would be; add another "
+    "person to the approvers, or a place where others answer to approvals.exec.targets"
+)
 NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
 
 
@@ -81,8 +85,12 @@ class Asking:
         """
         origin = await self._origin(request)
         terms = self.tiers.get(evaluation.tier, NO_TERMS)
-        ladder = self._ladder(request, origin, self.timing.within(terms.timeout_ms))
-        local = self._unprompted(request)
+        timing = self.timing.within(terms.timeout_ms)
+        own = await self._own(request)
+        ladder = self._ladder(request, origin, timing, own)
+        local = self._unprompted(request, own)
+        if not ladder.routes and not local and own:
+            fallback = self._alone(request, origin, timing, fallback)
         for _ in range(_CODE_TRIES):
             draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
             try:
@@ -100,7 +108,24 @@ class Asking:
                 return many.crowded
         raise CodeTaken
 
-    def _unprompted(self, request: ExecRequest) -> bool:
+    async def _own(self, request: ExecRequest) -> frozenset[str]:
+        """Return how lists of approvers may name who asks, whose answer would not count."""
+        if request.requester.intake is not Intake.CHAT:
+            return frozenset()
+        return await self.store.read(approvals.references, request.requester)
+
+    def _alone(
+        self, request: ExecRequest, origin: Target | None, timing: Timing, fallback: Fallback
+    ) -> Fallback:
+        """Deny where only the requester could be asked, and say so: askFallback is for outages."""
+        nobody: frozenset[str] = frozenset()
+        places = self._ladder(request, origin, timing, nobody).routes
+        if not places and not self._unprompted(request, nobody):
+            return fallback
+        who = request.requester.account
+        return Fallback(ApprovalState.DENIED, _ONLY_APPROVER.format(who))
+
+    def _unprompted(self, request: ExecRequest, own: frozenset[str]) -> bool:
         """Return whether anybody who reads the list, here or with a token, may answer.
 
         A request from the network is not answered here (see ``Approvers.eligibility``).
@@ -108,7 +133,7 @@ class Asking:
         channels = [API_CHANNEL]
         if request.requester.intake not in NETWORK:
             channels.append(self.local)
-        return any(self.approvers.anybody(channel, request.agent) for channel in channels)
+        return any(self.approvers.anybody(one, request.agent, own) for one in channels)
 
     async def _origin(self, request: ExecRequest) -> Target | None:
         """Return the chat that a request came from, else the one that its session remembers."""
@@ -116,13 +141,19 @@ class Asking:
             return request.origin
         return await self.store.read(origins.origin_of, request.session)
 
-    def _ladder(self, request: ExecRequest, origin: Target | None, timing: Timing) -> Ladder:
+    def _ladder(
+        self,
+        request: ExecRequest,
+        origin: Target | None,
+        timing: Timing,
+        own: frozenset[str],
+    ) -> Ladder:
         return self.forwarding.ladder(
             Asker(request.agent, request.session, origin, self.now()),
             timing.timeout_ms,
             timing.remind_ms,
             lambda place: (
-                self.reachable(place) and self.approvers.anybody(place.channel, request.agent)
+                self.reachable(place) and self.approvers.anybody(place.channel, request.agent, own)
             ),
         )
 

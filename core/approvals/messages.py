@@ -129,7 +129,7 @@ def unknown(ref: str) -> str:
 
 def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
     """Word a prefix that several pending approvals share."""
-    return f"{ref!r} could mean {', '.join(codes)}. Send one of these codes."
+    return f"{ref!r} could mean {', '.join(codes)}. Use one of these codes."
 
 
 def not_listed(actor: Actor, agent: AgentId | None = None) -> str:
@@ -151,11 +151,12 @@ def revoked() -> str:
     )
 
 
-def requester() -> str:
-    """Word a requester who answers its own request."""
+def requester(approval: Approval) -> str:
+    """Word a requester who answers its own request, with whatever answer."""
     return (
-        "A requester cannot approve its own request from any account. Another person must answer; "
-        "answer an agent's request from another terminal or in chat."
+        "This request is your own, so you can neither allow nor deny it, from any account. Another "
+        f"person must answer; you may withdraw it: /stop {approval.code} in a chat, "
+        f"`sayso cancel {approval.code}` in a terminal."
     )
 
 

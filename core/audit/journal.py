@@ -17,6 +17,8 @@ from typing import Self
 
 from core.audit.chain import Head, fields, head_text, sealed
 from core.audit.open import holds, open_journal
+from core.audit.rotate import Rotated, begin_next, sync_folder
+from core.audit.segments import Start, segment_path
 from core.errors import JournalError
 
 _LOG = logging.getLogger(__name__)
@@ -30,20 +32,29 @@ class _Entry:
     done: Future[None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rotation:
+    by: str
+    done: Future[Rotated]
+
+
 class AuditJournal:
     """One journal file with its single writer (implements ``core.ports.Journal``).
 
     Opening locks the file, repairs a torn end and, if there was one, writes a ``recovered`` record.
+    A file that has ``rotate_bytes`` or more is ended, and continued in a new segment.
 
     Raises:
         JournalError: the file is unsafe, held by another process, or was tampered with.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rotate_bytes: int | None = None) -> None:
         self._path = path
         opened = open_journal(path)
         self._file, self._note, self._head = opened.file, opened.note, opened.head
-        self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._start = opened.start
+        self._rotate_bytes = self._rotate_at = rotate_bytes
+        self._waiting: queue.SimpleQueue[_Entry | _Rotation | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
         self._broken = ""
@@ -78,6 +89,16 @@ class AuditJournal:
         """
         await asyncio.wrap_future(self._submit(kind, record))
 
+    async def rotate(self, by: str) -> Rotated:
+        """End the segment after what waits to be written, and begin the next; ``by`` says who.
+
+        Raises:
+            JournalError: nothing changed: the segment is empty, or the disk fails.
+        """
+        rotation = _Rotation(by, Future())
+        self._put(rotation)
+        return await asyncio.wrap_future(rotation.done)
+
     def close(self) -> None:
         """Write what waits, then release the file; later appends are refused."""
         with self._gate:
@@ -102,11 +123,14 @@ class AuditJournal:
             entry = _Entry(kind, fields(record), Future())
         except (TypeError, ValueError, RecursionError) as error:
             raise JournalError(f"A {kind!r} record cannot be journalled: {error}.") from error
+        self._put(entry)
+        return entry.done
+
+    def _put(self, one: _Entry | _Rotation) -> None:
         with self._gate:
             if self._closed:
                 raise JournalError(f"{self._path} is closed, so nothing runs any more.")
-            self._waiting.put(entry)
-        return entry.done
+            self._waiting.put(one)
 
     def _run(self) -> None:
         """Write batches until the closing mark; in the writer's thread."""
@@ -119,7 +143,11 @@ class AuditJournal:
                 except queue.Empty:
                     break
             going = None not in batch
-            self._commit([entry for entry in batch if entry is not None])
+            self._commit([one for one in batch if isinstance(one, _Entry)])
+            for one in batch:
+                if isinstance(one, _Rotation):
+                    self._answer(one)
+            self._rotate_by_size()
 
     def _commit(self, batch: list[_Entry]) -> None:
         batch = [entry for entry in batch if entry.done.set_running_or_notify_cancel()]
@@ -136,9 +164,63 @@ class AuditJournal:
             for entry in batch:
                 entry.done.set_result(None)
 
+    def _answer(self, rotation: _Rotation) -> None:
+        if not rotation.done.set_running_or_notify_cancel():
+            return
+        try:
+            done = self._rotate(rotation.by)
+        except Exception as error:  # noqa: BLE001  # as in ``_commit``
+            rotation.done.set_exception(error)
+        else:
+            rotation.done.set_result(done)
+
+    def _rotate_by_size(self) -> None:
+        """Rotate a file that has grown too large; a failure is logged, and tried again later."""
+        if self._rotate_bytes is None or self._rotate_at is None:
+            return
+        if self._broken or self._head.end < self._rotate_at:
+            return
+        try:
+            self._rotate("size")
+        except JournalError as error:
+            self._rotate_at = self._head.end + self._rotate_bytes
+            _LOG.error("cannot rotate the journal, it grows on: %s", error)
+        else:
+            self._rotate_at = self._rotate_bytes
+
+    def _rotate(self, by: str) -> Rotated:
+        if self._broken:
+            self._heal()
+        if self._is_empty():
+            raise JournalError(f"{self._path} has no records since the last rotation.")
+        number, last = self._start.number, self._head
+        ended = Rotated(segment_path(self._path, number), number, last.seq, last.hash)
+        try:
+            # On disk, so that the note never names a line of an earlier segment than this one.
+            os.pwrite(self._note, head_text(last), 0)
+            os.fsync(self._note)
+            new, head = begin_next(self._path, self._file, number, last, by)
+        except OSError as error:
+            raise JournalError(
+                f"{self._path} cannot be rotated: {error.strerror}. It was not changed."
+            ) from error
+        os.close(self._file)
+        self._file, self._head = new, head
+        self._start = Start(number + 1, Head(last.seq, 0, last.hash))
+        # Nothing is acknowledged before a power cut cannot bring back the old name.
+        self._broken = f"{self._path} was rotated, but its folder failed to reach the disk."
+        self._heal()
+        self._note_head()
+        return ended
+
+    def _is_empty(self) -> bool:
+        """Return whether the segment holds nothing but the record that begins it."""
+        return self._head.seq - self._start.head.seq <= (self._start.number > 1)
+
     def _write(self, batch: list[_Entry]) -> None:
         if self._broken:
             self._heal()
+            _LOG.warning("%s is writable again", self._path)
         head, lines = self._head, []
         for entry in batch:
             line, head = sealed(entry.encoded, entry.kind, head)
@@ -158,6 +240,8 @@ class AuditJournal:
             raise self._failure(error) from error
         self._head = head
         self._note_head()
+        for entry in batch:
+            _LOG.debug("journalled %s %s", entry.kind, entry.encoded.get("run", ""))
 
     def _undo(self) -> None:
         try:
@@ -176,12 +260,12 @@ class AuditJournal:
         try:
             os.ftruncate(self._file, self._head.end)
             os.fsync(self._file)
+            sync_folder(self._path.parent)
             if not holds(self._file, self._head):
                 raise JournalError(f"{self._path} lost line {self._head.seq}. Keep it as evidence.")
         except OSError as error:
             raise JournalError(self._broken) from error
         self._broken = ""
-        _LOG.warning("%s is writable again", self._path)
 
     def _failure(self, error: OSError) -> JournalError:
         return JournalError(

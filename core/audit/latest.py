@@ -1,12 +1,17 @@
-"""Find the last record of each of some runs, read from the journal's end backwards."""
+"""Find the last record of each of some runs, read from the journal's end backwards.
+
+Segments that were moved away are not searched.
+"""
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from core.audit.chain import BrokenLine, seal_of
+from core.audit.segments import newest_first
 from core.errors import JournalError
 
 _BLOCK = 1 << 20
@@ -43,19 +48,23 @@ def latest(path: Path, run_ids: Collection[str], since_ms: int) -> dict[str, Rec
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield the file in blocks of whole lines, the last one first."""
-    with path.open("rb") as file:
-        end, rest = file.seek(0, 2), b""
-        while end:
-            start = max(0, end - _BLOCK)
-            file.seek(start)
-            block = file.read(end - start) + rest
-            begins = block.find(b"\n") + 1 if start else 0
-            if start and not begins:  # it is all of one line
-                rest, end = block, start
-                continue
-            rest, end = block[:begins], start
-            yield block[begins:]
+    """Yield the journal in blocks of whole lines, the last one first."""
+    for file in newest_first(path):
+        yield from _blocks_of(file)
+
+
+def _blocks_of(file: BinaryIO) -> Iterator[bytes]:
+    end, rest = file.seek(0, 2), b""
+    while end:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        block = file.read(end - start) + rest
+        begins = block.find(b"\n") + 1 if start else 0
+        if start and not begins:  # it is all of one line
+            rest, end = block, start
+            continue
+        rest, end = block[:begins], start
+        yield block[begins:]
 
 
 def _records(block: bytes, run_ids: Collection[str]) -> Iterator[Record]:

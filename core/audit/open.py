@@ -3,6 +3,7 @@
 ``FILE.head`` names the last line that was acknowledged; it is written after the journal is synced,
 so it may lag behind the file but never run ahead. What follows it is read line by line. A broken
 end that holds no sealed line was never acknowledged and is cut off; anything else is tampering.
+Right after a rotation the note may still name the last line of the segment before.
 """
 
 import fcntl
@@ -22,6 +23,8 @@ from core.audit.chain import (
     read_head,
     seal_of,
 )
+from core.audit.rotate import settled, sync_folder
+from core.audit.segments import Start, is_one_file
 from core.errors import JournalError
 
 _MODE = 0o600
@@ -32,11 +35,13 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class Opened:
     """A journal that is ours: descriptors of file and head file, where to go on, what was cut.
 
-    ``cut`` is what was removed, ready for a ``recovered`` record; ``None`` if nothing was.
+    ``start`` is where the segment being written begins. ``cut`` is what was removed, ready for a
+    ``recovered`` record; ``None`` if nothing was.
     """
 
     file: int
     note: int
+    start: Start
     head: Head
     cut: dict[str, object] | None
 
@@ -55,16 +60,17 @@ def open_journal(path: Path) -> Opened:
         os.close(file)
         raise
     try:
-        head, cut = _end_of(file, path, _noted(file, note, path))
+        start = settled(path, file)
+        head, cut = _end_of(file, path, _noted(file, note, path, start))
         os.pwrite(note, head_text(head), 0)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         _close(file, note)
         raise JournalError(f"{path} cannot be opened: {error.strerror}.") from error
     except BaseException:
         _close(file, note)
         raise
-    return Opened(file, note, head, cut)
+    return Opened(file, note, start, head, cut)
 
 
 def _close(*descriptors: int) -> None:
@@ -92,24 +98,27 @@ def _open_private(path: Path, flags: int) -> int:
 
 
 def _lock(file: int, path: Path) -> None:
+    busy = f"{path} is being written by another process, perhaps a running gateway. Stop it first."
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise JournalError(
-            f"{path} is being written by another process, perhaps a running gateway. Stop it first."
-        ) from None
+        raise JournalError(busy) from None
+    if not is_one_file(path, file):  # rotated between the opening and the lock
+        raise JournalError(busy)
 
 
-def _noted(file: int, note: int, path: Path) -> Head:
-    """Return the acknowledged head, once the file is known to hold it.
+def _noted(file: int, note: int, path: Path, start: Start) -> Head:
+    """Return the acknowledged head, once the file is known to hold it or to continue it.
 
     Raises:
         JournalError: the file ends before it or holds something else there.
     """
     head = read_head(os.pread(note, HEAD_LENGTH, 0))
     if head is None or head.seq == 0:
-        return Head()
-    if not holds(file, head):
+        return start.head
+    if head.seq == start.head.seq and head.hash == start.head.hash:
+        return start.head
+    if head.seq <= start.head.seq or not holds(file, head):
         raise JournalError(
             f"{path} no longer holds line {head.seq}, which was acknowledged: it was cut off or "
             f"changed. Keep it as evidence: move it and {path.name}.head away together."
@@ -170,11 +179,3 @@ def _is_sealed(line: bytes) -> bool:
     except BrokenLine:
         return False
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,9 +1,11 @@
 """Check whether a file is still the one that was hashed."""
 
 import os
+import time
 
 FileIdentity = tuple[int, int, int, int, int]
 """Device, inode, size, mtime and ctime (ns)."""
+_SETTLED_NS = 50_000_000
 
 
 def identity(status: os.stat_result) -> FileIdentity:
@@ -19,6 +21,15 @@ def identity(status: os.stat_result) -> FileIdentity:
         status.st_mtime_ns,
         status.st_ctime_ns,
     )
+
+
+def is_settled(status: os.stat_result) -> bool:
+    """Return whether a file's identity alone proves that it is unchanged.
+
+    A file written a moment ago may be written again within one tick of the kernel's clock, with
+    the same size and times (git's "racy" index entries): its content must be compared as well.
+    """
+    return time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
 
 
 def others_may_write(status: os.stat_result) -> bool:

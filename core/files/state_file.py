@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from core.errors import ApprovalsFileError
-from core.files.private_state import read_private, replace_private
+from core.errors import StateError
+from core.files.private import read_private, replace_private
 
 _LOG = logging.getLogger(__name__)
 _VERSION = 1
@@ -29,10 +29,10 @@ class StateFile(Generic[Shape]):
     def read(self) -> Shape | None:
         """Return what it holds; ``None`` where there is none, or none that can be read."""
         try:
-            return self.shape.model_validate_json(read_private(str(self.path))[0])
+            return self.shape.model_validate_json(read_private(self.path))
         except FileNotFoundError:
             return None
-        except (ApprovalsFileError, ValidationError) as error:
+        except (StateError, ValidationError) as error:
             _LOG.warning("cannot read %s, starting afresh: %s", self.path, type(error).__name__)
             return None
 
@@ -40,8 +40,8 @@ class StateFile(Generic[Shape]):
         """Replace what it holds; return whether it could be written."""
         text = json.dumps({"version": _VERSION, **content}, indent=2) + "\n"
         try:
-            replace_private(str(self.path), text.encode(), durable=self.durable)
-        except OSError as error:
-            _LOG.warning("cannot write %s: %s", self.path, error.strerror)
+            replace_private(self.path, text.encode(), durable=self.durable)
+        except StateError as error:
+            _LOG.warning("cannot write %s: %s", self.path, error)
             return False
         return True

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import JournalError, SaysoError, StoreAway, StoreError
-from core.files.private_state import read_private, replace_private
+from core.files.private import read_private, replace_private
 from core.model.decision import DenialReason
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished
@@ -208,7 +208,7 @@ class Deferred:
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             text = dump(runs.kept_form(kept.result))
-            replace_private(str(self._file(run_id)), f"{kept.owner}\n{text}".encode())
+            replace_private(self._file(run_id), f"{kept.owner}\n{text}".encode())
         except (OSError, SaysoError) as failure:
             if not again:
                 _log.error("the result of run %s is kept in memory only: %s", run_id, failure)
@@ -259,7 +259,7 @@ async def deliver_left_behind(store: Store, folder: Path) -> int:
 def _left_behind(folder: Path) -> Iterator[tuple[Path, KeptResult]]:
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
-            owner, _, text = read_private(str(path))[0].decode().partition("\n")
+            owner, _, text = read_private(path).decode().partition("\n")
             yield path, KeptResult(owner, load(Finished, text))
         except (SaysoError, ValueError) as failure:
             _log.error("%s contains no readable result: %s", path, failure)

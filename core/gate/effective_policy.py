@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from core.approvals.ask import NO_FALLBACK, Fallback
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.idle import Idle, Sorted
-from core.approvals.file.usage import LastUse, UsageFile
+from core.approvals.file.last_use import LastUse
+from core.approvals.file.usage import Usage
+from core.approvals.routing.principals import Listing
 from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
@@ -23,7 +25,7 @@ from core.model.policy import (
     PolicyLayer,
 )
 from core.policy.judge.evaluate import evaluate
-from core.policy.judge.precedence import resolve
+from core.policy.judge.precedence import CALL, ignored, resolve
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.rules.compiled import NO_COMPILED, Compiled, Provisions
@@ -43,6 +45,18 @@ class _Index:
     idle: frozenset[str]
 
 
+def _call(request: ExecRequest) -> PolicyLayer:
+    overrides = request.overrides
+    return PolicyLayer(
+        source=CALL,
+        host=overrides.host,
+        security=overrides.security,
+        ask=overrides.ask,
+        node=overrides.node,
+        timeout_ms=request.timeout_ms,
+    )
+
+
 @dataclass(slots=True)
 class Rulebook:
     """The layers of policy of every agent, and its allowlist as indexed last.
@@ -50,16 +64,18 @@ class Rulebook:
     ``configured`` returns an agent's layers of the configuration, its own first. ``elevated`` is
     ``tools.elevated.enabled``: without it no session has full security, whatever was set before.
     ``compiled`` are the rules, capabilities and skills of the configuration. ``idle`` knows which
-    entries count no longer, ``None``: all do.
+    entries count no longer, ``None``: all do. ``senders`` are who may set sessions; full security
+    that anybody else set has no effect. ``None`` where no chat sets any.
     """
 
     configured: Callable[[AgentId], tuple[PolicyLayer, ...]]
     file: ApprovalsFile
-    usage: UsageFile
+    usage: Usage
     home: str
     elevated: bool = False
     compiled: Compiled = NO_COMPILED
     idle: Idle | None = None
+    senders: Listing | None = None
     version: int = 0
     _indexed: dict[AgentId, _Index] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -113,20 +129,19 @@ class Rulebook:
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
         """
-        overrides = request.overrides
-        call = PolicyLayer(
-            source="call",
-            host=overrides.host,
-            security=overrides.security,
-            ask=overrides.ask,
-            node=overrides.node,
-            timeout_ms=request.timeout_ms,
-        )
         if session is not None and session.security is ExecSecurity.FULL and not self.elevated:
-            session = replace(session, security=None)
+            session = replace(session, security=None, skip_approvals=None)
         chosen = () if session is None else (session,)
-        layers = (call, *chosen, *self.configured(request.agent))
+        layers = (_call(request), *chosen, *self.configured(request.agent))
         return resolve(layers, self.file.layer(request.agent))
+
+    def ignored(self, request: ExecRequest, session: PolicyLayer | None) -> tuple[str, ...]:
+        """Return a sentence for each setting of the call itself that has no effect.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        return ignored(_call(request), self.policy(request, session))
 
     def agent_policy(self, agent: AgentId) -> ExecPolicy:
         """Resolve an agent's policy without a call or a session.

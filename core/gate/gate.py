@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
-from core.errors import BadRequest
+from core.errors import ApprovalsFileError, BadRequest
 from core.gate import journal_records, record
 from core.gate.apply_grants import Granted
 from core.gate.claims import Claim, NewRun, QueuedRun
@@ -68,8 +68,13 @@ class Gate:
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._granted = Granted(self.store, self.rulebook)
-        self._sessions = SessionLayers(self.store)
+        self._sessions = SessionLayers(self.store, lambda: self.rulebook.senders)
         self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)
+
+    @property
+    def running(self) -> frozenset[ApprovalId]:
+        """Return what runs now in this gateway."""
+        return frozenset(self._running)
 
     async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
@@ -84,6 +89,17 @@ class Gate:
         with self._closing.inside():
             return await self._submitted(request, begun)
 
+    async def ignored(self, request: ExecRequest) -> tuple[str, ...]:
+        """Return a sentence for each setting of a call that has no effect (decision 3).
+
+        Raises:
+            StoreError: the session's settings cannot be read.
+        """
+        try:
+            return self.rulebook.ignored(request, await self._sessions.layer(request.session))
+        except ApprovalsFileError:
+            return ()  # nothing runs, and the answer says why
+
     async def _submitted(self, request: ExecRequest, begun: Begun | None) -> Submission:
         known = await self._known(request)
         if known is not None:
@@ -95,7 +111,12 @@ class Gate:
         if locked is not None:
             refusal = Refusal(DenialReason.LOCKED_DOWN, locked.sentence)
             return await refuse(self.store, self.journal, request, refusal)
-        return await self._decide(request, begun)
+        try:
+            return await self._decide(request, begun)
+        except ApprovalsFileError as error:
+            # Its limits are not known, and the strictest of them is deny.
+            refusal = Refusal(DenialReason.SECURITY_DENY, str(error))
+            return await refuse(self.store, self.journal, request, refusal)
 
     async def _decide(
         self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None

@@ -4,9 +4,10 @@
 agents reaches the latter: an agent never sets its session's policy (docs/decisions/0003).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from core.approvals.routing.principals import Listing
 from core.approvals.routing.senders import Senders
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
@@ -22,12 +23,15 @@ SOURCE = "session"
 """The source of the layer that people set for one session."""
 
 
-_SKIPPED = "Approvals are skipped; only security=deny, deny rules and capabilities still block."
+_SKIPPED = (
+    "Approvals are skipped. Still denied: security=deny of exec-approvals.json, deny rules and "
+    "what cannot be checked against them, capabilities, variables that choose code, and a lockdown."
+)
 _NOT_ELEVATED = (
     "This session is not elevated, so nothing was changed. /exec shows its settings, /exec reset "
     "clears them."
 )
-_ASK = {Elevation.ON: None, Elevation.ASK: ExecAsk.ALWAYS, Elevation.FULL: ExecAsk.OFF}
+_ASK = {Elevation.ASK: ExecAsk.ALWAYS, Elevation.FULL: ExecAsk.OFF}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +46,15 @@ class SessionChange:
 class SessionLayers:
     """The layer of policy of each session.
 
+    Full security holds as long as the one who set it may: whoever is taken off the list of
+    ``senders`` or revoked leaves none behind.
+
     Where this process alone can write the store, all of them are kept in memory until a wake-up
     says that one changed; otherwise the store is read each time.
     """
 
     store: Store
+    senders: Callable[[], Listing | None] = lambda: None
     _kept: Mapping[SessionKey, SessionOverrides] | None = None
     _shared: bool = False
     _changes: int = 0
@@ -72,7 +80,18 @@ class SessionLayers:
             overrides = await self.store.read(session_overrides.get, session)
         else:
             overrides = await self._read(session)
+        if overrides is not None and not await self._holds(overrides):
+            before = overrides.before
+            overrides = None if before is None else replace(overrides, overrides=before)
+            if overrides is not None and overrides.overrides.security is ExecSecurity.FULL:
+                overrides = None
         return None if overrides is None else layer_of(overrides)
+
+    async def _holds(self, overrides: SessionOverrides) -> bool:
+        listing = self.senders()
+        if overrides.overrides.security is not ExecSecurity.FULL or listing is None:
+            return True
+        return await Senders(self.store, listing).may(overrides.by)
 
     async def _read(self, session: SessionKey) -> SessionOverrides | None:
         seen = self._changes
@@ -149,10 +168,9 @@ class SessionRules:
         found = await self.shown(session)
         if mode is Elevation.OFF:
             return await self._restore(session, found, actor)
-        overrides = ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, _ASK[mode])
-        if found is None:
-            return await self._write(session, overrides, actor, ExecOverrides())
-        restored = found.overrides if found.before is None else found.before
+        restored = _unelevated(found)
+        ask = _ASK.get(mode, restored.ask)
+        overrides = ExecOverrides(ExecHost.GATEWAY, ExecSecurity.FULL, ask)
         return await self._write(session, overrides, actor, restored)
 
     async def reset(self, session: SessionKey, actor: Actor) -> SessionChange:
@@ -216,6 +234,13 @@ class SessionRules:
             "set": redact(words).text,
         }
         await self.journal.append("session", record)
+
+
+def _unelevated(found: SessionOverrides | None) -> ExecOverrides:
+    """Return what is set for a session apart from its elevation."""
+    if found is None:
+        return ExecOverrides()
+    return found.overrides if found.before is None else found.before
 
 
 def _merged(before: ExecOverrides, now: ExecOverrides) -> ExecOverrides:

@@ -192,7 +192,7 @@ class PlannedCommand:
     with its real path, or ``UNKNOWN_LEAD``. Each is normal; one that climbs stays as it reads.
 
     ``neutral`` is set in its environment after everything else, so that it does not obey what is
-    around it (``core.policy.programs.neutral_environment``). ``unsettled`` says which earlier
+    around it (``core.programs.neutral_environment``). ``unsettled`` says which earlier
     command of its line may change what it obeys there: a person is asked, and that change alone is
     then no drift.
 

@@ -4,6 +4,8 @@ import shlex
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+from core.model.policy import ExecAsk, ExecSecurity
+
 
 class Decision(IntEnum):
     """A verdict, ordered by strictness: combine with ``max`` (DESIGN §1 rule 4)."""
@@ -110,6 +112,13 @@ class Promise:
         return f"{self._vector}{self._condition}"
 
     @property
+    def scope(self) -> str:
+        """Return it as people read it before they grant it: a bare path lets any arguments run."""
+        if self.argv is not None:
+            return self.words
+        return f"{self.pattern} with any arguments{self._condition}"
+
+    @property
     def _vector(self) -> str:
         if self.argv is None:
             return self.pattern
@@ -149,7 +158,8 @@ class Evaluation:
 
     ``reason`` is the machine-readable reason of the deciding segment; ``why`` is one sentence
     that a person can read. ``promise`` lists what allow-always would store; empty means that
-    allow-always is not offered.
+    allow-always is not offered. ``security`` and ``ask`` are those in effect, for the people who
+    are asked (S1 "Approval flow"); ``None`` in what an earlier version stored.
     """
 
     decision: Decision
@@ -157,6 +167,8 @@ class Evaluation:
     why: str
     segments: tuple[SegmentVerdict, ...]
     promise: tuple[Promise, ...] = ()
+    security: ExecSecurity | None = None
+    ask: ExecAsk | None = None
 
     @property
     def tier(self) -> Tier:

@@ -38,7 +38,10 @@ def running_text(place: str, run_id: str, seconds: int) -> str:
 
 
 def finished_text(place: str, run_id: str, code: str, tail: str) -> str:
-    """Word the end of a run; ``code`` is an exit code, ``signal N`` or ``unknown``."""
+    """Word the end of a run; ``code`` is an exit code, ``signal N`` or ``unknown``.
+
+    What ended it besides follows the code: its time limit, somebody who cancelled it, drift.
+    """
     head = f"Exec finished (node={place}, id={run_id}, code={code})"
     return f"{head}\n{tail}" if tail else head
 

@@ -47,7 +47,7 @@ class Trust(StrEnum):
 class Elevation(StrEnum):
     """What ``/elevated`` sets (S0 "Alias"): full access on the gateway for this session.
 
-    ``on`` leaves ``ask`` as configured, ``ask`` asks about every command, ``full`` skips approvals,
+    ``on`` leaves ``ask`` as it is, ``ask`` asks about every command, ``full`` skips approvals,
     ``off`` restores what was set before. The approvals file may still be stricter, but for ``full``
     only by denying.
     """

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from os.path import basename, join
 from typing import Final
 
-from core.policy.programs.wrappers import names_of, wrapper_kind
+from core.programs.wrappers import names_of, wrapper_kind
 
 _VALUE_OF = re.compile(r"--?[A-Za-z][\w-]*=(.+)", re.DOTALL)
 _GLUED = re.compile(r"-[A-Za-z](.+)", re.DOTALL)

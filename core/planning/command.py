@@ -14,14 +14,14 @@ from core.planning.paths.symlinks import links_of
 from core.planning.paths.writable_by_others import Exposure, exposure, paths_of
 from core.planning.script_operands import code_named, code_operands
 from core.planning.steering import steering
-from core.policy.programs.neutral_environment import (
+from core.programs.neutral_environment import (
     approved_environment,
     may_share,
     neutral_environment,
     union,
 )
-from core.policy.programs.program import program_of
-from core.policy.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
+from core.programs.program import program_of
+from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 
 
 def plan_command(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from core.model.stdio import Environ
-from core.policy.programs.neutral_environment import everywhere
+from core.programs.neutral_environment import everywhere
 
 RESERVED_PREFIX = "SAYSO_"
 """Names that a request may not set: recovery finds a run by ``SAYSO_RUN``."""

@@ -14,7 +14,7 @@ from core.model.command import PinnedFile
 from core.planning.code_arguments import code_words, entered, named_in
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
-from core.policy.programs.carriers import in_system_directory
+from core.programs.carriers import in_system_directory
 
 _SHEBANG = re.compile(rb"#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)")
 _CODE_SUFFIX = re.compile(

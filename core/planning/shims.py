@@ -13,8 +13,8 @@ from core.files.lookup import check_looked, is_there, status_of
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.paths.pins import FINGERPRINTS
 from core.policy.matching.template_element import below
-from core.policy.programs.carriers import in_installed_directory, in_system_directory, is_plain
-from core.policy.programs.shims import (
+from core.programs.carriers import in_installed_directory, in_system_directory, is_plain
+from core.programs.shims import (
     Chooser,
     Manager,
     chooses_plainly,

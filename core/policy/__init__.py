@@ -6,8 +6,8 @@
                evaluate: the verdict on a plan
     rules      rules, capabilities and skills, compiled for one agent
     matching   allowlist entries, templates of arguments, patterns of paths
-    programs   what a command really runs: wrappers, shells, carriers, safe bins
-    profiles   what the shipped tables (``data``) say of programs and their arguments
+
+What programs do is known to ``core.programs``, which planning asks as well.
 
 Order of evaluation; the first three may end it for the line:
 

@@ -32,6 +32,8 @@ from core.settings.execution import (
 from core.settings.gateway import (
     AuditSection,
     IntakeSection,
+    LoggingSection,
+    LogLevel,
     ProofSection,
     RemoteSection,
     StoreSection,
@@ -60,6 +62,8 @@ __all__ = [
     "HttpSection",
     "IntakeSection",
     "LocalApprovers",
+    "LogLevel",
+    "LoggingSection",
     "PlatformId",
     "ProofSection",
     "QuietHoursSection",
@@ -107,13 +111,14 @@ class CoreSettings(Section):
         description="gate proofs: tests that nothing bypasses the gate",
     )
     remote: RemoteSection = Field(
-        default_factory=RemoteSection, description="exec for other machines' agents (S4)"
+        default_factory=RemoteSection, description="exec for other machines' agents"
     )
     sandbox: SandboxSection = Field(
         default_factory=SandboxSection, description="settings of the sandbox host"
     )
     store: StoreSection = Field(default_factory=StoreSection, description="where state is stored")
     audit: AuditSection = Field(default_factory=AuditSection, description="the journal")
+    logging: LoggingSection = Field(default_factory=LoggingSection, description="the gateway's log")
 
     def exec_layers(self, agent: AgentId) -> tuple[PolicyLayer, ...]:
         """Return the agent's layer, if it has one, then the global one: first set wins (S0)."""

@@ -198,8 +198,8 @@ class ApprovalsExecSection(Section):
     )
     session_filter: Annotated[Words, AfterValidator(_filters)] | None = Field(
         default=None,
-        description="only sessions whose key contains one of these are forwarded; null: all. "
-        'A pattern is written in slashes, "/^agent:main:/"',
+        description="only sessions whose key one of these matches are forwarded; null: all. Each "
+        'is a part of the key ("discord") or a regular expression ("^agent:main:")',
     )
     targets: tuple[TargetEntry, ...] = Field(
         default=(),

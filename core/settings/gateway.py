@@ -1,5 +1,7 @@
-"""Settings of the gateway itself: `intake`, `proof`, `remote`, `store` and `audit`."""
+"""Settings of the gateway itself: `intake`, `proof`, `remote`, `store`, `audit`, `logging`."""
 
+import logging
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
@@ -11,6 +13,7 @@ from core.settings.base import AbsolutePath, Days, Seconds, Section, Word, Words
 _LARGEST_UID = (1 << 32) - 2
 _QUARTER_OF_AN_HOUR = 900
 _PATIENCE = 5
+_SMALLEST_SEGMENT = 1 << 16
 DEFAULT_RETENTION_DAYS = 30
 _ScopeWord = Annotated[Scope, Field(strict=False)]
 
@@ -101,9 +104,46 @@ class StoreSection(Section):
     )
 
 
+class RotateSection(Section):
+    """``audit.rotate``: when a gateway begins a new segment of the journal by itself."""
+
+    max_bytes: Annotated[int, Field(ge=_SMALLEST_SEGMENT)] | None = Field(
+        default=None,
+        description="bytes after which a new segment of the journal is begun, 65536 at least; "
+        "null: only by `sayso audit rotate`",
+    )
+
+
 class AuditSection(Section):
     """``audit``: the hash-chained journal."""
 
     path: Word | None = Field(
         default=None, description="the journal's file; null: audit.jsonl in $SAYSO_HOME"
+    )
+    rotate: RotateSection = Field(
+        default_factory=RotateSection, description="when a new segment of the journal is begun"
+    )
+
+
+class LogLevel(StrEnum):
+    """How much the gateway logs."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    @property
+    def number(self) -> int:
+        """Return the level as the standard library counts it."""
+        return logging.getLevelNamesMapping()[self.name]
+
+
+class LoggingSection(Section):
+    """``logging``: the gateway's log on standard error."""
+
+    level: Annotated[LogLevel, Field(strict=False)] = Field(
+        default=LogLevel.INFO,
+        description="the least that is logged: debug, info, warning or error; secrets are masked "
+        "at every level, and libraries log warnings and errors only",
     )

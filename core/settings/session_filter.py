@@ -37,6 +37,8 @@ _SIGNS: Final[dict[str, _Test]] = {
     ".": lambda _: True,
 }
 _UNSUPPORTED: Final = frozenset("*+?{}")
+_SPECIAL: Final = frozenset("^$.*+?{}()[]|\\")
+"""What makes a word more than a part of a key."""
 
 
 @dataclass(slots=True)
@@ -223,13 +225,15 @@ class _Parser:
 def session_filter(words: Iterable[str]) -> Callable[[str], bool]:
     """Return what says whether a session's key passes: one of the words must match it.
 
-    A word in slashes is a pattern, any other a part of the key.
+    A word is a part of the key or a pattern that is found in it (S1 "substring or regex"). In
+    slashes it is a pattern only.
 
     Raises:
         ValueError: a pattern cannot be used; the message says why.
     """
-    parts = tuple(word for word in words if not _is_pattern(word))
-    patterns = tuple(Pattern(word[1:-1]) for word in words if _is_pattern(word))
+    known = tuple(words)
+    parts = tuple(word for word in known if not _is_quoted(word))
+    patterns = tuple(_pattern(word) for word in known if _is_quoted(word) or _SPECIAL & {*word})
 
     def passes(key: str) -> bool:
         return any(part in key for part in parts) or any(one.found_in(key) for one in patterns)
@@ -237,5 +241,14 @@ def session_filter(words: Iterable[str]) -> Callable[[str], bool]:
     return passes
 
 
-def _is_pattern(word: str) -> bool:
+def _pattern(word: str) -> Pattern:
+    try:
+        return Pattern(word[1:-1] if _is_quoted(word) else word)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}, in {word!r}; where a sign stands for itself, write a backslash before it"
+        ) from None
+
+
+def _is_quoted(word: str) -> bool:
     return len(word) > 1 and word.startswith("/") and word.endswith("/")

@@ -1,7 +1,7 @@
 """Make the only text that leaves: commands, output and words, each as ``escapes`` shows it."""
 
 import re
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from core.model.command import ExecPlan, PlannedCommand, Reading, Unreadable
 from core.shell import reader
@@ -21,6 +21,7 @@ __all__ = [
     "printed",
     "redact",
     "shell_statement",
+    "show_argument",
     "show_argv",
     "show_command",
 ]
@@ -63,6 +64,12 @@ def show_argv(argv: tuple[str, ...]) -> Redacted:
     return Redacted(counted(broken(" ".join(words))))
 
 
+def show_argument(argv: tuple[str, ...], place: int) -> Redacted:
+    """Quote one element of a vector as ``show_argv`` does, in one line."""
+    parts = next(islice(vector_pieces(argv), place, None))
+    return Redacted(counted(_quoted(argv[place], parts, program=place == 0)))
+
+
 def command_text(plan: ExecPlan) -> Redacted:
     """Return what runs: quoted vectors, numbered where several; or the exact text for a shell.
 
@@ -99,8 +106,8 @@ def shell_statement(plan: ExecPlan) -> Redacted:
     """Say that a shell runs the text and why it could not be read; empty where no shell runs."""
     if plan.unreadable is None:
         return Redacted("")
-    words = "A shell will run this text as is; Sayso could not parse it unambiguously ({}: {})."
-    return phrase(words, redact(plan.unreadable.rule), redact(plan.unreadable.detail))
+    words = "A shell will run this text as is; Sayso could not parse it unambiguously ({})."
+    return phrase(words, redact(plan.unreadable.detail))
 
 
 def _asked(plan: ExecPlan) -> tuple[str, ...]:

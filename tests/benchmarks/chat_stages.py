@@ -187,7 +187,7 @@ class DiscordStage:
         self.faults = self.server.faults
         state = self.server.state
         self.changed = state.changed
-        self.server.pacing = Pacing(5, 5.0)
+        self.server.buckets["createMessage"] = Pacing(5, 5.0)
         state.guilds[GUILD] += [CHANNEL + 1000 + number for number in range(PLACES)]
 
     @property
@@ -200,7 +200,7 @@ class DiscordStage:
 
     def unlimited(self) -> None:
         """Refuse nothing for its haste."""
-        self.server.pacing = None
+        self.server.buckets.clear()
 
     def open(self) -> list[Button]:
         """Return each message that has buttons."""

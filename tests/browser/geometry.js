@@ -1,4 +1,4 @@
-// Return what a person could not read on the page, and the words and buttons of each card.
+// Return what a person could not read on the page, and the words, size and buttons of each card.
 (() => {
   const faults = [...document.querySelectorAll(".unknown")].map((mark) => mark.innerText);
   const named = (text) => JSON.stringify(text.trim().slice(0, 60));
@@ -33,6 +33,8 @@
     }
     cards[card.classList[1]] = {
       words: card.innerText,
+      width: frame.width,
+      height: frame.height,
       buttons: [...card.querySelectorAll("button")].map((button) => button.innerText),
     };
   }

@@ -19,7 +19,9 @@ COMMAND = "git push --force-with-lease origin main"
 FOLDER = Path("/srv")
 """The one folder below ``/`` that is nobody's and on every Linux (FHS 3.0 §3.17)."""
 
-_WIDTH = 1180
+WIDTH = 1180
+"""Pixels of a window in which all three stand side by side."""
+
 _SCALE = 2
 _GEOMETRY = Path(__file__).with_name("geometry.js")
 _CHANGING = (
@@ -38,9 +40,9 @@ class Scene:
     tab: Tab
     asked: Pending
 
-    async def show(self) -> None:
-        """Open the page, as the messages are now."""
-        await self.tab.show(self.page.url, _WIDTH, _SCALE)
+    async def show(self, width: int = WIDTH) -> None:
+        """Open the page, as the messages are now; narrow windows show one card below the other."""
+        await self.tab.show(self.page.url, width, _SCALE)
 
     async def looked_at(self) -> dict[str, Any]:
         """Return the ``faults`` that a person would see, and the ``cards`` by platform."""

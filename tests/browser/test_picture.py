@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from channels.cards import build_prompt, facts
+from channels.cards import build_prompt, front
 from core.store import approvals
 from tests.browser.picture import PICTURE, WORDS, record
 from tests.browser.scene import COMMAND, Scene, prompts, scene
@@ -14,6 +14,9 @@ from tests.emulators.page.markup import Json
 from tests.emulators.page.sheet import sheet
 
 BUTTONS = ["Allow once", "Always allow…", "Deny"]
+PHONE = (390, 700)
+"""Pixels of a phone's first screen below its bars."""
+
 LARGEST = 300_000
 PLATFORMS = {"telegram", "slack", "discord"}
 _DEADLINE = re.compile(r"\b(\d\d):(\d\d):(\d\d) UTC")
@@ -26,7 +29,7 @@ async def expected(shown: Scene) -> list[str]:
     found = await shown.three_platforms.running.store.read(approvals.get, shown.asked.run_id)
     assert found is not None
     card = build_prompt(found)
-    pairs = [(fact.label, fact.value.text) for fact in facts(card)]
+    pairs = [(fact.label, fact.value.text) for fact in front(card) if fact.label != "Answer by"]
     return [COMMAND, shown.asked.code, *(text for pair in pairs for text in pair)]
 
 
@@ -39,20 +42,43 @@ def deadline_s(text: str) -> int:
 
 
 async def test_each_prompt_is_wholly_readable(tmp_path: Path) -> None:
-    """Command, code, facts and buttons stand in all three cards, unclipped and uncovered."""
+    """Command, code, what decides and buttons stand in all three, unclipped and uncovered."""
     async with scene(tmp_path) as shown:
         seen = await shown.looked_at()
         texts = await expected(shown)
 
     assert seen["faults"] == []
     assert PLATFORMS == seen["cards"].keys()
-    for card in seen["cards"].values():
-        words = _DEADLINE.sub("", card["words"])
-        assert [text for text in texts if _DEADLINE.sub("", text) not in words] == []
-        # The time to answer begins when the first prompt is confirmed, after each was drawn.
-        more_s = deadline_s("\n".join(texts)) - deadline_s(card["words"])
+    for name, card in seen["cards"].items():
+        assert [text for text in texts if text not in card["words"]] == []
+        assert "Answer by" in card["words"]
+        # Telegram folds the details into the message.
+        assert [*BUTTONS, *([] if name == "telegram" else ["Details"])] == card["buttons"]
+
+
+async def test_the_deadline_that_is_drawn_is_the_stores(tmp_path: Path) -> None:
+    """The time to answer begins when the first prompt is confirmed, after each was drawn."""
+    async with scene(tmp_path) as shown:
+        seen = await shown.looked_at()
+        found = await shown.three_platforms.running.store.read(approvals.get, shown.asked.run_id)
+
+    assert found is not None
+    (true,) = (fact.value.text for fact in front(build_prompt(found)) if fact.label == "Answer by")
+    for name in PLATFORMS - {"discord"}:
+        more_s = deadline_s(true) - deadline_s(seen["cards"][name]["words"])
         assert 0 <= more_s % _DAY_S <= _SLOWEST_DELIVERY_S
-        assert BUTTONS == card["buttons"]
+
+
+async def test_each_prompt_fits_the_first_screen_of_a_phone(tmp_path: Path) -> None:
+    """Whoever takes out a phone decides without scrolling."""
+    width, height = PHONE
+    async with scene(tmp_path) as shown:
+        await shown.show(width)
+        seen = await shown.looked_at()
+
+    assert seen["faults"] == []
+    for name, card in seen["cards"].items():
+        assert (name, card["width"] <= width, card["height"] <= height) == (name, True, True), card
 
 
 async def test_the_page_is_quiet_and_stays_on_loopback(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ PERSON = Actor("memory", "ana", "Ana")
 
 
 @dataclass(slots=True)
-class MemoryWorld:
+class MemorySetup:
     """A person who looks at the channel's own list."""
 
     memory: MemoryChannel = field(default_factory=MemoryChannel)
@@ -49,7 +49,7 @@ class MemoryWorld:
         """Type a message."""
         await self.memory.say(self.target, text, PERSON)
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for a reply."""
         await until(lambda: any(words in reply.text.text for reply in self.memory.replies))
 

@@ -88,7 +88,10 @@ def segments_named(entry: Entry, shown: Rendered) -> None:
     several = render(approval(plan(*argvs), segments=verdicts))
     place = [argv[0] for argv in argvs].index("rm") + 1
     for text in (several.last.text, several.terminal):
-        assert f"Commands: {len(argvs)}" in text
+        assert (
+            f"Why: command {place} of {len(argvs)}: rm is not on main's allowlist"
+            in text.replace("\n│ ", "")
+        )
         assert f"{place}. rm -rf x (not on the allowlist)" in text.replace("\n│ ", "")
         for name in {argv[0] for argv in argvs}:
             assert f"{name}: /usr/bin/{name}" in text

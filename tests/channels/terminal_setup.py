@@ -19,7 +19,7 @@ _LETTERS = {
 
 
 @dataclass(slots=True)
-class TerminalWorld:
+class TerminalSetup:
     """A person at the other end of a pseudo-terminal."""
 
     master: int
@@ -53,13 +53,13 @@ class TerminalWorld:
         """Type a line."""
         os.write(self.master, f"{text}\n".encode())
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for words on the screen."""
         await until(lambda: words in self.look())
 
     async def shows(self, message: str, words: str) -> None:
         """Wait for words on the screen."""
-        await self.told(words)
+        await self.sees(words)
 
     def can_press(self, message: str) -> bool:
         """Return whether a prompt is open."""

@@ -3,7 +3,7 @@
 import pytest
 
 from channels import button_payload
-from channels.commands import Approve, Choose, Command, Help, Malformed, Stop, Tail
+from channels.commands import Approve, Choose, Command, Details, Help, Malformed, Stop, Tail
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from tests.contracts.channel_examples import ID
 
@@ -13,6 +13,7 @@ COMMANDS: tuple[Command, ...] = (
     Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=THIS_SESSION),
     Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=THIS_TASK),
     Choose(ID),
+    Details(ID),
     Tail(ID),
     Stop(ID),
 )

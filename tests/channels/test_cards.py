@@ -5,10 +5,22 @@ from dataclasses import replace
 import pytest
 
 from channels.card_text import digest_words, duration
-from channels.cards import LONGEST_SHOWN, build_outcome, build_prompt, facts
+from channels.cards import (
+    LONGEST_SHOWN,
+    Fact,
+    PromptCard,
+    build_outcome,
+    build_prompt,
+    checked,
+    details,
+    ending_facts,
+    facts,
+    front,
+)
 from core.model.approval import ApprovalReply, ApprovalState
-from core.model.decision import DenialReason
+from core.model.decision import Decision, DenialReason, Evaluation, Reason, SegmentVerdict
 from core.model.identity import Actor, TaskId
+from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from tests.contracts.channel_examples import ID, approval, plan, program, resolved
 from tests.support.plans import wrapped
@@ -21,13 +33,15 @@ def test_the_prompt_names_everything_that_is_bound() -> None:
     shown = {fact.label: fact.value.text for fact in facts(card)}
 
     assert shown == {
+        "Does": "deletes /srv/x, with everything below · deletes files, can write or delete files",
+        "Why": "/usr/bin/rm is not on the allowlist of main",
         "Folder": "/home/dev/proj",
-        "Agent": "main · agent:main:main",
-        "Runs on": "gateway",
+        "Agent": "main · on gateway",
+        "Session": "agent:main:main",
         "Program": "rm: /usr/bin/rm",
         "Sets": "PATH, FOO",
         "Why you are asked": "/usr/bin/rm is not on the allowlist of main",
-        "Allow always stores": "/usr/bin/rm",
+        "Allow always stores": "/usr/bin/rm with any arguments",
         "May run for": "30 min",
         "Answer by": "10:10:00 UTC (10 min); no answer means deny",
         "Id": ID,
@@ -38,16 +52,16 @@ def test_the_prompt_names_everything_that_is_bound() -> None:
 def test_the_prompt_names_the_task_beside_the_session() -> None:
     """Escaped and masked as every untrusted text; without one nothing is said."""
     shown = {
-        task: {fact.label: fact.value.text for fact in facts(build_prompt(approval(of)))}["Agent"]
+        task: {fact.label: fact.value.text for fact in facts(build_prompt(approval(of)))}["Session"]
         for task in ("fix-login", "f\u202ex", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", None)
         for of in [replace(plan(("rm", "x")), task=None if task is None else TaskId(task))]
     }
 
     assert [
-        "main · agent:main:main · task fix-login",
-        "main · agent:main:main · task f\\u{202E}x",
-        "main · agent:main:main · task [secret: GitHub token]",
-        "main · agent:main:main",
+        "agent:main:main · task fix-login",
+        "agent:main:main · task f\\u{202E}x",
+        "agent:main:main · task [secret: GitHub token]",
+        "agent:main:main",
     ] == list(shown.values())
 
 
@@ -80,7 +94,7 @@ def test_a_wrapper_names_what_it_starts() -> None:
         "timeout: /usr/bin/timeout",
         "sh: /usr/bin/sh (a link to /usr/bin/dash), started by timeout",
         "ls: /usr/bin/ls, started by sh, started by timeout",
-        "/opt/tool: /opt/tool, started by sh, started by timeout",
+        "/opt/tool, started by sh, started by timeout",
     ]
     assert "Program" not in shown
 
@@ -183,3 +197,153 @@ def test_digest_words_are_proquints() -> None:
 def test_durations_are_worded(milliseconds: int, words: str) -> None:
     """Whole units, largest first."""
     assert duration(milliseconds) == words
+
+
+def shown(lines: tuple[Fact, ...]) -> dict[str, str]:
+    """Return lines by their labels."""
+    return {line.label: line.value.text for line in lines}
+
+
+def crowd(count: int) -> PromptCard:
+    """Return the card of so many commands, of which the last is not listed."""
+    argvs = [("ls",)] * (count - 1) + [("rm", "x")]
+    verdicts = tuple(
+        SegmentVerdict(argv, f"/usr/bin/{argv[0]}", Decision.ALLOW, Reason.ALLOWLISTED, "")
+        for argv in argvs[:-1]
+    )
+    last = SegmentVerdict(argvs[-1], "/usr/bin/rm", Decision.ASK, Reason.NOT_LISTED, "no entry")
+    return build_prompt(approval(plan(*argvs), segments=(*verdicts, last)))
+
+
+def test_in_front_stands_what_decides_and_all_lines_are_in_one_of_both() -> None:
+    """Five short lines; the rest is behind, and nothing is in neither or in both."""
+    card = build_prompt(approval(plan(("rm", "-rf", "/srv/x"))))
+
+    assert ["Does", "Why", "Folder", "Agent", "Answer by"] == [line.label for line in front(card)]
+    assert (*front(card), *details(card)) == facts(card)
+    assert len(shown(facts(card))) == len(facts(card))
+
+
+def test_the_policy_in_effect_is_in_the_details() -> None:
+    """S1 wants it shown; what an earlier version stored does not know it."""
+    asked = approval()
+    known = replace(asked.evaluation, security=ExecSecurity.ALLOWLIST, ask=ExecAsk.ALWAYS)
+    card = build_prompt(replace(asked, evaluation=known))
+
+    assert shown(details(card))["Policy"] == "security allowlist, ask always"
+    assert "Policy" not in shown(facts(build_prompt(asked)))
+
+
+@pytest.mark.parametrize(
+    ("argv", "path", "realpath", "words"),
+    [
+        (("ls",), "/usr/bin/ls", "", ""),
+        (("/usr/bin/ls",), "/usr/bin/ls", "", ""),
+        (("ls",), "/tmp/ls", "", "ls: /tmp/ls; not in a system folder"),
+        (("vi",), "/usr/bin/vi", "/usr/bin/vim", "vi: /usr/bin/vi (a link to /usr/bin/vim)"),
+        (("ls",), "/usr/bin/rm", "", "ls: /usr/bin/rm"),
+        (("l\u0455",), "/usr/bin/l\u0455", "", "l\\u{0455}: /usr/bin/l\\u{0455}"),
+    ],
+)
+def test_a_program_that_may_deceive_stays_in_front(
+    argv: tuple[str, ...], path: str, realpath: str, words: str
+) -> None:
+    """Another place, another file, another name, or letters that are escaped."""
+    of = plan(argv)
+    odd = replace(of.commands[0], executable=program(path, realpath))
+    card = build_prompt(approval(replace(of, commands=(odd,))))
+
+    assert shown(front(card)).get("\u26a0 Program", "") == words
+    assert "Program" in shown(details(card))
+
+
+def test_a_program_that_cannot_be_run_stays_in_front_below_a_wrapper_too() -> None:
+    """Whatever is odd about what runs, however deep."""
+    inner = replace(plan(("tool",)).commands[0], executable=None, problem="not found")
+    outer = replace(plan(("nice", "tool")).commands[0], inner=(inner,))
+    card = build_prompt(approval(replace(plan(("nice", "tool")), commands=(outer,))))
+
+    assert shown(front(card))["\u26a0 Program"] == "tool: not found"
+
+
+def test_a_program_is_named_once() -> None:
+    """Called by its path, it is that path."""
+    of = plan(("/usr/bin/printf", "x"))
+    named = replace(of.commands[0], executable=program("/usr/bin/printf"))
+    card = build_prompt(approval(replace(of, commands=(named,))))
+
+    assert shown(facts(card))["Program"] == "/usr/bin/printf"
+
+
+def test_the_check_words_are_in_front_where_the_eye_does_not_suffice() -> None:
+    """A masked secret, a long command, and a card that cannot show the whole."""
+    masked = plan(("curl", "-H", "Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123"))
+    for of in (masked, plan(text="x" * 600)):
+        assert "Length and check" in shown(front(build_prompt(approval(of))))
+    plain = build_prompt(approval())
+    assert "Length and check" not in shown(front(plain))
+    assert "Length and check" in shown(checked(plain))
+
+
+@pytest.mark.parametrize(("count", "in_front"), [(2, False), (3, False), (4, True)])
+def test_the_commands_of_concern_are_in_front_where_they_are_hard_to_find(
+    count: int, in_front: bool
+) -> None:
+    """Few are numbered in front anyway; of many, the one that is asked about is named."""
+    card = crowd(count)
+
+    label = "Not allowed by policy"
+    assert (label in shown(front(card))) is in_front
+    assert shown(facts(card))[label] == f"{count}. rm x (no entry)"
+    assert shown(checked(card))[label] == f"{count}. rm x (no entry)"
+    assert shown(front(card))["Why"] == (
+        f"command {count} of {count}: rm is not on main's allowlist"
+    )
+
+
+def test_an_ending_says_why_it_was_asked_and_what_was_stored() -> None:
+    """Who reads it later sees which rule asked, and what runs from now on."""
+    always = resolved(ApprovalState.ALLOWED, ApprovalReply.ALLOW_ALWAYS)
+    ended = build_outcome(approval(resolution=always))
+
+    assert shown(ending_facts(ended)) == {
+        "Agent": "main",
+        "Asked because": "/usr/bin/rm is not on the allowlist of main",
+        "Stored": "/usr/bin/rm with any arguments",
+        "Check": "gusop-nakus-babid-famug",
+    }
+    once = build_outcome(approval(resolution=resolved()))
+    assert "Stored" not in shown(ending_facts(once))
+
+
+def test_a_rule_is_named_in_front_and_at_the_end() -> None:
+    """The reason that an owner wrote beside the rule is what people read."""
+    rule = "production is frozen (tools.exec.rules[2])"
+    verdict = SegmentVerdict(("make",), "/usr/bin/make", Decision.ASK, Reason.RULE_ASKED, rule)
+    why = f"A rule requires a person to approve this: {rule}."
+    asked = replace(
+        approval(plan(("make",))),
+        evaluation=Evaluation(Decision.ASK, Reason.RULE_ASKED, why, (verdict,)),
+        resolution=resolved(),
+    )
+
+    words = f"a rule requires a person to approve this: {rule}"
+    assert shown(front(build_prompt(asked)))["Why"] == words
+    assert shown(ending_facts(build_outcome(asked)))["Asked because"] == words
+
+
+def test_each_reason_is_in_front_where_they_differ() -> None:
+    """Two commands, two reasons, both to be read before the answer."""
+    argvs = (("curl", "x"), ("sh",))
+    verdicts = tuple(
+        SegmentVerdict(argv, f"/usr/bin/{argv[0]}", Decision.ASK, reason, words)
+        for argv, reason, words in (
+            (argvs[0], Reason.NOT_LISTED, "no entry"),
+            (argvs[1], Reason.WRAPPER, "a shell"),
+        )
+    )
+    card = build_prompt(approval(plan(*argvs), segments=verdicts))
+
+    label = "Not allowed by policy"
+    assert shown(front(card))[label] == "1. curl x (no entry)\n2. sh (a shell)"
+    assert label not in shown(details(card))

@@ -77,6 +77,8 @@ def test_each_alias_in_each_word_order(slash: str, word: str, reply: ApprovalRep
         ("@sayso_bot pending", PendingList()),
         ("/help", Help()),
         ("/start", Help()),
+        ("/start 12345678", Pair("12345678")),
+        ("/start over please", Help()),
         ("@sayso_bot", Help()),
         ("@Sayso_Bot, help", Help()),
     ],
@@ -290,3 +292,38 @@ def test_each_registered_command_is_understood(command: SlashCommand) -> None:
 def test_a_reply_may_name_a_limit(text: str, expected: Command) -> None:
     """A bare reply takes the limits that the command takes, after always only."""
     assert expected == parse(text, is_reply=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("/aprove 7K3F9Q allow-once", "/approve"),
+        ("/APPROVR 7K3F9Q deny", "/approve"),
+        ("/pendign", "/pending"),
+        ("/frobnicate", ""),
+        ("/", ""),
+        ("aprove 7K3F9Q allow-once", "/approve"),
+    ],
+)
+def test_an_unknown_command_in_a_private_chat_is_answered(text: str, near: str) -> None:
+    """Nobody else is there to be meant, so a typing error never meets silence."""
+    command = parse(text, bot_name=BOT, private=True)
+    assert isinstance(command, Malformed)
+    assert command.usage.startswith("Unknown command, so nothing was changed.")
+    assert (f"Did you mean {near}?" in command.usage) is bool(near)
+    assert parse(text, bot_name=BOT) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["hello", "I approve of this", "aprove that", "/approve@otherbot 7K3F9Q deny"]
+)
+def test_ordinary_talk_in_a_private_chat_is_nothing(text: str) -> None:
+    """Only a slash, or words that name an approval, make a command of what is misspelt."""
+    assert parse(text, bot_name=BOT, private=True) is None
+
+
+def test_a_misspelt_command_with_our_name_is_answered_everywhere() -> None:
+    """In a group the name says who is meant."""
+    command = parse(f"/aprove@{BOT} 7K3F9Q deny", bot_name=BOT)
+    assert isinstance(command, Malformed)
+    assert "Did you mean /approve?" in command.usage

@@ -7,7 +7,7 @@ from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
-from tests.channels.memory_setup import PERSON, MemoryWorld
+from tests.channels.memory_setup import PERSON, MemorySetup
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import approval, plan
 from tests.contracts.channel_setup import RecordingInbox
@@ -17,9 +17,9 @@ class TestMemory(ChannelContract):
     """The contract, on the in-process channel."""
 
     @pytest.fixture
-    def world(self) -> MemoryWorld:
+    def setup(self) -> MemorySetup:
         """Return an empty channel."""
-        return MemoryWorld()
+        return MemorySetup()
 
     async def test_allow_always_without_a_promise_has_no_button(self) -> None:
         """Where nothing would be stored, allow-always cannot be pressed."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.channels.memory_setup import MemoryWorld
+from tests.channels.memory_setup import MemorySetup
 from tests.contracts.people import PeopleContract
 
 
@@ -12,6 +12,6 @@ class TestMemoryPeople(PeopleContract):
     rounds = 400
 
     @pytest.fixture
-    def world(self) -> MemoryWorld:
+    def setup(self) -> MemorySetup:
         """Return an empty channel."""
-        return MemoryWorld()
+        return MemorySetup()

@@ -30,7 +30,7 @@ def example() -> str:
 
 
 @dataclass(slots=True)
-class FolderWorld:
+class FolderSetup:
     """A person who looks into a folder and writes answers."""
 
     channel: Channel
@@ -58,7 +58,7 @@ class FolderWorld:
         draft.write_text(text)
         draft.rename(self.folder / f"{name}.answer")
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for a reply."""
         await until(lambda: any(words in one.read_text() for one in self.folder.glob("*.reply")))
 
@@ -77,7 +77,7 @@ class TestExample(ChannelContract):
     buttons = two_steps = groups = threads = False
 
     @pytest.fixture
-    def world(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderWorld]:
+    def setup(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderSetup]:
         """Install the example beside Sayso, as its user would."""
         info = tmp_path / "folder_channel-1.0.dist-info"
         info.mkdir()
@@ -89,7 +89,7 @@ class TestExample(ChannelContract):
         folder = tmp_path / "prompts"
         options = {"folder": str(folder)}
         settings = PluginSettings.model_validate({"name": "folder", "options": options})
-        yield FolderWorld(load_plugin("folder")(settings), folder)
+        yield FolderSetup(load_plugin("folder")(settings), folder)
         sys.modules.pop("folder_channel")
 
 

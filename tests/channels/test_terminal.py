@@ -13,7 +13,7 @@ from channels.commands import Approve, Malformed
 from channels.terminal import TerminalChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId, Target
-from tests.channels.terminal_setup import TerminalWorld
+from tests.channels.terminal_setup import TerminalSetup
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
 from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
@@ -23,7 +23,7 @@ _HERE = Target("terminal", "here")
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TerminalWorld]:
+async def setup() -> AsyncIterator[TerminalSetup]:
     """Open a pseudo-terminal of 200 columns without echo."""
     master, slave = os.openpty()
     attributes = termios.tcgetattr(slave)
@@ -32,7 +32,7 @@ async def world() -> AsyncIterator[TerminalWorld]:
     termios.tcsetwinsize(slave, (50, 200))
     os.set_blocking(master, False)
     with os.fdopen(os.dup(slave)) as reader, os.fdopen(slave, "w") as writer:
-        yield TerminalWorld(master, TerminalChannel(reader, writer))
+        yield TerminalSetup(master, TerminalChannel(reader, writer))
     os.close(master)
 
 
@@ -42,128 +42,128 @@ class TestTerminal(ChannelContract):
     two_steps = groups = threads = False
 
     async def test_answers_typed_before_a_new_prompt_all_count(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """Whole lines that nobody has read yet are not thrown away with what was half typed."""
         third = ApprovalId(f"3{ID[1:]}")
-        await world.channel.start(inbox)
-        await world.channel.post(world.target, build_prompt(approval()))
-        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
-        await world.type("d 7K3F9Q")
-        await world.type("d 2MZZ8X")
-        await world.channel.post(world.target, build_prompt(approval(id=third)))
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        await setup.type("d 7K3F9Q")
+        await setup.type("d 2MZZ8X")
+        await setup.channel.post(setup.target, build_prompt(approval(id=third)))
 
         got = await inbox.take(2)
 
         assert {"7k3f9q", "2mzz8x"} == {inbound.command.ref for inbound in got}
-        await world.channel.stop()
+        await setup.channel.stop()
 
     async def test_a_letter_with_two_prompts_open_answers_none(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """A letter that could mean either of two prompts decides nothing."""
-        await world.channel.start(inbox)
-        await world.channel.post(world.target, build_prompt(approval()))
-        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
-        await world.type("a")
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        await setup.type("a")
 
         (inbound,) = await inbox.take()
 
         assert isinstance(inbound.command, Malformed)
-        await world.told("Several prompts are open")
-        await world.channel.stop()
+        await setup.sees("Several prompts are open")
+        await setup.channel.stop()
 
     async def test_a_letter_may_name_its_prompt(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """``d CODE`` answers one of several."""
-        await world.channel.start(inbox)
-        await world.channel.post(world.target, build_prompt(approval()))
-        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
-        await world.type("d 2MZZ8X")
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        await setup.type("d 2MZZ8X")
 
         (inbound,) = await inbox.take()
 
         assert inbound.command == Approve("2mzz8x", ApprovalReply.DENY)
-        await world.channel.stop()
+        await setup.channel.stop()
 
     async def test_what_was_half_typed_never_answers_a_newer_prompt(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """A letter typed before a prompt appeared and confirmed after it answers nothing."""
-        await world.channel.start(inbox)
-        os.write(world.master, b"a")
-        await world.channel.post(world.target, build_prompt(approval()))
-        os.write(world.master, b"\n")
-        await world.type("d")
+        await setup.channel.start(inbox)
+        os.write(setup.master, b"a")
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        os.write(setup.master, b"\n")
+        await setup.type("d")
 
         (inbound,) = await inbox.take()
 
         assert inbound.command == Approve(ID, ApprovalReply.DENY)
-        await world.channel.stop()
+        await setup.channel.stop()
 
     async def test_a_whole_line_typed_for_the_prompt_before_still_counts(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """An answer in the terminal's buffer belongs to what was shown when it was typed."""
-        await world.channel.start(inbox)
-        await world.channel.post(world.target, build_prompt(approval()))
-        await world.type("a")
-        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.type("a")
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
 
         (inbound,) = await inbox.take()
 
         assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
-        await world.channel.stop()
+        await setup.channel.stop()
 
     async def test_a_failed_inbox_is_told_and_the_answer_can_be_repeated(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """An answer that could not be stored is not called a success."""
         inbox.failures.append(BROKEN_STORE)
-        await world.channel.start(inbox)
-        await world.channel.post(world.target, build_prompt(approval()))
-        await world.type("a")
-        await world.told("the store is away Nothing was decided")
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.type("a")
+        await setup.sees("the store is away Nothing was decided")
         assert inbox.got == []
 
-        await world.type("a")
+        await setup.type("a")
 
         await inbox.take()
-        await world.channel.stop()
+        await setup.channel.stop()
 
     async def test_no_control_byte_reaches_the_screen(
-        self, world: TerminalWorld, inbox: RecordingInbox
+        self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
         """Escape sequences in a command are shown, not obeyed; a dumb terminal gets no colours."""
-        await world.channel.start(inbox)
+        await setup.channel.start(inbox)
         text = "echo \x1b[8mhidden\x1b[0m\r\x07\x9b2K\x08 \x1b]52;c;eA\x07"
-        await world.channel.post(world.target, build_prompt(approval(plan(text=text))))
+        await setup.channel.post(setup.target, build_prompt(approval(plan(text=text))))
 
-        await world.told("\\u{001B}[8mhidden")
+        await setup.sees("\\u{001B}[8mhidden")
 
-        shown = world.look()
+        shown = setup.look()
         assert all(letter == "\n" or letter.isprintable() for letter in shown), repr(shown)
-        await world.channel.stop()
+        await setup.channel.stop()
 
     async def test_colours_only_on_a_terminal_that_has_them(
         self,
-        world: TerminalWorld,
+        setup: TerminalSetup,
         inbox: RecordingInbox,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """A colour terminal shows bold; NO_COLOR takes it away."""
         monkeypatch.setenv("TERM", "xterm-256color")
-        await world.channel.start(inbox)
-        await world.channel.post(world.target, build_prompt(approval()))
-        await world.told("\x1b[1m")
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.sees("\x1b[1m")
 
         monkeypatch.setenv("NO_COLOR", "1")
-        world.screen = ""
-        await world.channel.post(world.target, build_prompt(approval(id=OTHER_ID)))
-        await world.told("2MZZ8X")
-        assert "\x1b" not in world.look()
-        await world.channel.stop()
+        setup.screen = ""
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        await setup.sees("2MZZ8X")
+        assert "\x1b" not in setup.look()
+        await setup.channel.stop()
 
     async def test_the_other_end_closing_ends_health(self, inbox: RecordingInbox) -> None:
         """A closed input is reported, not spun on."""

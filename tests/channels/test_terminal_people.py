@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from channels.terminal import TerminalChannel
-from tests.channels.terminal_setup import TerminalWorld
+from tests.channels.terminal_setup import TerminalSetup
 from tests.contracts.people import PeopleContract
 
 
@@ -20,7 +20,7 @@ class TestTerminalPeople(PeopleContract):
     rounds = 100
 
     @pytest.fixture
-    async def world(self) -> AsyncIterator[TerminalWorld]:
+    async def setup(self) -> AsyncIterator[TerminalSetup]:
         """Open a pseudo-terminal of 200 columns without echo, and read it all the time."""
         master, slave = os.openpty()
         attributes = termios.tcgetattr(slave)
@@ -29,7 +29,7 @@ class TestTerminalPeople(PeopleContract):
         termios.tcsetwinsize(slave, (50, 200))
         os.set_blocking(master, False)
         with os.fdopen(os.dup(slave)) as reader, os.fdopen(slave, "w") as writer:
-            made = TerminalWorld(master, TerminalChannel(reader, writer))
+            made = TerminalSetup(master, TerminalChannel(reader, writer))
             # A screen that nobody reads would fill up, and the gateway would wait for it.
             asyncio.get_running_loop().add_reader(master, made.look)
             yield made

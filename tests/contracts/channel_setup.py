@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from channels.base import Channel, Choice, Inbound, Reply, Tone
-from channels.commands import Approve, Choose, Malformed
+from channels.commands import Approve, Choose, Details, Malformed
 from core.errors import SaysoError
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target
@@ -28,6 +28,7 @@ class RecordingInbox:
     got: list[Inbound] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     delay: float = 0.0
+    reply: str = "Allowed once: 7K3F9Q."
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def receive(self, inbound: Inbound) -> Reply:
@@ -42,7 +43,9 @@ class RecordingInbox:
             return Reply(redact(inbound.command.usage), Tone.REFUSED)
         if isinstance(inbound.command, Choose):
             return Reply(redact("Always allow would store: /usr/bin/ls"), Tone.INFO, CHOICES)
-        return Reply(redact("Allowed once: 7K3F9Q."), Tone.OK)
+        if isinstance(inbound.command, Details):
+            return Reply(redact("Program: rm"))
+        return Reply(redact(self.reply), Tone.OK)
 
     async def take(self, number: int = 1, seconds: float = 10.0) -> list[Inbound]:
         """Wait until so many events came in."""
@@ -68,7 +71,7 @@ class ChannelSetup(Protocol):
     async def type(self, text: str) -> None:
         """Type a line into the place of the prompts."""
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait until a person was told these words."""
 
     async def shows(self, message: str, words: str) -> None:
@@ -79,7 +82,7 @@ class ChannelSetup(Protocol):
 
 
 class PeopleSetup(ChannelSetup, Protocol):
-    """A world whose person, Ana, is known by an account, and who answers in every way there is."""
+    """A setup whose person, Ana, is known by an account, and who answers in every way there is."""
 
     account: str
 

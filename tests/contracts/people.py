@@ -14,9 +14,9 @@ from tests.contracts.people_time import TimeContract
 
 
 class PeopleContract(AnswersContract, TimeContract, StandingContract, RoundsContract):
-    """Inherit and provide the fixture ``world``: a channel, and Ana in it."""
+    """Inherit and provide the fixture ``setup``: a channel, and Ana in it."""
 
     @pytest.fixture
-    def other(self, world: PeopleSetup) -> MemoryChannel:
+    def other(self, setup: PeopleSetup) -> MemoryChannel:
         """Return the second platform."""
-        return MemoryChannel("beside" if world.channel.name == "memory" else "memory")
+        return MemoryChannel("beside" if setup.channel.name == "memory" else "memory")

@@ -11,8 +11,8 @@ from core.model.identity import DEFAULT_AGENT, SessionKey
 from core.model.result import Denied, Finished
 from core.store.approvals import grants
 from tests.contracts.channel_setup import PeopleSetup
-from tests.contracts.people_gateway import PeopleGateway, people_line
-from tests.contracts.people_prompts import PeopleLine
+from tests.contracts.people_gateway import GatewayRules, people_gateway
+from tests.contracts.people_prompts import PeopleGateway
 
 _ONCE, _ALWAYS, _DENY = ApprovalReply
 
@@ -77,58 +77,60 @@ class AnswersContract:
     """How the bot is mentioned in a typed line."""
 
     async def test_allow_once_runs_it_and_each_copy_says_who_and_when(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """What is allowed runs once; both copies name the person and the time, without buttons."""
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
-            asked = await line.ask()
-            message = await line.shown(asked)
-            assert world.can_press(message)
-            await world.press(message, _ONCE)
-            await world.told(f"Allowed once: {asked.code}.")
-            result = await line.run(asked)
-            end = await line.closes(asked, "Allowed once")
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
+            asked = await gateway.ask()
+            message = await gateway.shown(asked)
+            assert setup.can_press(message)
+            await setup.press(message, _ONCE)
+            await setup.sees(f"Allowed once: {asked.code}.")
+            result = await gateway.run(asked)
+            end = await gateway.closes(asked, "Allowed once")
 
         assert isinstance(result, Finished)
         assert 0 == result.exit_code
         assert (tmp_path / "made").exists()
         assert end.resolution is not None
         assert end.resolution.by is not None
-        assert f"{line.here}:{world.account}" == end.resolution.by.ref
+        assert f"{gateway.here}:{setup.account}" == end.resolution.by.ref
 
     async def test_deny_runs_nothing(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """What is denied does not run, and the agent is told so."""
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
-            asked = await line.ask()
-            await world.press(await line.shown(asked), _DENY)
-            await world.told(f"Denied: {asked.code}.")
-            result = await line.run(asked)
-            await line.closes(asked, "Denied")
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
+            asked = await gateway.ask()
+            await setup.press(await gateway.shown(asked), _DENY)
+            await setup.sees(f"Denied: {asked.code}.")
+            result = await gateway.run(asked)
+            await gateway.closes(asked, "Denied")
 
         assert isinstance(result, Denied)
         assert DenialReason.APPROVER_DENIED is result.reason
         assert not (tmp_path / "made").exists()
 
     async def test_each_choice_stores_what_it_promised(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """Behind "Always allow…" each choice lets run, and later asks, exactly as it said."""
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
             for program, scope in _SCOPES.items():
-                asked = await line.ask(program)
-                await self._choose(line, await line.shown(asked), asked, scope)
-                result = await line.run(asked)
-                end = (await line.closes(asked, scope.shown)).resolution
+                asked = await gateway.ask(program)
+                await self._choose(gateway, await gateway.shown(asked), asked, scope)
+                result = await gateway.run(asked)
+                end = (await gateway.closes(asked, scope.shown)).resolution
                 assert isinstance(result, Finished), program
                 assert end is not None
                 assert (scope.reply, scope.terms) == (end.reply, end.terms)
-            assert {"uptime": "", "hostname": "", "nproc": "", "whoami": "?"} == await _asks(line)
+            assert {"uptime": "", "hostname": "", "nproc": "", "whoami": "?"} == await _asks(
+                gateway
+            )
             assert {"hostname": "?", "whoami": "?"} == {
-                program: asks for program, asks in (await _asks(line, "other")).items() if asks
+                program: asks for program, asks in (await _asks(gateway, "other")).items() if asks
             }
-            given = await line.gate.store.read(grants.active, DEFAULT_AGENT, SessionKey("main"))
+            given = await gateway.gate.store.read(grants.active, DEFAULT_AGENT, SessionKey("main"))
 
         assert {"/usr/bin/uptime", "/usr/bin/hostname"} == {
             promise.pattern for grant in given for promise in grant.promise
@@ -137,44 +139,48 @@ class AnswersContract:
         assert "/usr/bin/nproc" in stored
         assert all(f"/usr/bin/{other}" not in stored for other in ("uptime", "hostname", "whoami"))
 
-    async def _choose(self, line: PeopleLine, message: str, asked: Approval, scope: Scope) -> None:
+    async def _choose(
+        self, gateway: PeopleGateway, message: str, asked: Approval, scope: Scope
+    ) -> None:
         if self.two_steps:
-            await line.world.press(message, _ALWAYS)
-            await line.world.told(f"{asked.code}: allow-always lets agent main run this")
-            await line.world.told(asked.evaluation.promise[0].pattern)
-            await line.world.press_choice(scope.label)
+            await gateway.setup.press(message, _ALWAYS)
+            await gateway.setup.sees(f"{asked.code}: allow-always lets agent main run this")
+            await gateway.setup.sees(asked.evaluation.promise[0].pattern)
+            await gateway.setup.press_choice(scope.label)
         else:
-            await line.world.type(f"/approve {asked.code} {scope.typed}")
-        await line.world.told(f"{scope.told}: {asked.code}.")
+            await gateway.setup.type(f"/approve {asked.code} {scope.typed}")
+        await gateway.setup.sees(f"{scope.told}: {asked.code}.")
 
     async def test_each_text_form_counts(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """With the slash, without, after a mention, in either order, by a prefix, with a reason."""
         mentioned = tuple(Form(one.format("approve {code} allow-once")) for one in self.mentions)
         forms = _FORMS + mentioned
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
-            every = await asyncio.gather(*(line.ask(f"touch made-{n}") for n in range(len(forms))))
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
+            every = await asyncio.gather(
+                *(gateway.ask(f"touch made-{n}") for n in range(len(forms)))
+            )
             for asked in every:
-                await line.shown(asked)
+                await gateway.shown(asked)
             for asked, form in zip(every, forms, strict=True):
                 said = _worded(form, asked)
-                await (world.slash(said) if form.slash else world.type(said))
-                await _decides(line, asked, form)
+                await (setup.slash(said) if form.slash else setup.type(said))
+                await _decides(gateway, asked, form)
 
         made = {f"made-{n}" for n, form in enumerate(forms) if form.reply is _ONCE}
         assert made == {path.name for path in tmp_path.glob("made-*")}
 
     async def test_a_bare_reply_to_the_prompt_counts(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """A reply that is just yes, no or a reason answers the prompt that it replies to."""
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
             for form in _REPLIES:
-                asked = await line.ask()
-                await world.reply(await line.shown(asked), form.text)
-                await _decides(line, asked, form)
-                await line.closes(asked, _TOLD[form.reply])
+                asked = await gateway.ask()
+                await setup.reply(await gateway.shown(asked), form.text)
+                await _decides(gateway, asked, form)
+                await gateway.closes(asked, _TOLD[form.reply])
                 assert (tmp_path / "made").exists() is (form is _REPLIES[-1])
 
 
@@ -183,22 +189,22 @@ def _worded(form: Form, asked: Approval) -> str:
     return form.text.format(code=code, lower=code.lower(), prefix=asked.id[: len(code) + 3])
 
 
-async def _decides(line: PeopleLine, asked: Approval, form: Form) -> None:
+async def _decides(gateway: PeopleGateway, asked: Approval, form: Form) -> None:
     """Wait until an answer is told, decided as meant, and done."""
-    await line.world.told(f"{_TOLD[form.reply]}: {asked.code}.")
-    result = await line.run(asked)
-    end = (await line.approval(asked.id)).resolution
+    await gateway.setup.sees(f"{_TOLD[form.reply]}: {asked.code}.")
+    result = await gateway.run(asked)
+    end = (await gateway.approval(asked.id)).resolution
     assert end is not None, form
     assert end.by is not None
     assert (form.reply, form.note) == (end.reply, end.note), form
-    assert (line.here, line.world.account) == (end.by.channel, end.by.account)
+    assert (gateway.here, gateway.setup.account) == (end.by.channel, end.by.account)
     assert isinstance(result, Denied if form.reply is _DENY else Finished)
 
 
-async def _asks(line: PeopleLine, session: str = "main") -> dict[str, str]:
+async def _asks(gateway: PeopleGateway, session: str = "main") -> dict[str, str]:
     """Return for each program whether it is asked about again: ``?``, or empty."""
     asks = {}
     for program in _SCOPES:
-        asked = await line.submit(program, session)
+        asked = await gateway.submit(program, session)
         asks[program] = "" if isinstance(asked, Finished) else "?"
     return asks

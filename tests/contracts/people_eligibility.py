@@ -10,11 +10,11 @@ from core.model.result import Finished
 from core.store import approvals
 from core.store.people import people
 from tests.contracts.channel_setup import PeopleSetup
-from tests.contracts.people_gateway import PeopleGateway, people_line
-from tests.contracts.people_prompts import PeopleLine, until
+from tests.contracts.people_gateway import GatewayRules, people_gateway
+from tests.contracts.people_prompts import PeopleGateway, until
 
 _ONCE, _, _DENY = ApprovalReply
-_REQUESTER = "A requester cannot approve its own request from any account."
+_REQUESTER = "This request is your own, so you can neither allow nor deny it, from any account."
 
 
 class StandingContract:
@@ -22,123 +22,126 @@ class StandingContract:
 
     @pytest.mark.parametrize("here_first", [True, False], ids=["from here", "to here"])
     async def test_a_quorum_takes_two_people_on_two_platforms(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path, *, here_first: bool
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path, *, here_first: bool
     ) -> None:
         """The first allow is counted and told, the second one decides."""
-        async with people_line(tmp_path, world, other, PeopleGateway(quorum=2)) as line:
-            asked = await line.ask()
+        async with people_gateway(tmp_path, setup, other, GatewayRules(quorum=2)) as gateway:
+            asked = await gateway.ask()
             counted = f"Counted: 1 of 2 people have allowed {asked.code}; one more is needed."
             decided = f"Allowed once: {asked.code}."
-            message = await line.shown(asked)
+            message = await gateway.shown(asked)
             if here_first:
-                await world.press(message, _ONCE)
-                await world.told(counted)
-                await _waits(line, asked, votes=1)
-                told = await line.press_there(asked, _ONCE, line.bob)
+                await setup.press(message, _ONCE)
+                await setup.sees(counted)
+                await _waits(gateway, asked, votes=1)
+                told = await gateway.press_there(asked, _ONCE, gateway.bob)
                 assert decided == told
             else:
-                told = await line.press_there(asked, _ONCE, line.bob)
+                told = await gateway.press_there(asked, _ONCE, gateway.bob)
                 assert counted == told
-                await _waits(line, asked, votes=1)
-                await world.press(message, _ONCE)
-                await world.told(decided)
-            result = await line.run(asked)
-            end = await line.closes(asked, "Allowed once")
+                await _waits(gateway, asked, votes=1)
+                await setup.press(message, _ONCE)
+                await setup.sees(decided)
+            result = await gateway.run(asked)
+            end = await gateway.closes(asked, "Allowed once")
 
         assert isinstance(result, Finished)
-        voters = [f"{line.here}:{world.account}", line.bob.ref]
+        voters = [f"{gateway.here}:{setup.account}", gateway.bob.ref]
         assert (voters if here_first else voters[::-1]) == [vote.by.ref for vote in end.votes]
 
     async def test_two_accounts_of_one_person_count_once(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """Ana allows on both platforms: one of two people; Bob is the second."""
-        async with people_line(tmp_path, world, other, PeopleGateway(quorum=2)) as line:
-            await line.pair("ana", there=False)
-            await line.pair("ana", there=True)
-            asked = await line.ask()
+        async with people_gateway(tmp_path, setup, other, GatewayRules(quorum=2)) as gateway:
+            await gateway.pair("ana", there=False)
+            await gateway.pair("ana", there=True)
+            asked = await gateway.ask()
             counted = f"Counted: 1 of 2 people have allowed {asked.code}; one more is needed."
-            await world.press(await line.shown(asked), _ONCE)
-            await world.told(counted)
-            again = await line.press_there(asked, _ONCE, line.ana)
-            await _waits(line, asked, votes=1)
-            told = await line.press_there(asked, _ONCE, line.bob)
-            end = await line.closes(asked, "Allowed once")
+            await setup.press(await gateway.shown(asked), _ONCE)
+            await setup.sees(counted)
+            again = await gateway.press_there(asked, _ONCE, gateway.ana)
+            await _waits(gateway, asked, votes=1)
+            told = await gateway.press_there(asked, _ONCE, gateway.bob)
+            end = await gateway.closes(asked, "Allowed once")
 
         assert counted == again
         assert f"Allowed once: {asked.code}." == told
-        assert ["ana", line.bob.ref] == [vote.person for vote in end.votes]
+        assert ["ana", gateway.bob.ref] == [vote.person for vote in end.votes]
 
     async def test_a_stranger_is_told_and_changes_nothing(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """A press by somebody who is not listed names the list, and the prompt waits on."""
-        house = PeopleGateway(here=frozenset({"U0NOBODY1"}))
-        async with people_line(tmp_path, world, other, house) as line:
-            asked = await line.ask()
-            message = await line.shown(asked)
-            await world.press(message, _ONCE)
-            where = f"id {world.account} is not in channels.{line.here}.approvers"
-            await world.told(f"You may not answer this: {where}. Nothing was changed.")
-            await _waits(line, asked)
-            assert world.can_press(message)
+        rules = GatewayRules(here=frozenset({"U0NOBODY1"}))
+        async with people_gateway(tmp_path, setup, other, rules) as gateway:
+            asked = await gateway.ask()
+            message = await gateway.shown(asked)
+            await setup.press(message, _ONCE)
+            where = f"id {setup.account} is not in channels.{gateway.here}.approvers"
+            await setup.sees(f"You may not answer this: {where}. Nothing was changed.")
+            await _waits(gateway, asked)
+            assert setup.can_press(message)
             assert not (tmp_path / "made").exists()
-            await line.press_there(asked, _DENY, line.bob)
-            await line.closes(asked, "Denied")
+            await gateway.press_there(asked, _DENY, gateway.bob)
+            await gateway.closes(asked, "Denied")
 
     async def test_a_requester_answers_on_none_of_its_accounts(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """Who sent /run is refused here and on the linked account; another person decides."""
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
-            await line.pair("ana", there=False)
-            await line.pair("ana", there=True)
-            await world.slash(f"/run touch {tmp_path}/made")
-            asked = await _only(line)
-            await world.press(await line.shown(asked), _ONCE)
-            await world.told(_REQUESTER)
-            linked = await line.press_there(asked, _ONCE, line.ana)
-            await _waits(line, asked)
-            await line.press_there(asked, _ONCE, line.bob)
-            result = await line.run(asked)
-            end = await line.closes(asked, "Allowed once")
+        """Who sent /run is not asked, and refused on each account; another person decides."""
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
+            await gateway.pair("ana", there=False)
+            await gateway.pair("ana", there=True)
+            await setup.slash(f"/run touch {tmp_path}/made")
+            asked = await _only(gateway)
+            await gateway.shown(asked, gateway.other.name)
+            await setup.type(f"/approve {asked.code} allow-once")
+            await setup.sees(_REQUESTER)
+            linked = await gateway.press_there(asked, _ONCE, gateway.ana)
+            await _waits(gateway, asked)
+            await gateway.press_there(asked, _ONCE, gateway.bob)
+            result = await gateway.run(asked)
+            end = await gateway.ended(asked)
+            copies = await gateway.copies(asked)
 
+        assert set(copies) == {gateway.other.name}
         assert linked.startswith(_REQUESTER)
         assert isinstance(result, Finished)
         assert end.resolution is not None
-        assert line.bob == end.resolution.by
+        assert gateway.bob == end.resolution.by
 
     async def test_a_revoked_person_is_refused_at_once(
-        self, world: PeopleSetup, other: MemoryChannel, tmp_path: Path
+        self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """Revoked between the prompt and the press: nothing changes until restored."""
-        async with people_line(tmp_path, world, other, PeopleGateway()) as line:
-            await line.pair("ana", there=False)
-            asked = await line.ask()
-            message = await line.shown(asked)
-            await line.gate.store.write(people.revoke, "ana")
-            await world.press(message, _ONCE)
-            await world.told("You may not answer this: this account is revoked.")
-            await _waits(line, asked)
-            await line.gate.store.write(people.restore, "ana")
-            await world.press(message, _ONCE)
-            await world.told(f"Allowed once: {asked.code}.")
-            await line.closes(asked, "Allowed once")
+        async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
+            await gateway.pair("ana", there=False)
+            asked = await gateway.ask()
+            message = await gateway.shown(asked)
+            await gateway.gate.store.write(people.revoke, "ana")
+            await setup.press(message, _ONCE)
+            await setup.sees("You may not answer this: this account is revoked.")
+            await _waits(gateway, asked)
+            await gateway.gate.store.write(people.restore, "ana")
+            await setup.press(message, _ONCE)
+            await setup.sees(f"Allowed once: {asked.code}.")
+            await gateway.closes(asked, "Allowed once")
 
 
-async def _waits(line: PeopleLine, asked: Approval, votes: int = 0) -> None:
+async def _waits(gateway: PeopleGateway, asked: Approval, votes: int = 0) -> None:
     """Look that a question is undecided, with so many votes."""
-    now = await line.approval(asked.id)
+    now = await gateway.approval(asked.id)
     assert now.resolution is None
     assert votes == len(now.votes)
 
 
-async def _only(line: PeopleLine) -> Approval:
+async def _only(gateway: PeopleGateway) -> Approval:
     """Wait for the one question that is pending."""
 
     async def there() -> bool:
-        return len(await line.gate.store.read(approvals.pending, 2)) == 1
+        return len(await gateway.gate.store.read(approvals.pending, 2)) == 1
 
     await until(there)
-    (asked,) = await line.gate.store.read(approvals.pending, 2)
+    (asked,) = await gateway.gate.store.read(approvals.pending, 2)
     return asked

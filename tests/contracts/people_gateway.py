@@ -27,13 +27,13 @@ from core.gate import Gate
 from core.model.identity import Target
 from core.settings import ForwardMode
 from tests.contracts.channel_setup import PeopleSetup
-from tests.contracts.people_prompts import PeopleLine, end, until
+from tests.contracts.people_prompts import PeopleGateway, end, until
 from tests.contracts.simultaneous_answers import Meeting
 from tests.support.gate import gate_at
 
 
 @dataclass(frozen=True, slots=True)
-class PeopleGateway:
+class GatewayRules:
     """The rules of a test; the person under test may answer unless ``here`` lists others.
 
     ``first`` and ``then`` name channels: with them, ``then`` is asked where ``first`` let
@@ -49,46 +49,46 @@ class PeopleGateway:
 
 
 @asynccontextmanager
-async def people_line(
-    home: Path, world: PeopleSetup, other: MemoryChannel, house: PeopleGateway
-) -> AsyncIterator[PeopleLine]:
+async def people_gateway(
+    home: Path, setup: PeopleSetup, other: MemoryChannel, rules: GatewayRules
+) -> AsyncIterator[PeopleGateway]:
     """Run a gateway's parts over both platforms; Ana may send commands on both."""
-    here, there = world.channel.name, other.name
-    lists = {there: frozenset({"ana", "bob"}), here: house.here or frozenset({world.account})}
-    approvers = Approvers(lists, quorum=house.quorum)
-    senders = Listing({here: frozenset({world.account}), there: frozenset({"ana"})})
+    here, there = setup.channel.name, other.name
+    lists = {there: frozenset({"ana", "bob"}), here: rules.here or frozenset({setup.account})}
+    approvers = Approvers(lists, quorum=rules.quorum)
+    senders = Listing({here: frozenset({setup.account}), there: frozenset({"ana"})})
     async with AsyncExitStack() as stack:
         gate = await stack.enter_async_context(
             gate_at(
                 home,
-                timeout_ms=house.timeout_ms,
-                remind_ms=house.remind_ms,
+                timeout_ms=rules.timeout_ms,
+                remind_ms=rules.remind_ms,
                 people=approvers,
-                forwarding=_forwarding(house, (world.target, Target(there, "room"))),
+                forwarding=_forwarding(rules, (setup.target, Target(there, "room"))),
             )
         )
         meeting = Meeting(inbox_of(gate, approvers, senders, elevated=False))
-        channels: dict[str, Channel] = {here: world.channel, there: other}
+        channels: dict[str, Channel] = {here: setup.channel, there: other}
         for channel in channels.values():
             await channel.start(meeting)
             stack.push_async_callback(channel.stop)
             await until(lambda channel=channel: _ready(channel))  # type: ignore[misc] # a default
         sending = Delivery(gate.store, channels)
-        line = PeopleLine(
-            world, other, gate, home, meeting, lambda: Outbox(gate.store, channels, sending).run()
+        gateway = PeopleGateway(
+            setup, other, gate, home, meeting, lambda: Outbox(gate.store, channels, sending).run()
         )
-        await line.send()
-        stack.push_async_callback(line.hold_outbox)
+        await gateway.send()
+        stack.push_async_callback(gateway.hold_outbox)
         stack.push_async_callback(end, asyncio.create_task(Dispatch(gate, gate.store).run()))
         _tick(stack, gate, channels, home)
-        yield line
+        yield gateway
 
 
-def _forwarding(house: PeopleGateway, places: tuple[Target, ...]) -> Forwarding:
-    if not house.first:
+def _forwarding(rules: GatewayRules, places: tuple[Target, ...]) -> Forwarding:
+    if not rules.first:
         return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=places)
-    first, then = sorted(places, key=lambda place: place.channel != house.first)
-    steps = (Step((first,), False, house.step_ms), Step((then,), False, house.timeout_ms))
+    first, then = sorted(places, key=lambda place: place.channel != rules.first)
+    steps = (Step((first,), False, rules.step_ms), Step((then,), False, rules.timeout_ms))
     return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(), steps=steps)
 
 

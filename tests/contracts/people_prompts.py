@@ -38,10 +38,10 @@ class Copy:
 
 
 @dataclass(slots=True)
-class PeopleLine:
-    """A running gate, Ana in the world under test, and the other platform."""
+class PeopleGateway:
+    """A running gate, Ana in the setup under test, and the other platform."""
 
-    world: PeopleSetup
+    setup: PeopleSetup
     other: MemoryChannel
     gate: Gate
     home: Path
@@ -52,7 +52,7 @@ class PeopleLine:
     @property
     def here(self) -> str:
         """Return the name of the channel under test."""
-        return self.world.channel.name
+        return self.setup.channel.name
 
     @property
     def there(self) -> Target:
@@ -69,16 +69,16 @@ class PeopleLine:
         """Return Bob, who is at the other platform only."""
         return Actor(self.other.name, "bob", "Bob")
 
-    async def ask(self, line: str = "touch made", session: str = "main") -> Approval:
+    async def ask(self, command: str = "touch made", session: str = "main") -> Approval:
         """Ask for something that a person must allow."""
-        asked = await self.submit(line, session)
+        asked = await self.submit(command, session)
         assert isinstance(asked, Pending)
         return await self.approval(asked.run_id)
 
-    async def submit(self, line: str, session: str = "main") -> Submission:
+    async def submit(self, command: str, session: str = "main") -> Submission:
         """Ask for something that may run without a person."""
-        wish = replace(request(line, cwd=self.home), session=SessionKey(session))
-        return await self.gate.submit(wish)
+        asked = replace(request(command, cwd=self.home), session=SessionKey(session))
+        return await self.gate.submit(asked)
 
     async def approval(self, run_id: ApprovalId) -> Approval:
         """Return an approval as the store has it."""
@@ -120,8 +120,8 @@ class PeopleLine:
     async def final(self, end: Approval, words: str) -> None:
         """Look that both copies of what has ended say so and offer nothing more."""
         copies, headline = await self.copies(end), _headline(end, words)
-        await self.world.shows(copies[self.here], headline)
-        assert not self.world.can_press(copies[self.here])
+        await self.setup.shows(copies[self.here], headline)
+        assert not self.setup.can_press(copies[self.here])
         beside = self.other.shown[copies[self.other.name]]
         assert headline in beside.outcomes[end.id].headline.text
         assert end.id not in {card.id for card in beside.open}
@@ -153,8 +153,8 @@ class PeopleLine:
         if there:
             assert name in await self.type_there(f"/pair {begun.code}", self.ana)
             return
-        await self.world.slash(f"/pair {begun.code}")
-        await self.world.told(f"This account is now linked to {name}.")
+        await self.setup.slash(f"/pair {begun.code}")
+        await self.setup.sees(f"This account is now linked to {name}.")
 
     async def hold_outbox(self) -> None:
         """Let what is shown lie still, as while a gateway is busy or away."""

@@ -5,13 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Output
 from core.store import approvals, outbox
+from core.store.approvals import history_rows
 from core.store.runs import runs
+from core.store.schema.records import HistoryRow
 from core.store.sessions import events
+from core.store.views import references
 from tests.support.store_records import (
     ALICE,
     ALWAYS,
@@ -184,6 +187,50 @@ async def test_history_lists_the_newest_first(bench: OpenStore) -> None:
     older = await bench.store.read(approvals.history, 10, rows[0].at_ms)
     assert [row.id for row in older] == [asked]
     assert await bench.store.read(approvals.history, 10, None, "nobody") == ()
+
+
+@pytest.mark.parametrize("page", [1, 2, 500])
+async def test_a_search_finds_each_row_once(
+    bench: OpenStore, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the pages are, also where several rows are of one millisecond."""
+    monkeypatch.setattr(history_rows, "_PAGE", page)
+    made = [run_draft() for _ in range(3)]
+    for one in made:
+        await bench.store.write(runs.begin, one)
+    await bench.advance(2000)
+    asked = await bench.ask()
+    every = {one.id for one in made}
+
+    def wanted(row: HistoryRow) -> bool:
+        return row.id in every
+
+    found = await bench.store.read(approvals.search, wanted, 10)
+    assert sorted(row.id for row in found) == sorted(every)
+    assert len(await bench.store.read(approvals.search, wanted, 2)) == 2
+    newest = await bench.store.read(approvals.search, lambda _: True, 1)
+    assert [row.id for row in newest] == [asked]
+    recent = await bench.store.read(approvals.history, 10, None, None, newest[0].at_ms)
+    assert [row.id for row in recent] == [asked]
+
+
+async def test_the_past_of_a_code_and_of_the_start_of_an_id(bench: OpenStore) -> None:
+    """Of what was asked and of what was not; what nothing means is empty."""
+    going, asked = run_draft(), await bench.ask()
+    await bench.store.write(runs.begin, going)
+    for ref, meant in ((asked[:6].upper(), asked), (going.id[:8], going.id), (asked, asked)):
+        (row,) = await bench.store.read(references.past, ref)
+        assert row.id == meant
+    assert await bench.store.read(references.past, "zzzzzz") == ()
+
+
+async def test_the_history_says_how_far_an_answer_goes(bench: OpenStore) -> None:
+    """Once, always, or with limits."""
+    asked = await bench.ask()
+    terms = GrantTerms(for_ms=60_000)
+    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
+    (row,) = await bench.store.read(approvals.history, 10)
+    assert (row.reply, row.terms) == (ALWAYS, terms)
 
 
 async def test_history_knows_how_runs_ended(bench: OpenStore) -> None:

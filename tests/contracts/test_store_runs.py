@@ -1,6 +1,7 @@
 """What every engine must do with runs and session events."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
@@ -173,7 +174,48 @@ async def test_output_that_no_database_can_hold_is_kept_readable(bench: OpenStor
     event = (await bench.store.read(events.drain, SESSION))[-1]
     head, _, tail = event.text.partition("\n")
     assert head.endswith("code=signal 9)")
-    assert tail == "x" * 20_000
+    assert tail == "… (truncated)\n" + "x" * (20_000 - len("… (truncated)\n"))
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ({"exit_code": 3, "signal": None}, "code=3)"),
+        ({"exit_code": None, "signal": 15}, "code=signal 15)"),
+        (
+            {"exit_code": None, "signal": 15, "timed_out": True},
+            "code=signal 15, stopped at its time limit)",
+        ),
+        ({"exit_code": 0, "signal": None, "timed_out": True}, "code=0, stopped at its time limit)"),
+        ({"exit_code": None, "signal": 15, "cancelled": True}, "code=signal 15, cancelled)"),
+        ({"exit_code": 0, "signal": None, "drift": "x changed"}, "code=0, plan_drift)"),
+        ({"exit_code": None, "signal": None}, "code=unknown)"),
+    ],
+)
+async def test_the_event_says_what_ended_a_run(
+    bench: OpenStore, end: dict[str, Any], code: str
+) -> None:
+    """The code first, then what else ended it; short output is whole and bears no mark."""
+    run = run_draft()
+    await bench.store.write(runs.begin, run)
+    result = Finished(run.id, output=Output("all", "all", 3), duration_ms=5, **end)
+    await bench.store.write(runs.finish, run.id, result)
+    event = (await bench.store.read(events.drain, SESSION))[-1]
+
+    assert event.text.endswith(f"{code}\nall")
+
+
+@pytest.mark.parametrize("size", [20_000, 20_001])
+async def test_a_tail_that_begins_in_the_middle_is_marked(bench: OpenStore, size: int) -> None:
+    """What fits is whole; else the first line is the mark, and all of it is 20,000 characters."""
+    run, text = run_draft(), "x" * size
+    await bench.store.write(runs.begin, run)
+    output = Output(text, text[-20_000:], size)
+    await bench.store.write(runs.finish, run.id, Finished(run.id, 0, None, output, 5))
+    tail = (await bench.store.read(events.drain, SESSION))[-1].text.partition("\n")[2]
+
+    assert 20_000 == len(tail)
+    assert tail.startswith("… (truncated)\nx") is (size > 20_000)
 
 
 async def test_events_come_again_until_acknowledged(bench: OpenStore) -> None:

@@ -30,7 +30,11 @@ def test_second_gateway_on_one_home(quiet: GatewayProcess) -> None:
     second = quiet.cli("serve")
 
     assert 1 == second.returncode
-    assert "gateway" in second.stderr
+    assert quiet.process is not None
+    assert f"pid {quiet.process.pid}, since 20" in second.stderr
+    assert f"socket {quiet.home}/gateway.sock" in second.stderr
+    assert f"`kill {quiet.process.pid}`" in second.stderr
+    assert "audit" not in second.stderr
     assert 1 == len(second.stderr.strip().splitlines())
     assert 0 == quiet.cli("run", "-c", "echo alive").returncode
 
@@ -45,7 +49,7 @@ def test_corrupt_approvals_file(quiet: GatewayProcess) -> None:
     path.write_text(good)
     mended = quiet.cli("run", "-c", "echo alive")
 
-    assert (1, "") == (broken.returncode, broken.stdout)
+    assert (3, "") == (broken.returncode, broken.stdout)
     assert "exec-approvals.json" in broken.stderr
     assert (0, "alive\n") == (mended.returncode, mended.stdout)
 
@@ -56,7 +60,8 @@ def test_approvals_file_that_others_may_write(quiet: GatewayProcess) -> None:
 
     done = quiet.cli("run", "-c", "echo alive")
 
-    assert 1 == done.returncode
+    assert 3 == done.returncode
+    assert "denied (security_deny)" in done.stderr
     assert "chmod 600" in done.stderr
 
 

@@ -114,7 +114,7 @@ def test_a_lockdown_from_the_first_refusal_to_the_last(tmp_path: Path, chat: Bot
     assert "locked_down" in refused.stderr
     assert "runs wild" in refused.stderr
     assert 3 == off.returncode
-    assert "Only a person at a terminal" in off.stdout
+    assert "Only a person at a terminal" in off.stderr
     assert (3, True) == (shown.returncode, "runs wild" in shown.stdout)
     assert (False, False) == (locked["ok"], locked["parts"]["lockdown"]["ok"])
     assert 1 == doctor.returncode

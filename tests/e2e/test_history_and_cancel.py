@@ -78,7 +78,7 @@ def test_cancel_withdraws_a_question_once(gateway: GatewayProcess) -> None:
     answer = json.loads(done.stdout)
     assert answer["cancelled"] is True
     assert answer["id"][:6].upper() == code
-    assert f"{code} did not run (cancelled)" in again.stdout
+    assert f"{code} did not run (cancelled)" in again.stderr
     assert "ZZZZZZ" in unknown.stderr
     assert runs(gateway)["hostname"]["how"] == "cancelled"
 

@@ -108,7 +108,7 @@ def test_the_approvals_file_is_looked_at_again(tmp_path: Path) -> None:
         after = ran(gateway)
 
     assert (before[0], after[0]) == (0, 0), (before, after)
-    assert (while_open[0], "chmod 600" in while_open[1]) == (1, True), while_open
+    assert (while_open[0], "chmod 600" in while_open[1]) == (3, True), while_open
 
 
 @pytest.mark.parametrize("opened", ["file", "folder"])

@@ -208,7 +208,7 @@ def test_sessions_lists_both_sides_and_cancel_ends_a_request(pair: Pair) -> None
         waiting.kill()
     assert (waiting.returncode, words) == (128 + 15, "sayso: cancelled: It was cancelled.\n")
     assert pair.host.json("exec", "sessions")["sessions"] == []
-    assert pair.exec("web1", "--cancel", ours["request_id"]).returncode == 1
+    assert pair.exec("web1", "--cancel", ours["request_id"]).returncode == 2
 
 
 def test_ctrl_c_ends_the_remote_command(pair: Pair) -> None:

@@ -5,8 +5,11 @@ import time
 from pathlib import Path
 
 from core.model.approval import ApprovalReply
-from core.model.identity import Actor
+from core.model.command import ExecOverrides
+from core.model.identity import Actor, SessionKey
+from core.model.policy import ExecSecurity
 from core.store import approvals, open_store
+from core.store.sessions import overrides
 from tests.support.gateway_process import ANA, BotApi, GatewayProcess
 from tests.support.waiting import wait_until
 
@@ -40,6 +43,27 @@ def test_press_while_the_gateway_is_down(
     ended = wait_until("the end", lambda: [t for t in gateway.events() if "finished" in t])
     assert 1 == ran(tmp_path)
     assert f"id={run_id}, code=0" in ended[0]
+
+
+def test_what_was_set_for_a_session_ends_with_the_gateway(
+    gateway: GatewayProcess, tmp_path: Path
+) -> None:
+    """/exec and /elevated outlive neither a stop nor a crash (S0 "non-persistent")."""
+    for end in (gateway.stop, gateway.kill):
+        end()
+        asyncio.run(_set_deny(gateway.home))
+        gateway.start()
+        asked = gateway.cli("run", "--no-wait", "--cwd", str(tmp_path), "-c", "echo a >> ledger")
+
+        assert 4 == asked.returncode, f"it is asked as configured: {asked.stderr}"
+
+
+async def _set_deny(home: Path) -> None:
+    """Leave what the last gateway was given for the session."""
+    store = await open_store(f"sqlite:///{home / 'state.db'}")
+    deny = ExecOverrides(security=ExecSecurity.DENY)
+    await store.write(overrides.put, SessionKey("main"), deny, Actor("memory", "ana", "Ana"))
+    await store.close()
 
 
 def test_crash_between_answer_and_run(gateway: GatewayProcess, api: BotApi, tmp_path: Path) -> None:

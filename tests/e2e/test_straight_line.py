@@ -144,11 +144,11 @@ def test_terminal_answers_too(gateway: GatewayProcess, tmp_path: Path) -> None:
     other = gateway.cli("approve", code, "allow-once", own_session=True)
 
     assert 3 == same.returncode
-    assert "requester" in same.stdout
+    assert "requester" in same.stderr
     assert 0 == other.returncode
     wait_until("the file", (tmp_path / "made").exists)
     late = gateway.cli("approve", code, "deny", own_session=True)
-    assert f"allowed by {pwd.getpwuid(os.getuid()).pw_name} (terminal)" in late.stdout
+    assert f"allowed by {pwd.getpwuid(os.getuid()).pw_name} (terminal)" in late.stderr
 
 
 def test_retries_in_sessions_of_their_own_wake_people_once(
@@ -190,8 +190,9 @@ def test_unknown_id_is_told(gateway: GatewayProcess, ref: str) -> None:
     """An id that no approval has gets its own sentence."""
     done = gateway.cli("approve", ref, "deny", own_session=True)
 
-    assert 3 == done.returncode
-    assert "No approval has the id" in done.stdout
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "No approval has the id" in done.stderr
+    assert "/pending" not in done.stderr
 
 
 def test_history_tells_what_was_asked_and_how_it_ended(

@@ -16,6 +16,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tests.emulators import discord_http as http
+from tests.emulators.alterations import Alterations
 from tests.emulators.discord_control import CONTROLS
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, Gateway
 from tests.emulators.discord_interactions import Interaction
@@ -23,7 +24,7 @@ from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_rest import ROUTES, UNAUTHENTICATED, Handler, Request, Rest
 from tests.emulators.discord_rules import Refusal, check_given
 from tests.emulators.discord_state import DiscordState
-from tests.emulators.faults import FaultKind, FaultQueue
+from tests.emulators.faults import FaultKind, FaultQueue, page_of
 
 _API = "/api/v10"
 
@@ -45,13 +46,14 @@ class DiscordServer:
     port: int = 0
     faults: FaultQueue = field(default_factory=FaultQueue)
     calls: list[Call] = field(default_factory=list)
-    pacing: http.Pacing | None = None
+    buckets: dict[str, http.Pacing] = field(default_factory=dict)
+    alterations: Alterations = field(default_factory=Alterations)
     gateway: Gateway = field(init=False)
     _rest: Rest = field(init=False)
     _runner: web.AppRunner | None = None
 
     def __post_init__(self) -> None:
-        self.gateway = Gateway(self.state)
+        self.gateway = Gateway(self.state, alterations=self.alterations)
         self._rest = Rest(self.state, self.gateway)
 
     @property
@@ -189,21 +191,24 @@ class DiscordServer:
         async def serve(request: web.Request) -> web.StreamResponse:
             call = await http.parsed(request)
             fault = self.faults.strike(name)
-            pacing = self.pacing if name == "createMessage" else None
+            pacing = self.buckets.get(name)
+            if (page := page_of(fault)) is not None:
+                return await self._answered(name, call, page)
             try:
                 if fault is not None and fault.kind is FaultKind.DROP:
                     http.drop(request)
                 await http.refuse_or_delay(fault)
                 self._authorise(request, name)
                 if pacing is not None:
-                    pacing.admit(call.ids["channel"])
-                response = http.answer(await handler(self._rest, call))
+                    pacing.admit(call.ids.get("channel", ""))
+                result = await handler(self._rest, call)
+                response = http.answer(self.alterations.apply(name, result))
             except Refusal as refusal:
                 return await self._answered(name, call, http.refused(refusal))
             await self.state.notify()
             await http.lose_or_hold(request, fault)
             if pacing is not None:
-                pacing.told(call.ids["channel"], response)
+                pacing.told(call.ids.get("channel", ""), response)
             return await self._answered(name, call, response)
 
         return serve

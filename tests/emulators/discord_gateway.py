@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 
+from tests.emulators.alterations import Alterations
 from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_state import DiscordState
 
@@ -49,6 +50,7 @@ class Gateway:
     url: str = ""
     sessions: dict[str, Session] = field(default_factory=dict)
     sockets: set[web.WebSocketResponse] = field(default_factory=set)
+    alterations: Alterations = field(default_factory=Alterations)
     identifies: int = 0
     resumes: int = 0
     closes: list[int] = field(default_factory=list)
@@ -66,7 +68,7 @@ class Gateway:
         self.sockets.add(socket)
         session: Session | None = None
         try:
-            await _send(socket, {"op": _HELLO, "d": {"heartbeat_interval": _HEARTBEAT_MS}})
+            await self._send(socket, {"op": _HELLO, "d": {"heartbeat_interval": _HEARTBEAT_MS}})
             async for frame in socket:
                 session = await self._take(socket, _frame(frame), session)
         except Hangup as hangup:
@@ -90,7 +92,7 @@ class Gateway:
             }
             session.events.append(event)
             if session.socket is not None:
-                await _send(session.socket, event)
+                await self._send(session.socket, event)
 
     async def order(self, op: int, data: object = None) -> None:
         """Send op 7 or op 9 to every client; a session that is not resumable ends."""
@@ -172,7 +174,7 @@ class Gateway:
             raise Hangup(4007)
         session.socket = socket
         for event in session.events[data["seq"] :]:
-            await _send(socket, event)
+            await self._send(socket, event)
         await self._only(session, "RESUMED", {})
         await self.state.notify()
         return session
@@ -181,7 +183,13 @@ class Gateway:
         event = {"op": _DISPATCH, "t": kind, "s": len(session.events) + 1, "d": body}
         session.events.append(event)
         if session.socket is not None:
-            await _send(session.socket, event)
+            await self._send(session.socket, event)
+
+    async def _send(self, socket: web.WebSocketResponse, frame: Json) -> None:
+        """Send an event as ``alterations`` leave it; its number in the session always stays."""
+        name = str(frame.get("t") or f"op {frame['op']}")
+        altered = self.alterations.apply(name, frame.get("d"))
+        await _send(socket, frame | {"d": altered})
 
     def _ended(self, session: Session | None, socket: web.WebSocketResponse) -> None:
         code = socket.close_code or WSCloseCode.ABNORMAL_CLOSURE

@@ -40,7 +40,7 @@ class Pacing:
         response.headers["X-RateLimit-Limit"] = str(self.most)
         response.headers["X-RateLimit-Remaining"] = str(self.most - len(sent))
         response.headers["X-RateLimit-Reset-After"] = f"{max(0.0, left):.3f}"
-        response.headers["X-RateLimit-Bucket"] = "create-message"
+        response.headers["X-RateLimit-Bucket"] = f"bucket-{id(self)}"
 
 
 async def parsed(request: web.Request) -> Request:

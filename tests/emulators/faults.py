@@ -1,8 +1,13 @@
 """Queue faults for a local platform server: refusals, dropped connections, delays."""
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from aiohttp import web
+
+JSON_BEGINS = ("{", "[", "7", " ")
+"""How a page that says it is JSON begins; a blank is JSON that is no JSON."""
 
 
 class FaultKind(StrEnum):
@@ -16,6 +21,8 @@ class FaultKind(StrEnum):
     """It is carried out, and the connection is closed before the answer."""
     HOLD = "hold"
     """It is carried out, and answered after some seconds."""
+    PAGE = "page"
+    """Something else answers it, with ``words`` as the body; it is not carried out."""
     DELAY = "delay"
     """It is carried out after some seconds."""
 
@@ -32,18 +39,35 @@ class Fault:
     words: str = "Fault"
 
 
+def page_of(fault: Fault | None) -> web.Response | None:
+    """Return what a proxy answers in the place of the platform, if that is the fault."""
+    if fault is None or fault.kind is not FaultKind.PAGE:
+        return None
+    kind = "application/json" if fault.words[:1] in JSON_BEGINS else "text/html"
+    return web.Response(status=fault.status, text=fault.words, content_type=kind)
+
+
 @dataclass(slots=True)
 class FaultQueue:
-    """Faults in the order in which they strike."""
+    """Faults in the order in which they strike; ``struck`` counts them by method."""
 
     waiting: deque[Fault] = field(default_factory=deque)
+    lasting: Fault | None = None
+    struck: Counter[str] = field(default_factory=Counter)
 
     def add(self, fault: Fault, times: int = 1) -> None:
         """Queue a fault ``times`` times."""
         self.waiting.extend([fault] * times)
 
     def strike(self, method: str) -> Fault | None:
-        """Take the first fault that is meant for a method."""
+        """Take the first fault that is meant for a method, or the one that lasts."""
+        fault = self._meant_for(method)
+        self.struck[method] += fault is not None
+        return fault
+
+    def _meant_for(self, method: str) -> Fault | None:
+        if self.lasting is not None and self.lasting.method in ("*", method):
+            return self.lasting
         for fault in self.waiting:
             if fault.method in ("*", method):
                 self.waiting.remove(fault)

@@ -16,7 +16,8 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
-from tests.emulators.faults import Fault, FaultKind, FaultQueue
+from tests.emulators.alterations import Alterations
+from tests.emulators.faults import Fault, FaultKind, FaultQueue, page_of
 from tests.emulators.slack_control import Controls
 from tests.emulators.slack_delivery import Deliverer
 from tests.emulators.slack_methods import call
@@ -39,19 +40,24 @@ class Call:
 
 @dataclass(slots=True)
 class SlackServer:
-    """A workspace on loopback; ``port`` 0 takes a free one."""
+    """A workspace on loopback; ``port`` 0 takes a free one.
+
+    ``scopes_header`` replaces the token's scopes in answers; ``None`` leaves the header out.
+    """
 
     state: SlackState = field(default_factory=SlackState)
     port: int = 0
     faults: FaultQueue = field(default_factory=FaultQueue)
     calls: list[Call] = field(default_factory=list)
     tickets: set[str] = field(default_factory=set)
+    alterations: Alterations = field(default_factory=Alterations)
+    scopes_header: str | None = ""
     delivery: Deliverer = field(init=False)
     people: People = field(init=False)
     _runner: web.AppRunner | None = None
 
     def __post_init__(self) -> None:
-        self.delivery = Deliverer(self.state)
+        self.delivery = Deliverer(self.state, self.alterations)
         self.people = People(self.state, self.delivery)
 
     @property
@@ -90,6 +96,8 @@ class SlackServer:
         method = request.match_info["method"]
         arguments, as_json = await _arguments(request)
         fault = self.faults.strike(method)
+        if (page := page_of(fault)) is not None:
+            return await self._answered(method, arguments, page, "page")
         try:
             if fault is not None and fault.kind is FaultKind.DROP:
                 _drop(request)
@@ -104,8 +112,10 @@ class SlackServer:
             await self.state.notify()
             _drop(request)
         await _hold(fault)
-        given = {"X-OAuth-Scopes": ",".join(sorted(self.state.scopes))}
-        response = web.json_response({"ok": True, **result}, headers=given)
+        scopes = self.scopes_header or ",".join(sorted(self.state.scopes))
+        given = {} if self.scopes_header is None else {"X-OAuth-Scopes": scopes}
+        answer = self.alterations.apply(method, {"ok": True, **result})
+        response = web.json_response(answer, headers=given)
         return await self._answered(method, arguments, response)
 
     async def _answered(
@@ -122,13 +132,18 @@ class SlackServer:
 
     async def _link(self, request: web.Request) -> web.StreamResponse:
         ticket = request.query.get("ticket", "")
-        if ticket not in self.tickets or self.faults.strike("link") is not None:
+        fault = self.faults.strike("link")
+        if (page := page_of(fault)) is not None:
+            self.tickets.discard(ticket)
+            return page
+        if ticket not in self.tickets or (fault and fault.kind is not FaultKind.DELAY):
             self.tickets.discard(ticket)
             raise web.HTTPForbidden(text="this ticket was used or never given")
         self.tickets.discard(ticket)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        await socket.send_json({"type": "hello", "num_connections": 1, "debug_info": {}})
+        hello = {"type": "hello", "num_connections": 1, "debug_info": {}}
+        await socket.send_json(self.alterations.apply("hello", hello))
         self.delivery.sockets.append(socket)
         await self.state.notify()
         async for frame in socket:
@@ -142,6 +157,8 @@ class SlackServer:
     async def _respond(self, request: web.Request) -> web.Response:
         token, body = request.match_info["token"], await request.json()
         fault = self.faults.strike("respond")
+        if (page := page_of(fault)) is not None:
+            return page
         try:
             await _refuse_or_delay(fault)
             self.state.answers.take(token, body, self.state.new_ts())

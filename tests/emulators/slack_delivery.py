@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import aiohttp
 from aiohttp import WSCloseCode, web
 
+from tests.emulators.alterations import Alterations
 from tests.emulators.slack_rules import Json
 from tests.emulators.slack_state import SlackState
 
@@ -38,6 +39,7 @@ class Deliverer:
     """The way to the app; an event is sent again up to three times, all else never."""
 
     state: SlackState
+    alterations: Alterations = field(default_factory=Alterations)
     ack_seconds: float = 3.0
     retry_delays: tuple[float, ...] = (0.05, 0.5, 2.0)
     request_url: str = ""
@@ -127,7 +129,8 @@ class Deliverer:
             envelope |= {"retry_attempt": number, "retry_reason": "timeout" if number else ""}
         delivery.attempts += 1
         with suppress(ConnectionError):
-            await self.sockets[-1].send_json(envelope)
+            altered = self.alterations.apply(_name(delivery), envelope)
+            await self.sockets[-1].send_json(altered)
         with suppress(TimeoutError):
             await asyncio.wait_for(delivery.answered.wait(), self.ack_seconds)
 
@@ -147,6 +150,10 @@ class Deliverer:
                 delivery.attempts += 1
                 async with session.post(self.request_url, data=body, headers=headers) as answer:
                     delivery.acked = answer.status == _OK
+
+
+def _name(delivery: Delivery) -> str:
+    return str(delivery.payload.get("event", {}).get("type") or delivery.kind)
 
 
 def signature(secret: str, stamp: str, body: str) -> str:

@@ -154,6 +154,7 @@ def _check_layout(arguments: Json) -> None:
 _TIER_2, _TIER_3, _TIER_4 = 20, 50, 100
 _KEPT = ("text", "blocks", "metadata", "thread_ts", "mrkdwn", "parse", "link_names")
 _POSTED = _LAYOUT | {"channel", "thread_ts", "mrkdwn", "metadata", "unfurl_links", "unfurl_media"}
+_POSTED |= {"reply_broadcast"}
 
 METHODS: dict[str, Method] = {
     "auth.test": Method(_auth_test, "", frozenset()),

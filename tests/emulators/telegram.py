@@ -15,7 +15,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.emulators.faults import Fault, FaultKind, FaultQueue
+from tests.emulators.alterations import Alterations
+from tests.emulators.faults import Fault, FaultKind, FaultQueue, page_of
 from tests.emulators.telegram_control import Controls
 from tests.emulators.telegram_delivery import Delivery
 from tests.emulators.telegram_methods import METHODS, PARAMETERS
@@ -40,6 +41,7 @@ class TelegramServer:
     port: int = 0
     faults: FaultQueue = field(default_factory=FaultQueue)
     calls: list[Call] = field(default_factory=list)
+    alterations: Alterations = field(default_factory=Alterations)
     delivery: Delivery = field(init=False)
     _delivering: asyncio.Task[None] | None = None
     _poll: asyncio.Event | None = None
@@ -117,6 +119,8 @@ class TelegramServer:
         method = request.match_info["method"]
         parameters = await _parameters(request)
         fault = self.faults.strike(method)
+        if (page := page_of(fault)) is not None:
+            return await self._answered(method, parameters, page)
         try:
             if fault is not None and fault.kind is FaultKind.DROP:
                 _drop(request)
@@ -128,7 +132,8 @@ class TelegramServer:
             _drop(request)
         if fault is not None and fault.kind is FaultKind.HOLD:
             await asyncio.sleep(fault.seconds)
-        return await self._answered(method, parameters, _json({"ok": True, "result": result}))
+        answer = self.alterations.apply(method, {"ok": True, "result": result})
+        return await self._answered(method, parameters, _json(answer))
 
     async def _answered(
         self, method: str, parameters: dict[str, str], response: web.Response

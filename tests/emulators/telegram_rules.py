@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import combinations
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +22,9 @@ MAX_DESCRIPTION = 256
 _COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
 _SECRET_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _MONOSPACED = frozenset({"code", "pre"})
-_KNOWN = _MONOSPACED | {"bold", "italic", "underline", "strikethrough", "spoiler", "text_link"}
+_QUOTES = frozenset({"blockquote", "expandable_blockquote"})
+_NESTING = frozenset({"bold", "italic", "underline", "strikethrough", "spoiler"})
+_KNOWN = _MONOSPACED | _QUOTES | _NESTING | {"text_link"}
 _TAPPABLE = re.compile(
     r"(?P<url>https?://\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|gg|example)\b\S*)"
     r"|(?P<mention>(?<!\w)@\w{3,32})"
@@ -75,7 +78,31 @@ def check_entities(text: str, raw: str) -> list[dict[str, Any]]:
             part.decode("utf-16-le")
         except UnicodeDecodeError:
             raise bad("entity cuts a character in two") from None
+    _check_nesting(entities)
     return entities
+
+
+def _check_nesting(entities: list[dict[str, Any]]) -> None:
+    for one, other in combinations(entities, 2):
+        if _overlap(one, other) and not _may_nest(one, other):
+            raise bad(f"can't parse entities: {one['type']} meets {other['type']}")
+
+
+def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    start = max(one["offset"], other["offset"])
+    return bool(start < min(one["offset"] + one["length"], other["offset"] + other["length"]))
+
+
+def _may_nest(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two entities may share characters (Bot API, "Formatting options")."""
+    outer, inner = sorted((one, other), key=lambda each: (each["offset"], -each["length"]))
+    within = inner["offset"] + inner["length"] <= outer["offset"] + outer["length"]
+    kinds = {outer["type"], inner["type"]}
+    if not within or outer["type"] in _MONOSPACED or kinds <= _QUOTES:
+        return False
+    if outer["type"] in _QUOTES:
+        return True
+    return outer["type"] in _NESTING and inner["type"] not in _MONOSPACED
 
 
 def entity_text(text: str, entity: dict[str, Any]) -> str:

@@ -84,7 +84,8 @@ class SlackPlatform:
     def copies(self, place: Target) -> list[Copy]:
         """Return the bot's messages there, oldest first."""
         messages = self.server.state.place(place.to).messages.values()
-        return [from_slack(place.to, one) for one in messages]
+        bot = self.server.state.bot_user
+        return [from_slack(place.to, one) for one in messages if one["user"] == bot]
 
     async def press(self, copy: Copy, button: str) -> bool:
         """Press a button as Ana."""
@@ -123,7 +124,8 @@ class TelegramPlatform:
 
     def copies(self, place: Target) -> list[Copy]:
         """Return the bot's messages there, oldest first."""
-        return [from_telegram(place.to, one) for one in self.server.messages(int(place.to))]
+        messages = self.server.messages(int(place.to))
+        return [from_telegram(place.to, one) for one in messages if one["from"]["is_bot"]]
 
     async def press(self, copy: Copy, button: str) -> bool:
         """Press a button as Ana; Telegram keeps it."""
@@ -164,7 +166,8 @@ class DiscordPlatform:
 
     def copies(self, place: Target) -> list[Copy]:
         """Return the bot's messages there, oldest first."""
-        return [from_discord(place.to, one) for one in self.server.messages(int(place.to))]
+        messages = self.server.messages(int(place.to))
+        return [from_discord(place.to, one) for one in messages if one["author"]["bot"]]
 
     async def press(self, copy: Copy, button: str) -> bool:
         """Press a button as Ana; Discord replays it to whoever resumes."""

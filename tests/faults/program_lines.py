@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from core.policy.profiles.tables import section, table
-from core.policy.programs.carriers import profiled
+from core.programs.carriers import profiled
+from core.programs.profiles.tables import section, table
 from core.settings.rules import RuleSection
 
 BY_DESIGN: Final = {

@@ -68,10 +68,11 @@ class Round:
         await self.recall(running)
         async with asyncio.timeout(20):
             for one in self.asked:
-                while not await self._is_shown(running, one):
+                while not await self.is_shown(running, one):
                     await asyncio.sleep(0.02)
 
-    async def _is_shown(self, running: Gateway, one: Asked) -> bool:
+    async def is_shown(self, running: Gateway, one: Asked) -> bool:
+        """Return whether the gateway knows what became of each copy of a question."""
         rows = await running.store.read(receipts, ApprovalId(one.id))
         return bool(rows) and all(row.state not in _UNSENT for row in rows)
 
@@ -121,12 +122,13 @@ class Round:
 
     async def _until_settled(self, running: Gateway) -> None:
         async with asyncio.timeout(30):
-            while await self._waiting(running) & {one.id for one in self._decided}:
+            while await self.waiting(running) & {one.id for one in self._decided}:
                 await asyncio.sleep(0.02)
             while await running.store.read(outbox.open_surfaces) or self._is_running():
                 await asyncio.sleep(0.02)
 
-    async def _waiting(self, running: Gateway) -> set[str]:
+    async def waiting(self, running: Gateway) -> set[str]:
+        """Return the ids of what waits for an answer."""
         return {one.id for one in await running.store.read(approvals.pending, _MOST)}
 
     def _is_running(self) -> bool:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import core
 from core.approvals.file.file import ApprovalsFile
-from core.files.private_state import Identity, replace_private
+from core.files.file_identity import FileIdentity
+from core.files.private import replace_private
 from core.model.identity import AgentId
 
 ROOT = Path(core.__file__).parents[1]
@@ -83,15 +84,15 @@ class Edited(ApprovalsFile):
         self.edits = 0
         self.path = path
 
-    def _unchanged(self, seen: Identity | None) -> bool:
+    def _unchanged(self, seen: FileIdentity | None) -> bool:
         if self.edits < 3:
             self.edits += 1
             text = json.loads(self.path.read_text())
             text[f"edit-{self.edits}"] = "by hand"
-            replace_private(str(self.path), json.dumps(text).encode())
+            replace_private(self.path, json.dumps(text).encode())
         return self.compare(seen)
 
-    def compare(self, seen: Identity | None) -> bool:
+    def compare(self, seen: FileIdentity | None) -> bool:
         """Compare as the product does."""
         return super()._unchanged(seen)
 
@@ -99,7 +100,7 @@ class Edited(ApprovalsFile):
 class Unguarded(Edited):
     """The same without the comparison."""
 
-    def compare(self, seen: Identity | None) -> bool:
+    def compare(self, seen: FileIdentity | None) -> bool:
         """Skip the comparison."""
         return True
 

@@ -164,12 +164,12 @@ def test_it_would_spring(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "sprung"),
-    [("obedient", {"signatures", "hooks"}), ("unseeing", {"textconv", "filter clean", "url"})],
+    ("missing", "sprung"),
+    [("neutralising", {"signatures", "hooks"}), ("detection", {"textconv", "filter clean", "url"})],
 )
-def test_without_a_guard_something_springs(tmp_path: Path, module: str, sprung: set[str]) -> None:
+def test_without_a_guard_something_springs(tmp_path: Path, missing: str, sprung: set[str]) -> None:
     """Two controls: a gateway that sets nothing for git, and one that does not look around it."""
-    for world in worlds(tmp_path / "home", f"tests.faults.{module}"):
+    for world in worlds(tmp_path / "home", f"tests.faults.gateway_without_{missing}"):
         for route, planted in CONTROLS:
             world.try_all(route, planted, LINES_OF_CONTROLS)
 

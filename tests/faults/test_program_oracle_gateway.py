@@ -104,19 +104,19 @@ def test_no_canary_fires(
 
 
 @pytest.mark.parametrize(
-    ("module", "program", "named", "line"),
+    ("missing", "program", "named", "line"),
     [
-        ("obedient", "npm", (".npmrc cache", ".npmrc logs-dir", ".npmrc registry"), "npm ls"),
-        ("unseeing", "yarn", (".yarnrc.yml",), "yarn --version"),
-        ("unseeing", "poetry", (".poetry",), "poetry --version"),
+        ("neutralising", "npm", (".npmrc cache", ".npmrc logs-dir", ".npmrc registry"), "npm ls"),
+        ("detection", "yarn", (".yarnrc.yml",), "yarn --version"),
+        ("detection", "poetry", (".poetry",), "poetry --version"),
     ],
 )
 def test_without_a_guard_canaries_fire(
-    tmp_path: Path, module: str, program: str, named: tuple[str, ...], line: str
+    tmp_path: Path, missing: str, program: str, named: tuple[str, ...], line: str
 ) -> None:
     """Two controls: a gateway that sets nothing for programs, and one that does not look around."""
     mine = [one for one in traps() if program in one.programs and one.name in named]
-    with bench(tmp_path / "home", (), f"tests.faults.{module}") as found:
+    with bench(tmp_path / "home", (), f"tests.faults.gateway_without_{missing}") as found:
         for trap in mine:
             found.try_all(trap, (line,))
 

@@ -43,8 +43,11 @@ async def test_a_run_that_fills_its_tmp_is_ended(tmp_path: Path) -> None:
 
 
 async def test_without_the_limit_it_would_not_be(tmp_path: Path) -> None:
-    """The control: the same fits where more is allowed, and the runs end by themselves."""
-    async with sandbox(tmp_path) as house:
+    """The control: the same fits where more is allowed, and the runs end by themselves.
+
+    Much more, for what other programs write to this disk counts while descriptors are on their way.
+    """
+    async with sandbox(tmp_path, private_bytes=1024 * 1024 * MIB) as house:
         found = await filled_in_each_way(house, hold_s=0)
 
     assert {way: done.output.text for way, done in found.items()} == dict.fromkeys(

@@ -13,10 +13,10 @@ import pytest
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.command import plan_command
 from core.planning.paths.search_path import SearchPath
-from core.policy.profiles.tables import section, table, words
-from core.policy.programs.shell_payload import shell_grammars
-from core.policy.programs.unwrap import Unwrapped, unwrap
-from core.policy.programs.wrapper_grammar import grammars
+from core.programs.profiles.tables import section, table, words
+from core.programs.shell_payload import shell_grammars
+from core.programs.unwrap import Unwrapped, unwrap
+from core.programs.wrapper_grammar import grammars
 from core.runner.supervisor.connectors import pipelines, wanted
 from tests.faults.wrapper_lines import OPTIONS, SHELLS, draw
 

@@ -43,9 +43,11 @@ def put_copy(source: Path, path: Path) -> None:
 def sleeps() -> set[str]:
     """Return the arguments of all sleeps that run now."""
     found = set()
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").iterdir():  # not a glob: it fails at a process that has ended
+        if not process.name.isdigit():
+            continue
         try:
-            words = place.read_bytes().split(b"\0")
+            words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if len(words) > 1 and words[0].endswith(b"sleep"):

@@ -1,22 +1,28 @@
 """Generate the pages that must agree with the code; `make docs` writes them.
 
 ``config.example.json5`` holds every key with its default, ``docs/reference/configuration.md`` the
-same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/methods.md`` every method.
+same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/sayso.1`` the same as a
+manual page, which the wheel installs, ``docs/reference/methods.md`` every method,
+``docs/reference/http.md`` every route.
 All are checked in, and tests compare them.
 """
 
 import json
 import textwrap
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
+from bot.cli.help import man
 from bot.settings.model import SHAPE
 from bot.settings.schema import Kind, Shape
-from tests.project import cli_reference, methods_reference
+from tests.project import cli_reference, methods_reference, routes_reference
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "config.example.json5"
 REFERENCE = ROOT / "docs" / "reference" / "configuration.md"
+MANUAL = ROOT / "docs" / "reference" / "sayso.1"
 
 _WIDTH = 100
 _SAMPLES = {
@@ -53,7 +59,7 @@ _EXAMPLE_HEAD = """\
 // (~/.sayso/config.json5 if SAYSO_HOME is not set); what is not there keeps its default.
 //
 // JSON5: comments, unquoted keys and trailing commas are fine. Durations are seconds. A secret is
-// written as text, as {env: "NAME"} or as {file: "path"}. A variable goes above this file:
+// written as text, as {env: "NAME"} or as {file: "path"}. A variable overrides this file:
 // SAYSO_TOOLS__EXEC__ASK=always. `sayso config check` names every mistake by its line, `sayso
 // config show` prints what is in effect. The same as tables: docs/reference/configuration.md.
 """
@@ -68,7 +74,7 @@ not there keeps its default; [`config.example.json5`](../../config.example.json5
 place. `sayso config check` names every mistake by its line, `sayso config show` prints what is in
 effect and where it was set.
 
-**Environment.** A variable goes above the file: `SAYSO_` and the key's path with `__` between the
+**Environment.** A variable overrides the file: `SAYSO_` and the key's path with `__` between the
 parts, in any case. `SAYSO_TOOLS__EXEC__ASK=always` sets `tools.exec.ask`. Text and words are taken
 as they are; numbers, `true`, `false`, `null`, lists and sections are written as JSON5:
 `SAYSO_TOOLS__EXEC__SAFEBINS='["jq", "wc"]'`. A list is replaced whole, a section key by key.
@@ -188,13 +194,22 @@ def _kind(shape: Shape) -> str:
     return "true or false" if "bool" in written else "seconds" if "float" in written else "number"
 
 
+def manual() -> str:
+    """Return the text of ``docs/reference/sayso.1``, with the version of the source."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = f'"sayso {version("sayso")}"'
+    return man.page().replace(installed, f'"sayso {project["version"]}"', 1)
+
+
 def main() -> None:
     """Write all pages."""
     EXAMPLE.write_text(example(), encoding="utf-8")
     REFERENCE.parent.mkdir(parents=True, exist_ok=True)
     REFERENCE.write_text(reference(), encoding="utf-8")
     cli_reference.PAGE.write_text(cli_reference.page(), encoding="utf-8")
+    MANUAL.write_text(manual(), encoding="utf-8")
     methods_reference.PAGE.write_text(methods_reference.page(), encoding="utf-8")
+    routes_reference.PAGE.write_text(routes_reference.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

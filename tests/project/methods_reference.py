@@ -1,17 +1,23 @@
 """Write ``docs/reference/methods.md`` from the method table itself: none goes undocumented."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
 from bot.factories.remote_exec import RemoteExec
+from bot.intake.methods.audit import AuditMethods, Rotate
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import AnyMethod, Table
 from bot.intake.table import method_table
 from core.gate import Gate
+from core.gate.guards.lockdown import Lockdown
 from core.model.access import Scope
+from core.ports import Journal
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "methods.md"
 
@@ -35,22 +41,36 @@ Unknown params are refused.
 """
 
 
+_ANSWERS = """\
+## Answers
+
+A key that may be absent is left out where it says nothing.
+"""
+_MOST_WORDS = 8
+"""Words of an enumeration that are listed; docs/reference/denials.md has the reasons."""
+
+
 async def _no_health() -> dict[str, object]:
     return {}
 
 
 def table() -> Table:
     """Return the methods; nothing behind them is there, and none is called."""
-    gate = cast("Gate", SimpleNamespace(store=None))
-    remote = RemoteMethods(cast("RemoteExec", None), gate)
-    return method_table(gate, _no_health, (remote,))
+    journal, lockdown = cast("Journal", None), cast("Lockdown", None)
+    execution = SimpleNamespace(guard=SimpleNamespace(lockdown=lockdown))
+    gate = SimpleNamespace(store=None, rulebook=None, journal=journal, execution=execution)
+    remote = RemoteMethods(cast("RemoteExec", None), journal, lockdown)
+    audit = AuditMethods(cast("Rotate", None))
+    return method_table(cast("Gate", gate), _no_health, (remote, audit))
 
 
 def page() -> str:
     """Return the text of the page."""
     methods = sorted(table().values(), key=lambda method: method.name)
     rows = "".join(_row(method) for method in methods)
-    return _HEAD + rows + "".join(_section(method) for method in methods)
+    sections = "".join(_section(method) for method in methods)
+    answers = "".join(_answers(method.result for method in methods))
+    return f"{_HEAD}{rows}{sections}\n{_ANSWERS}{answers}"
 
 
 def scopes(method: AnyMethod) -> str:
@@ -71,7 +91,67 @@ def _section(method: AnyMethod) -> str:
     table_ = f"| Param | Holds | Default | Meaning |\n| --- | --- | --- | --- |\n{params}\n"
     given = table_ if params else "No params.\n\n"
     head = f"\n## `{method.name}`\n\n{method.summary} Scope: {scopes(method)}.\n\n"
-    return f"{head}{given}Answer: {method.answer}.\n"
+    note = f" ({method.note})" if method.note else ""
+    return f"{head}{given}Answer{note}: {_answer(method.result)}"
+
+
+def _answer(model: type[BaseModel]) -> str:
+    return f"[{_sentence(model.__doc__)}](#{model.__name__.lower()}).\n"
+
+
+def _sentence(doc: object) -> str:
+    return str(doc or "").partition("\n")[0].replace("``", "`").removesuffix(".")
+
+
+def _answers(models: Iterable[type[BaseModel]]) -> Iterator[str]:
+    """Yield a section for each model and for each that it contains."""
+    inputs = [(model, "serialization") for model in dict.fromkeys(models)]
+    _, schema = models_json_schema(cast("list[tuple[type[BaseModel], JsonSchemaMode]]", inputs))
+    known = cast("dict[str, dict[str, object]]", schema["$defs"])
+    for name, model in sorted(known.items()):
+        if "enum" not in model:
+            yield f"\n### `{name}`\n\n{_sentence(model.get('description'))}.\n"
+            yield _keys(model, schema) if "properties" in model else _one_of(model)
+
+
+def _one_of(model: Mapping[str, object]) -> str:
+    choices = model.get("anyOf") or model.get("oneOf")
+    refs = [str(one["$ref"]) for one in cast("list[dict[str, object]]", choices)]
+    return "\nOne of " + ", ".join(map(_link, refs)) + ".\n"
+
+
+def _link(ref: str) -> str:
+    name = ref.rpartition("/")[2]
+    return f"[{name}](#{name.lower()})"
+
+
+def _keys(model: Mapping[str, object], schema: Mapping[str, object]) -> str:
+    fields = cast("dict[str, dict[str, object]]", model["properties"])
+    required = cast("list[str]", model.get("required", []))
+    rows = "".join(
+        f"| `{name}` | {_held(field, schema)}{'' if name in required else '; may be absent'} |\n"
+        for name, field in fields.items()
+    )
+    return f"\n| Key | Holds |\n| --- | --- |\n{rows}"
+
+
+def _held(field: Mapping[str, object], schema: Mapping[str, object]) -> str:
+    """Return in words what a key of an answer holds, with what it is measured in."""
+    found = [_linked(choice, schema) for choice in _choices(field)]
+    words = " or ".join(dict.fromkeys(found))
+    return f"{words}, {field['description']}" if "description" in field else words
+
+
+def _linked(choice: Mapping[str, object], schema: Mapping[str, object]) -> str:
+    items = choice.get("items")
+    if isinstance(items, dict):
+        return f"list of {' or '.join(_linked(one, schema) for one in _choices(items))}"
+    known = _known(choice, schema)
+    if "$ref" in choice and "enum" not in known:
+        return _link(str(choice["$ref"]))
+    if len(cast("list[object]", known.get("enum", ()))) > _MOST_WORDS:
+        return "text"
+    return _one(choice, schema)
 
 
 def _params(method: AnyMethod) -> Iterator[str]:

@@ -20,9 +20,7 @@ FRAGMENT = 40
 LARGE_FOLDERS: Mapping[str, str] = {}
 """Why a folder holds more than ``MOST_MODULES`` modules."""
 
-LONG_MODULES: Mapping[str, str] = {
-    "core/planning/git/repository.py": "one walk over everything a repository can make git start",
-}
+LONG_MODULES: Mapping[str, str] = {}
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
 FRAGMENTS: Mapping[str, str] = {

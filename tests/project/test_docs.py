@@ -9,7 +9,7 @@ from bot.settings.problems import dotted
 from bot.settings.schema import Kind, walk
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
-from tests.project import cli_reference, generated, methods_reference
+from tests.project import cli_reference, generated, methods_reference, routes_reference
 from tests.project.tracked import ROOT, files
 
 DOCS = ROOT / "docs"
@@ -47,6 +47,11 @@ def test_every_setting_is_documented() -> None:
 def test_the_commands_page_is_what_the_parsers_say() -> None:
     """`make docs` was run after the last change of a command."""
     assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page()
+
+
+def test_the_manual_page_is_what_the_parsers_say() -> None:
+    """The wheel installs the page that is checked in."""
+    assert generated.MANUAL.read_text(encoding="utf-8") == generated.manual()
 
 
 def test_every_command_and_flag_is_documented() -> None:
@@ -94,6 +99,11 @@ def test_every_event_is_documented_in_its_words() -> None:
     assert all(words in text for words in shown)
 
 
+def test_the_routes_are_generated() -> None:
+    """The table of routes is made from them."""
+    assert routes_reference.PAGE.read_text(encoding="utf-8") == routes_reference.page()
+
+
 def test_the_methods_page_is_what_the_table_says() -> None:
     """`make docs` was run after the last change of a method."""
     assert methods_reference.PAGE.read_text(encoding="utf-8") == methods_reference.page()
@@ -108,7 +118,7 @@ def test_every_method_and_param_is_documented() -> None:
         fields = method.params.model_fields
         assert found, name
         assert method.summary, name
-        assert method.answer, name
+        assert method.result.__doc__, name
         assert method.scopes, name
         assert f"Scope: {methods_reference.scopes(method)}." in section, name
         assert all(field.description for field in fields.values()), name

@@ -46,7 +46,7 @@ def test_every_contract_is_kept() -> None:
     ("module", "planted", "contract"),
     [
         ("bot/factories/rules.py", "import bot.intake.table", "inside bot"),
-        ("bot/intake/callers/caller.py", "import bot.intake.results.results", "inside intake"),
+        ("bot/intake/callers/caller.py", "import bot.intake.results.outcomes", "inside intake"),
         ("bot/api/http/bodies.py", "import bot.api.rest.route", "inside the API"),
         ("channels/slack/render/layout.py", "import channels.slack.inbound", "inside a platform"),
         ("core/errors.py", "import channels", "bot on channels on core"),
@@ -82,7 +82,7 @@ def test_every_contract_is_kept() -> None:
         ),
         ("core/store/schema/tables.py", "import core.store.engine", "core.store: views on runs"),
         ("core/store/people/people.py", "import core.store.runs", "core.store: views on runs"),
-        ("core/policy/programs/wrappers.py", "import core.policy.rules", "core.policy: the judge"),
+        ("core/programs/wrappers.py", "import core.policy.rules", "core.policy: the judge"),
         ("core/planning/paths/pins.py", "import core.planning.git", "core.planning: the planner"),
         ("core/remote/trust/envelope.py", "import core.remote.wire", "core.remote: both ends"),
         ("core/approvals/file/file.py", "import core.approvals.ask", "core.approvals: the broker"),

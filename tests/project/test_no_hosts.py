@@ -14,7 +14,7 @@ _MACHINE = (
     ".py" + "env/",
 )
 # Corpora quote commands of strangers; the Makefile asks uv to leave the index out of the locks.
-_QUOTING = {"tests/corpus", "core/policy/data/carriers", "Makefile"}
+_QUOTING = {"tests/corpus", "core/programs/data/carriers", "Makefile"}
 
 
 def offending(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Count the modules that one request enters: ``python -m tests.project.walk``.
+"""Count the modules that a request and a press enter: ``python -m tests.project.walk``.
 
 A gateway and a client run with a profile function. Before the request the gateway is watched while
 idle for as long: what it enters then is its background work, and is left out. The supervisor's own
@@ -20,10 +20,12 @@ from types import FrameType
 
 from tests.e2e.running import write_config
 from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.platform_processes import PLACES, Chat, Place, chats, configure, remember
+from tests.support.prompt_copies import Copy
 from tests.support.waiting import wait_until
 
 OUT = "SAYSO_WALK"
-IDLE_S = 5.0
+IDLE_S, SETTLE_S = 5.0, 1.0
 REQUEST = ("run", "--agent", "free", "-c", "git status")
 JUDGING, BINDING = ("core.policy",), ("core.planning", "core.runner")
 SPAWNING = "core.runner.job"
@@ -141,6 +143,55 @@ def walked(home: Path) -> tuple[list[str], list[str], set[str]]:
     return json.loads((asked / "0.json").read_text()), calls, idle
 
 
+def pressed(home: Path) -> tuple[list[str], set[str]]:
+    """Return what the gateway entered from a press in Slack to the end of the run, and when idle.
+
+    Noted with it: the run is watched, its result is stored, and the prompt shows how it ended.
+    """
+    seen = home.with_name(home.name + "-seen")
+    seen.mkdir()
+    os.environ[OUT] = str(seen)
+    with chats("slack") as platforms:
+        slack, place = platforms["slack"], PLACES["slack"][0]
+        configure(home, platforms, [])
+        remember(home, [place])
+        gateway = GatewayProcess(home, module="tests.project.walk")
+        try:
+            gateway.start()
+            _asked_and_pressed(gateway, slack, place)
+            _seen(gateway, seen)
+            time.sleep(IDLE_S)
+            idle = set(_seen(gateway, seen))
+            calls = _asked_and_pressed(gateway, slack, place, seen)
+        finally:
+            gateway.stop()
+    return calls, idle
+
+
+def _asked_and_pressed(
+    gateway: GatewayProcess, slack: Chat, place: Place, seen: Path | None = None
+) -> list[str]:
+    """Ask for a command and allow it by a press; return what was entered since the press."""
+    before = {copy.id for copy in slack.copies()}
+    words = [sys.executable, "-m", "bot", "run", "--session", place.conversation, "-c", "id -u"]
+    asking = subprocess.Popen(
+        words, cwd=ROOT, env=gateway.environ(), stdin=-3, stdout=-3, stderr=-3
+    )
+
+    def prompt() -> Copy | None:
+        new = (copy for copy in slack.copies() if copy.id not in before and copy.buttons)
+        return next(new, None)
+
+    found: Copy = wait_until("the prompt in Slack", prompt)
+    time.sleep(SETTLE_S)
+    if seen is not None:
+        _seen(gateway, seen)
+    slack.press(found, "Allow once")
+    assert asking.wait(30) == 0
+    time.sleep(SETTLE_S)
+    return [] if seen is None else _seen(gateway, seen)
+
+
 def main() -> None:
     """Print the figures, or be the watched process."""
     if len(sys.argv) > 1:
@@ -148,6 +199,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="sayso-walk-") as folder:
         client, gateway, idle = walked(Path(folder))
+        after_press, idle_in_slack = pressed(Path(folder, "slack"))
     supervisor = list((ROOT / "core" / "runner" / "supervisor").rglob("[!_]*.py"))
     entered = set(gateway) - idle
     print(f"sayso {' '.join(REQUEST)}")
@@ -155,6 +207,14 @@ def main() -> None:
     print(f"  gateway {len(entered)} modules, besides {len(idle)} that it enters while idle")
     print(f"  supervisor {len(supervisor)} modules, not watched")
     print(f"  changes between policy and planning before the spawn: {changes(gateway)}")
+    for name in sorted(entered):
+        print(f"    {name}")
+    entered = set(after_press) - idle_in_slack
+    print("a press of `Allow once` in Slack, to the end of the run and of its prompt")
+    print(
+        f"  gateway {len(entered)} modules, besides {len(idle_in_slack)} that it enters while idle"
+    )
+    print(f"  changes between policy and planning before the spawn: {changes(after_press)}")
     for name in sorted(entered):
         print(f"    {name}")
 

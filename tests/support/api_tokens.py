@@ -7,6 +7,7 @@ from typing import cast
 from bot.factories.remote_exec import RemoteExec
 from bot.intake.callers.bearer import Bearers
 from bot.intake.callers.caller import Caller
+from bot.intake.methods.audit import AuditMethods, Rotate
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table, invoke
 from bot.intake.table import method_table
@@ -20,8 +21,8 @@ ASK, LOOK, DECIDE, RULE = Scope.REQUEST, Scope.READ, Scope.APPROVE, Scope.ADMIN
 
 
 async def no_health() -> dict[str, object]:
-    """Report nothing."""
-    return {}
+    """Report that no part is known."""
+    return {"ok": True, "pid": 1, "parts": {}, "openSurfaces": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,11 @@ class Api:
     @classmethod
     def of(cls, gate: Gate) -> "Api":
         """Return the API of a gate."""
-        remote = RemoteMethods(cast("RemoteExec", None), gate)  # what it does is tested elsewhere
-        return cls(gate, method_table(gate, no_health, (remote,)))
+        remote = RemoteMethods(
+            cast("RemoteExec", None), gate.journal, gate.execution.guard.lockdown
+        )  # what it does is tested elsewhere
+        audit = AuditMethods(cast("Rotate", None))
+        return cls(gate, method_table(gate, no_health, (remote, audit)))
 
     async def token(
         self, name: str, *scopes: Scope, agent: str | None = None, person: str | None = None

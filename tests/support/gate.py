@@ -9,7 +9,7 @@ from core.approvals.answer import Answer, Answering, AnswerOutcome
 from core.approvals.ask import Asking, Timing
 from core.approvals.broker import Broker
 from core.approvals.file.file import ApprovalsFile
-from core.approvals.file.usage import UsageFile
+from core.approvals.file.usage import Usage
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding
 from core.audit.journal import AuditJournal
@@ -126,11 +126,12 @@ async def gate_at(
             limits=limits,
         )
         broker = Broker(store, asking, Answering(store, people))
+        file = ApprovalsFile(home / "exec-approvals.json")
         gate = Gate(
             Rulebook(
                 lambda _: layers,
-                ApprovalsFile(home / "exec-approvals.json"),
-                UsageFile(home / "exec-approvals.usage.json"),
+                file,
+                Usage(file),
                 str(home),
             ),
             Planner(),

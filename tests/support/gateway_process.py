@@ -114,6 +114,7 @@ class GatewayProcess:
     process: subprocess.Popen[bytes] | None = None
     log: Path = field(init=False)
     module: str = "bot"
+    options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.log = self.home / "gateway.log"
@@ -122,7 +123,7 @@ class GatewayProcess:
         """Start and wait until the socket answers."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", self.module, "serve"],
+                [sys.executable, "-m", self.module, "serve", *self.options],
                 cwd=ROOT,
                 env=self.environ(),
                 stdin=subprocess.DEVNULL,

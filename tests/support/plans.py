@@ -18,7 +18,7 @@ from core.model.decision import Promise
 from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecHost, ExecPolicy, ExecSecurity
 from core.policy.matching.allowlist import Allowlist
-from core.policy.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
+from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 LISTED = ExecPolicy(host=ExecHost.GATEWAY, security=ExecSecurity.ALLOWLIST)

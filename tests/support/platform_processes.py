@@ -110,10 +110,10 @@ def _is_ours(message: Json) -> bool:
 
 
 @contextmanager
-def chats() -> Iterator[dict[str, Chat]]:
-    """Run the three servers for as long as the block lasts."""
+def chats(*names: str) -> Iterator[dict[str, Chat]]:
+    """Run the named servers, all three without a name, for as long as the block lasts."""
     with ExitStack() as stack:
-        yield {name: stack.enter_context(_chat(name)) for name in PLACES}
+        yield {name: stack.enter_context(_chat(name)) for name in names or PLACES}
 
 
 @contextmanager

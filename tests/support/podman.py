@@ -30,7 +30,7 @@ APPLETS = (
 WRAPPER = """#!/bin/sh
 store={store}
 set -- podman --root "$store/root" --runroot "$store/run" --tmpdir "$store/tmp" \\
-  --storage-driver vfs --cgroup-manager cgroupfs --events-backend none "$@"
+  --storage-driver {driver} --cgroup-manager cgroupfs --events-backend none "$@"
 exec unshare --mount sh -c '
   umount --recursive /sys/fs/cgroup 2>/dev/null
   mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
@@ -88,6 +88,6 @@ def _podman_in(folder: Path) -> Podman:
     store = folder / "store"
     store.mkdir()
     binary = folder / "podman.sh"
-    binary.write_text(WRAPPER.format(store=store))
+    binary.write_text(WRAPPER.format(store=store, driver="vfs"))
     binary.chmod(0o755)
     return Podman(str(binary), str(root))

@@ -1,11 +1,14 @@
 """Run a command as a person would: in the foreground of a terminal of its own."""
 
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 _FRONT = """
@@ -52,3 +55,29 @@ def _chunk(master: int) -> bytes:
         return os.read(master, 65_536)
     except OSError:  # EIO: the last process that had the terminal has ended
         return b""
+
+
+class Screen:
+    """What a terminal shows, and its keyboard."""
+
+    def __init__(self, master: int) -> None:
+        self._master = master
+        self.text = ""
+
+    def wait_for(self, words: str) -> None:
+        """Read until these words are there."""
+
+        def look() -> bool:
+            ready, _, _ = select.select([self._master], [], [], 0.1)
+            chunk = _chunk(self._master) if ready else b""
+            if ready and not chunk:
+                raise AssertionError(f"the terminal closed before {words!r}:\n{self.text}")
+            self.text += chunk.decode(errors="replace")
+            return words in self.text
+
+        wait_until(words, look, seconds=30)
+
+    def type(self, text: str) -> None:
+        """Press keys; what was shown before is forgotten."""
+        self.text = ""
+        os.write(self._master, text.encode())

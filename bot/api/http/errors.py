@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from starlette.responses import JSONResponse, Response
 
+from bot.intake.results.answer import Answer
 from core.errors import (
     BadRequest,
     Conflict,
@@ -72,6 +73,20 @@ _HINTS: dict[FaultCode, str] = {
 }
 
 
+class FaultDetail(Answer):
+    """Why a request was not served."""
+
+    code: FaultCode
+    message: str
+    hint: str
+
+
+class FaultAnswer(Answer):
+    """The one shape of every error."""
+
+    error: FaultDetail
+
+
 @dataclass(slots=True, eq=False)
 class Fault(Exception):
     """A request that is not served: the code, one sentence, and headers that go with it."""
@@ -87,8 +102,8 @@ class Fault(Exception):
 
     def body(self) -> dict[str, object]:
         """Return the error as it is sent."""
-        error = {"code": self.code.value, "message": self.message, "hint": _HINTS[self.code]}
-        return {"error": error}
+        error = FaultDetail(code=self.code, message=self.message, hint=_HINTS[self.code])
+        return FaultAnswer(error=error).as_json()
 
     def response(self) -> Response:
         """Return the answer."""

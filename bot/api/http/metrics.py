@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from bot.api.http.gauges import Status, StatusGauges
+from core.errors import JournalError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import Decision, DenialReason
 from core.ports import Journal
@@ -53,13 +55,16 @@ class Meters:
             "sayso_runs", "Commands that ended or did not run", ("outcome",), registry=to
         )
         self._run_s = Histogram("sayso_run_seconds", "Time of a run", buckets=_SLOW, registry=to)
-        self._pending = Gauge("sayso_approvals_pending", "Pending approvals", registry=to)
         self._journal_s = Histogram(
             "sayso_journal_append_seconds", "Time of a durable record", buckets=_FAST, registry=to
+        )
+        self._journal_failures = Counter(
+            "sayso_journal_failures", "Records that could not be written", registry=to
         )
         self._store_s = Histogram(
             "sayso_store_write_seconds", "Time of a durable write", buckets=_FAST, registry=to
         )
+        self._status = StatusGauges(to)
         self._asked: OrderedDict[str, float] = OrderedDict()
 
     def request(self, verb: str, route: str, status: int, seconds: float) -> None:
@@ -98,9 +103,13 @@ class Meters:
             case _:
                 pass
 
-    def text(self, pending: int) -> bytes:
-        """Return everything as Prometheus reads it; ``pending`` is how many questions wait."""
-        self._pending.set(pending)
+    def journal_failed(self) -> None:
+        """Count a record that could not be written."""
+        self._journal_failures.inc()
+
+    def text(self, status: Status) -> bytes:
+        """Return everything as Prometheus reads it."""
+        self._status.show(status)
         return generate_latest(self._all)
 
     def _remember(self, run_id: str) -> None:
@@ -129,7 +138,11 @@ class MeteredJournal:
             JournalError: nothing was written.
         """
         began = time.perf_counter()
-        await self.journal.append(kind, record)
+        try:
+            await self.journal.append(kind, record)
+        except JournalError:
+            self.meters.journal_failed()
+            raise
         self.meters.journalled(kind, record, time.perf_counter() - began)
 
 

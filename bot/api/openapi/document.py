@@ -7,8 +7,7 @@ from importlib.metadata import version
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from bot.api.answers.requests import FaultAnswer, RequestAnswer
-from bot.api.http.errors import STATUS, FaultCode
+from bot.api.http.errors import STATUS, FaultAnswer, FaultCode
 from bot.api.http.metrics import CONTENT_TYPE as METRICS_TYPE
 from bot.api.openapi.json_schema import ANYTHING, anything, in_path, narrowed, tighten, without_null
 from bot.api.rest.call import LARGEST_NUMBER, LONGEST_WAIT_S
@@ -17,6 +16,7 @@ from bot.api.rest.route import Route, Style
 from bot.api.rest.sse import TYPE
 from bot.intake.registry.method import AnyMethod, Table
 from bot.intake.registry.params import Params
+from bot.intake.results.outcomes import RequestAnswer
 
 Json = dict[str, object]
 _REF = "#/components/schemas/{model}"
@@ -89,7 +89,7 @@ def _schemas(routes: Iterable[Route], table: Table) -> dict[str, Json]:
     """Return the schema of every model that a route takes or answers, by its name."""
     taken = dict.fromkeys(table[route.method].params for route in routes)
     answers: dict[type[BaseModel], None] = {FaultAnswer: None, RequestAnswer: None}
-    answers.update((route.answer, None) for route in routes)
+    answers.update((route.answer_of(table[route.method]), None) for route in routes)
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((one, "validation") for one in taken),
         *((one, "serialization") for one in answers),
@@ -106,10 +106,10 @@ def _operation(route: Route, method: AnyMethod, schemas: Mapping[str, Json]) -> 
     words = " or ".join(f"`{scope}`" for scope in sorted(method.scopes))
     found: Json = {
         "operationId": f"{route.verb.lower()}{route.path.translate(_NAMES)}",
-        "summary": method.summary,
+        "summary": route.about or method.summary,
         "description": f"Method `{method.name}`; needs a token with the scope {words}.",
         "parameters": list(_parameters(route, method.params, taken)),
-        "responses": _responses(route),
+        "responses": _responses(route, route.answer_of(method)),
     }
     if route.has_body:
         names = route.other_names(method.params)
@@ -137,10 +137,10 @@ def _parameters(route: Route, model: type[Params], taken: Json) -> Iterator[Json
         yield _LAST_EVENT
 
 
-def _responses(route: Route) -> Json:
-    answer: Json = {"schema": {"$ref": _REF.format(model=route.answer.__name__)}}
+def _responses(route: Route, model: type[BaseModel]) -> Json:
+    answer: Json = {"schema": {"$ref": _REF.format(model=model.__name__)}}
     content = {TYPE: {"schema": _sent(answer)}} if route.streams else {_JSON_TYPE: answer}
-    good: Json = {"description": _sentence(route.answer), "content": content}
+    good: Json = {"description": _sentence(model), "content": content}
     if route.style is Style.CREATE:
         good["headers"] = {"Location": {"schema": {"type": "string"}}}
     codes = [*_ALWAYS]

@@ -10,7 +10,10 @@ from bot.api.access.rate_limits import Places
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.rest.call import Call
 from bot.api.rest.wakeups import Wakes, Woken
-from bot.intake.registry.method import Table, invoke
+from bot.intake.registry.method import Table, bound, invoke
+from bot.intake.registry.params import RunParams, read
+from bot.intake.results.status import without_effect
+from core.gate import Gate
 from core.model.identity import ApprovalId
 from core.store.views import owners
 
@@ -54,6 +57,7 @@ class Asking:
     """Serve what asks. ``under_way`` are tool calls and remote runs that have not ended."""
 
     table: Table
+    gate: Gate
     wakes: Wakes
     under_way: Places
     _started: set[asyncio.Future[object]] = field(default_factory=set)
@@ -62,22 +66,28 @@ class Asking:
         """Ask, and return the status after ``wait``."""
         if call.params.get("requestKey") is None:
             call.params["requestKey"] = secrets.token_hex(16)
+        request = bound(read(RunParams, call.params), call.caller).request(call.caller.requester)
+        ignored = await without_effect(self.gate, request)
         asked = self._begun(call, {**call.params, "wait": call.wait_s > 0})
         await asyncio.wait({asked.task}, timeout=call.wait_s)
         words = f"It was accepted and is queued; its requestKey is {call.params['requestKey']}."
         run_id = await self._known(asked, words)
         answer = asked.task.result() if run_id is None else await self._state(call, run_id)
-        if isinstance(answer, dict):
-            call.headers["Location"] = f"/v1/requests/{answer['id']}"
-        return answer
+        if not isinstance(answer, dict):
+            return answer
+        call.headers["Location"] = f"/v1/requests/{answer['id']}"
+        return {**answer, **({"ignored": ignored} if ignored else {})}
 
     async def tool(self, call: Call) -> object:
-        """Call a tool; what has not ended in time is answered by its status, with 202."""
+        """Call a tool; what people are asked or has not ended is answered by its status, 202."""
         asked = self._held(call)
         await asyncio.wait({asked.task}, timeout=call.wait_s)
         run_id = await self._known(asked, "The tool has not ended.")
+        answer = None if run_id is not None else asked.task.result()
+        if isinstance(answer, dict) and answer.get("status") == "pending":
+            run_id = answer["id"]
         if run_id is None:
-            return asked.task.result()
+            return answer
         call.status = 202
         call.headers["Location"] = f"/v1/requests/{run_id}"
         return await self._state(call, run_id)

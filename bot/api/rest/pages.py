@@ -1,7 +1,8 @@
 """Report the gateway's health and its metrics."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from starlette.responses import JSONResponse, Response
@@ -9,15 +10,18 @@ from starlette.types import Receive, Scope, Send
 
 from bot.api.access.access_log import ROUTE
 from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.gauges import Status
 from bot.api.http.metrics import CONTENT_TYPE, Meters
 from core.errors import Forbidden, SaysoError
 from core.gate.guards.lockdown import Lockdown
 from core.model.access import Scope as Right
 from core.settings.http import HttpSection
-from core.store import Store
-from core.store.views.status import pending
+from core.store import Store, outbox
+from core.store.views.status import pending, waiting
 
 Report = Callable[[], Awaitable[dict[str, object]]]
+_REPORT_S = 3.0
+"""Seconds that a scrape waits for the health: a platform that hangs must not fail the scrape."""
 _GETS = frozenset({"GET", "HEAD"})
 
 
@@ -64,12 +68,36 @@ class HealthPage:
         return HealthState.UP if self.lockdown.state() is None else HealthState.LOCKED
 
 
+@dataclass(slots=True)
+class Scrape:
+    """Read what a scrape shows. It never fails: what cannot be read is shown as failing."""
+
+    store: Store
+    report: Report
+    _task: asyncio.Future[dict[str, object]] | None = None
+    _health: Mapping[str, object] = field(default_factory=dict)
+
+    async def __call__(self) -> Status:
+        """Return the status; a health that takes long is shown by a later scrape."""
+        task = self._task = self._task or asyncio.ensure_future(self.report())
+        await asyncio.wait({task}, timeout=_REPORT_S)
+        if task.done():
+            self._health = task.result()
+            self._task = None if self._task is task else self._task
+        status = Status(health=self._health)
+        try:
+            found, due_ms = await self.store.read(waiting), await self.store.read(outbox.next_due)
+        except SaysoError:  # the part `store` says so
+            return status
+        return replace(status, pending=found.count, oldest_ms=found.oldest_ms, due_ms=due_ms)
+
+
 @dataclass(frozen=True, slots=True)
 class MetricsPage:
     """``/metrics``, in the text format of Prometheus."""
 
     meters: Meters
-    store: Store
+    status: Scrape
     section: HttpSection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +111,7 @@ class MetricsPage:
         caller = scope["state"]["caller"]
         if caller is not None and not caller.may(Right.READ):
             raise Forbidden("/metrics needs a token with the scope read.")
-        text = self.meters.text(await self.store.read(pending))
+        text = self.meters.text(await self.status())
         await Response(text, media_type=CONTENT_TYPE)(scope, receive, send)
 
 

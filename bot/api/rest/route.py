@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
+from bot.intake.registry.method import AnyMethod
 from bot.intake.registry.params import Params
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -35,20 +36,26 @@ _STREAMING = frozenset({Style.EVENT_STREAM, Style.OUTPUT_STREAM})
 class Route:
     """One verb of one address.
 
-    ``answer`` is the model of what it answers with ``status``. ``fixed`` are params that the route
-    itself sets or leaves out. ``finds``: what it names may not be there (404). ``clashes``: it may
-    have ended already, or its ``requestKey`` be another request's (409).
+    It answers what its method does with ``status``, or one ``answer`` at a time. ``fixed`` are
+    params that the route itself sets or leaves out. ``finds``: what it names may not be there
+    (404). ``clashes``: it may have ended already, or its ``requestKey`` be another request's (409).
+    ``about``: what it does, where that is not just what its method says.
     """
 
     verb: str
     path: str
     method: str
-    answer: type[BaseModel]
     style: Style = Style.PLAIN
     status: int = 200
     fixed: tuple[str, ...] = ()
     finds: bool = False
     clashes: bool = False
+    answer: type[BaseModel] | None = None
+    about: str = ""
+
+    def answer_of(self, method: AnyMethod) -> type[BaseModel]:
+        """Return the model of what it answers."""
+        return self.answer or method.result
 
     @property
     def has_body(self) -> bool:

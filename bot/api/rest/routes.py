@@ -2,35 +2,35 @@
 
 from collections.abc import Iterable
 
-from bot.api.answers import records, remote, requests, rules
 from bot.api.rest.route import Route, Style
 from bot.intake.registry.method import Table
+from bot.intake.results.outcomes import OutputAnswer
+from bot.intake.results.records import EventAnswer
 
 _REQUESTS = (
     Route(
         "POST",
         "/v1/requests",
         "exec.run",
-        requests.RequestAnswer,
         Style.CREATE,
         201,
         fixed=("wait", "stream"),
         clashes=True,
+        about=("Request to run a command: 201 with its status after `wait`, and `Location`."),
     ),
     Route(
         "GET",
         "/v1/requests/{id}",
         "exec.wait",
-        requests.RequestAnswer,
         Style.WAIT,
         fixed=("timeoutMs", "stream"),
         finds=True,
+        about="Return the status of a request; takes `wait`.",
     ),
     Route(
         "DELETE",
         "/v1/requests/{id}",
         "exec.cancel",
-        requests.CancelledAnswer,
         Style.CANCEL,
         finds=True,
         clashes=True,
@@ -41,103 +41,131 @@ _RUNS = (
         "GET",
         "/v1/runs/{id}",
         "exec.wait",
-        requests.RequestAnswer,
         Style.WAIT,
         fixed=("timeoutMs", "stream"),
         finds=True,
+        about=("Return the status of a run, which has the id of its request; takes `wait`."),
     ),
-    Route("GET", "/v1/runs/{id}/tail", "exec.tail", requests.TailAnswer, finds=True),
+    Route("GET", "/v1/runs/{id}/tail", "exec.tail", finds=True),
     Route(
         "GET",
         "/v1/runs/{id}/output",
         "exec.wait",
-        requests.OutputAnswer,
         Style.OUTPUT_STREAM,
+        answer=OutputAnswer,
         fixed=("timeoutMs", "stream"),
         finds=True,
+        about="Stream events: `output` as it is printed, then `end`.",
     ),
     Route(
         "POST",
         "/v1/runs/{id}/stop",
         "exec.cancel",
-        requests.CancelledAnswer,
         Style.CANCEL,
         finds=True,
         clashes=True,
     ),
 )
 _APPROVALS = (
-    Route("GET", "/v1/approvals", "exec.approval.list", requests.ApprovalsAnswer),
-    Route("GET", "/v1/approvals/{id}", "exec.approval.get", requests.ApprovalAnswer, finds=True),
+    Route("GET", "/v1/approvals", "exec.approval.list"),
+    Route("GET", "/v1/approvals/{id}", "exec.approval.get", finds=True),
     Route(
         "GET",
         "/v1/approvals/{id}/decision",
         "exec.approval.waitDecision",
-        requests.ApprovalAnswer,
         Style.WAIT,
         fixed=("timeoutMs", "stream"),
         finds=True,
+        about="Show one approval after `wait` for its end.",
     ),
     Route(
         "GET",
         "/v1/approvals/{id}/copies",
         "exec.approval.copies",
-        requests.CopiesAnswer,
         finds=True,
     ),
     Route(
         "POST",
         "/v1/approvals/{id}/resolve",
         "exec.approval.resolve",
-        requests.ResolvedAnswer,
         Style.RESOLVE,
         finds=True,
         clashes=True,
     ),
 )
 _RULES = (
-    Route("GET", "/v1/allowlists", "exec.approvals.get", rules.FileAnswer),
+    Route("GET", "/v1/allowlists", "exec.approvals.get"),
     Route(
         "PUT",
         "/v1/allowlists",
         "exec.approvals.set",
-        rules.FileChangeAnswer,
         Style.CHANGE,
         clashes=True,
+        about="Replace exec-approvals.json, if `baseHash` is still its hash.",
     ),
-    Route("GET", "/v1/grants", "grants.list", rules.GrantsAnswer),
+    Route("GET", "/v1/grants", "grants.list"),
     Route(
         "DELETE",
         "/v1/grants/{id}",
         "grants.revoke",
-        rules.ChangeAnswer,
         Style.CHANGE,
         finds=True,
     ),
-    Route("POST", "/v1/tasks/end", "tasks.end", rules.ChangeAnswer, Style.CHANGE, clashes=True),
-    Route("POST", "/v1/policy/explain", "policy.explain", rules.ExplainAnswer),
+    Route(
+        "POST",
+        "/v1/tasks/end",
+        "tasks.end",
+        Style.CHANGE,
+        clashes=True,
+        about="Revoke every grant of a task; 409 where none holds.",
+    ),
+    Route("POST", "/v1/policy/explain", "policy.explain"),
 )
-_TOOLS = (Route("POST", "/v1/tools/call", "tool.call", rules.ToolAnswer, Style.TOOL),)
+_TOOLS = (
+    Route(
+        "POST",
+        "/v1/tools/call",
+        "tool.call",
+        Style.TOOL,
+        about=(
+            "Call a tool that the agent was granted; 202 with its status "
+            "where people are asked, and after `longestWait`."
+        ),
+    ),
+)
 _REMOTE = (
-    Route("POST", "/exec/run", "exec.remote.run", remote.RunAnswer, Style.REMOTE),
-    Route("POST", "/exec/cancel", "exec.remote.cancel", remote.RemoteCancelledAnswer),
-    Route("GET", "/exec/sessions", "exec.remote.sessions", remote.RemoteSessionsAnswer),
-    Route("GET", "/diagnostics/exec", "exec.remote.diagnostics", remote.DiagnosticsAnswer),
+    Route(
+        "POST",
+        "/exec/run",
+        "exec.remote.run",
+        Style.REMOTE,
+        about=("Run a listed argument vector on another machine, for `longestStream` at most."),
+    ),
+    Route("POST", "/exec/cancel", "exec.remote.cancel"),
+    Route("GET", "/exec/sessions", "exec.remote.sessions"),
+    Route("GET", "/diagnostics/exec", "exec.remote.diagnostics"),
 )
 """S4's addresses, as its page writes them."""
 _RECORDS = (
-    Route("GET", "/v1/sessions", "sessions.list", records.SessionsAnswer),
-    Route("GET", "/v1/events", "events.drain", records.EventsAnswer, Style.EVENTS),
+    Route("GET", "/v1/sessions", "sessions.list"),
+    Route(
+        "GET",
+        "/v1/events",
+        "events.drain",
+        Style.EVENTS,
+        about="Read a session's events after `seq`; takes `wait`.",
+    ),
     Route(
         "GET",
         "/v1/events/stream",
         "events.drain",
-        records.EventAnswer,
         Style.EVENT_STREAM,
+        answer=EventAnswer,
         fixed=("limit",),
+        about="Stream a session's events; `Last-Event-ID` resumes.",
     ),
-    Route("POST", "/v1/events/ack", "events.ack", records.AckedAnswer),
-    Route("GET", "/v1/history", "history.list", records.HistoryAnswer),
+    Route("POST", "/v1/events/ack", "events.ack"),
+    Route("GET", "/v1/history", "history.list"),
 )
 ROUTES: tuple[Route, ...] = (
     *_REQUESTS,

@@ -20,7 +20,8 @@ def worded(path: Path, text: dict[str, Any]) -> Iterator[str]:
 
 
 def _settings(part: Mapping[str, object]) -> str:
-    found = [f"{setting} {part[setting]}" for setting in _SETTINGS if part.get(setting) is not None]
+    given = {name: part[name] for name in _SETTINGS if part.get(name) is not None}
+    found = [f"{name} {str(value).lower()}" for name, value in given.items()]
     return ", ".join(found) or "as tools.exec says"
 
 
@@ -29,7 +30,7 @@ def entry_words(entry: Mapping[str, Any]) -> str:
     words, used = plain(pattern_words(entry)), entry.get("lastUsedAt")
     if not used:
         return words
-    return f"{words}    last used {_when(used)}: {plain(entry.get('lastUsedCommand') or '')}"
+    return f"{words}    last used {_when(used)}: {_stored(entry.get('lastUsedCommand') or '')}"
 
 
 def pattern_words(entry: Mapping[str, Any]) -> str:
@@ -48,6 +49,13 @@ def _when(epoch_ms: float) -> str:
         return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (OverflowError, ValueError):
         return f"at {epoch_ms} ms"
+
+
+def _stored(command: str) -> str:
+    """Return a command that was escaped when it was stored; what an editor added is escaped now."""
+    from core.text.secrets import mask  # noqa: PLC0415
+
+    return "".join(one if one.isprintable() else f"\\u{{{ord(one):04X}}}" for one in mask(command))
 
 
 def plain(text: str) -> str:

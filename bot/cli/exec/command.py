@@ -1,11 +1,12 @@
 """Offer `sayso exec …`, `diagnostics exec` and `check --exec-acl`: remote exec (S4)."""
 
 import argparse
-import sys
 
+from bot.cli import fail
 from bot.cli.arg_types import seconds
+from bot.cli.call import Call
 from bot.cli.exec import contacts, output
-from bot.cli.help_format import Formatter
+from bot.cli.parser import Parser, arg, command, group
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -13,36 +14,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bot.cli.parser import Commands
+
 AGENT = "AGENT"
 _EXAMPLES = """\
-examples:
-  sayso exec AGENT -- systemctl status nginx        AGENT: a contact's name, or its agent id
-  sayso exec AGENT --timeout 30 -- journalctl -u nginx -n 100
-  sayso exec AGENT --stdin-file payload.bin -- some-tool --consume-stdin
-  sayso exec AGENT --cancel 8f14e45fceea167a5a36dedd4bea2543
-  sayso exec sessions                               requests in progress, in both directions
-  sayso exec identity                               our ids, for others' access lists
-  sayso exec contacts list                          known and trusted machines
-"""
-_DIAGNOSTICS = """\
-example:
-  sayso diagnostics exec --json
+sayso exec AGENT -- systemctl status nginx        AGENT: a contact's name, or its agent id
+sayso exec AGENT --timeout 30 -- journalctl -u nginx -n 100
+sayso exec AGENT --stdin-file payload.bin -- some-tool --consume-stdin
+sayso exec AGENT --cancel 8f14e45fceea167a5a36dedd4bea2543
+sayso exec sessions                               requests in progress, in both directions
+sayso exec identity                               our ids, for others' access lists
+sayso exec contacts list                          known and trusted machines
 """
 _CHECK = """\
-example:
-  sayso check --exec-acl ./exec-acl.toml && systemctl restart sayso
+sayso check --exec-acl ./exec-acl.toml && systemctl restart sayso
 """
 _LARGEST_STDIN = 1 << 20
 
 
-class _Names(dict[str, argparse.ArgumentParser]):
+class _Names(dict[str, Parser]):
     """Parsers by name; any other word means an agent."""
 
-    def __missing__(self, name: str) -> argparse.ArgumentParser:
+    def __missing__(self, name: str) -> Parser:
         return self[AGENT]
 
 
-class _AnyWord(dict[str, argparse.ArgumentParser]):
+class _AnyWord(dict[str, Parser]):
     """The same parsers as choices, among which every word counts."""
 
     def __contains__(self, name: object) -> bool:
@@ -56,79 +53,56 @@ class _AgentOrWord(argparse._SubParsersAction):  # type: ignore[type-arg] # noqa
         super().__init__(*args, **kwargs)
         self._name_parser_map, self.choices = _Names(), _AnyWord()
 
-    def add_parser(self, name: str, **kwargs: "Any") -> argparse.ArgumentParser:  # noqa: ANN401 - argparse's own
+    def add_parser(self, name: str, **kwargs: "Any") -> Parser:  # noqa: ANN401 - argparse's own
         """Add one, as `add_subparsers` says."""
-        parser: argparse.ArgumentParser = super().add_parser(name, **kwargs)
+        parser: Parser = super().add_parser(name, **kwargs)
         self.choices[name] = parser
         return parser
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the commands to the parser."""
-    group = _group(commands, "exec", "run listed commands on another machine", _EXAMPLES)
-    inner = group.add_subparsers(
-        action=_AgentOrWord, dest="agent", required=True, metavar="AGENT|WORD"
+    inner = group(
+        commands,
+        "exec",
+        "run listed commands on another machine",
+        _EXAMPLES,
+        action=_AgentOrWord,
+        dest="agent",
+        metavar="AGENT|WORD",
     )
-    _add_run(inner)
-    sessions = command(inner, "sessions", "list requests in progress, ours and others'", _EXAMPLES)
-    sessions.set_defaults(run=output.sessions)
-    identity = command(inner, "identity", "print the ids for others' access lists", _EXAMPLES)
-    identity.set_defaults(run=output.identity)
-    contacts.register(
-        _group(inner, "contacts", "manage contacts: known and trusted machines", _EXAMPLES)
+    argv = "the argument vector; the host's access list decides"
+    lasts = "timeout in seconds; the host's limit applies"
+    command(
+        inner,
+        AGENT,
+        "run an argument vector there, or cancel a request",
+        _EXAMPLES,
+        run,
+        arg("argv", nargs="*", metavar="-- ARGV", help=argv),
+        arg("--timeout", type=seconds, metavar="S", help=lasts),
+        arg("--stdin-file", metavar="F", help="the command's standard input, 1 MiB at most"),
+        arg("--cancel", metavar="ID", help="cancel the request with this id instead"),
     )
-    outer = _group(commands, "diagnostics", "show counters", _DIAGNOSTICS)
-    parts = outer.add_subparsers(dest="part", required=True, metavar="PART")
-    counts = command(parts, "exec", "show counts of what remote exec ran and denied", _DIAGNOSTICS)
-    counts.set_defaults(run=output.diagnostics)
-    check = command(commands, "check", "check an access list; nothing is started", _CHECK)
-    check.add_argument("--exec-acl", required=True, metavar="F", help="the exec-acl.toml to check")
-    check.set_defaults(run=output.check)
-
-
-def _group(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    purpose: str,
-    examples: str,
-) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name, help=purpose, epilog=examples, formatter_class=Formatter, allow_abbrev=False
-    )
-
-
-def command(
-    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    purpose: str,
-    examples: str,
-) -> argparse.ArgumentParser:
-    """Add one command with `--json`."""
-    parser = _group(group, name, purpose, examples)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
-
-
-def _add_run(inner: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = command(inner, AGENT, "run an argument vector there, or cancel a request", _EXAMPLES)
-    add = parser.add_argument
-    add(
-        "argv",
-        nargs="*",
-        metavar="-- ARGV",
-        help="the argument vector; the host's access list decides",
-    )
-    add("--timeout", type=seconds, metavar="S", help="timeout in seconds; the host's limit applies")
-    add("--stdin-file", metavar="F", help="the command's standard input, 1 MiB at most")
-    add("--cancel", metavar="ID", help="cancel the request with this id instead")
-    parser.set_defaults(run=run)
+    purpose = "list requests in progress, ours and others'"
+    call = Call("exec.remote.sessions", "", output.sessions)
+    command(inner, "sessions", purpose, "sayso exec sessions --json", call)
+    purpose = "print the ids for others' access lists"
+    command(inner, "identity", purpose, "sayso exec identity", output.identity)
+    contacts.register(group(inner, "contacts", "manage contacts: known and trusted machines"))
+    parts = group(commands, "diagnostics", "show counters", dest="part", metavar="PART")
+    purpose = "show counts of what remote exec ran and denied"
+    call = Call("exec.remote.diagnostics", "", output.counters)
+    command(parts, "exec", purpose, "sayso diagnostics exec --json", call)
+    acl = arg("--exec-acl", required=True, metavar="F", help="the exec-acl.toml to check")
+    purpose = "check an access list; nothing is started"
+    command(commands, "check", purpose, _CHECK, output.check, acl)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run or cancel; pass the command's streams and code through."""
     if (args.cancel is None) == (not args.argv):
-        sys.stderr.write("sayso exec: give either -- ARGV… or --cancel ID; see --help\n")
-        return 2
+        return fail("give either -- ARGV… or --cancel ID; see --help", "sayso exec")
     agent_id = contacts.agent_id(args.agent)
     params = _wish(agent_id, args)
     with Client(socket_path()) as client:

@@ -5,59 +5,56 @@ import json
 import os
 import sys
 
-from bot.cli.help_format import Formatter
+from bot.cli.call import print_json
+from bot.cli.parser import arg, command
 from bot.cli.paths import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bot.cli.parser import Commands
     from core.remote.trust.contacts import Contact, ContactsFile
 
 _EXAMPLES = """\
-examples:
-  sayso exec contacts add web1 --agent-id 2fb1… --machine-id 90cc… --trust accept
-  sayso exec contacts add web1 --agent-id 2fb1… --machine-id 90cc… --trust accept \\
-      --address 127.0.0.1:8793 --fingerprint 5d41…
-  sayso exec contacts list
-  sayso exec contacts remove web1
+sayso exec contacts add web1 --agent-id 2fb1… --machine-id 90cc… --trust accept
+sayso exec contacts add web1 --agent-id 2fb1… --machine-id 90cc… --trust accept \\
+    --address 127.0.0.1:8793 --fingerprint 5d41…
+sayso exec contacts list
+sayso exec contacts remove web1
 """
 _ID_LENGTH = 64
 _TAKEN = ("sessions", "identity", "contacts")
 """Words of `sayso exec` itself: a contact of such a name could not be called by it."""
 
 
-def register(group: argparse.ArgumentParser) -> None:
+def register(inner: "Commands") -> None:
     """Add the commands to `sayso exec contacts`."""
-    inner = group.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = _command(inner, "add", "add an agent on a machine as a contact")
-    option = parser.add_argument
-    option("name", metavar="NAME", help="our name for it: lower-case, 32 characters at most")
-    option(
-        "--agent-id", required=True, metavar="H", help="its agent id, from `sayso exec identity`"
+    purpose = "add an agent on a machine as a contact"
+    fingerprint = "its certificate's SHA-256, from the same command; for TLS"
+    trust = ("accept", "reject")
+    command(
+        inner,
+        "add",
+        purpose,
+        _EXAMPLES,
+        add,
+        arg("name", metavar="NAME", help="our name for it: lower-case, 32 characters at most"),
+        arg(
+            "--agent-id",
+            required=True,
+            metavar="H",
+            help="its agent id, from `sayso exec identity`",
+        ),
+        arg(
+            "--machine-id", required=True, metavar="H", help="its machine id, from the same command"
+        ),
+        arg("--address", metavar="A", help="where it listens: 127.0.0.1:PORT or unix:/path"),
+        arg("--fingerprint", metavar="H", help=fingerprint),
+        arg("--trust", choices=trust, default="reject", help="default: reject"),
     )
-    option("--machine-id", required=True, metavar="H", help="its machine id, from the same command")
-    option("--address", metavar="A", help="where it listens: 127.0.0.1:PORT or unix:/path")
-    option(
-        "--fingerprint",
-        metavar="H",
-        help="its certificate's SHA-256, from the same command; for TLS",
-    )
-    option("--trust", choices=("accept", "reject"), default="reject", help="default: reject")
-    parser.set_defaults(run=add)
-    parser = _command(inner, "list", "print the contacts")
-    parser.set_defaults(run=show)
-    parser = _command(inner, "remove", "remove a contact: it is no longer trusted")
-    parser.add_argument("name", metavar="NAME", help="its name or agent id")
-    parser.set_defaults(run=remove)
-
-
-def _command(
-    inner: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, purpose: str
-) -> argparse.ArgumentParser:
-    parser = inner.add_parser(
-        name, help=purpose, epilog=_EXAMPLES, formatter_class=Formatter, allow_abbrev=False
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
+    command(inner, "list", "print the contacts", "sayso exec contacts list", show)
+    purpose = "remove a contact: it is no longer trusted"
+    name = arg("name", metavar="NAME", help="its name or agent id")
+    command(inner, "remove", purpose, "sayso exec contacts remove web1", remove, name)
 
 
 def contacts_file() -> "ContactsFile":
@@ -81,7 +78,7 @@ def agent_id(word: str) -> str:
     strictly, and trusts nobody for what is here.
 
     Raises:
-        BadRequest: no contact has the name.
+        NotFound: no contact has the name.
     """
     if len(word) == _ID_LENGTH:
         return word
@@ -92,9 +89,9 @@ def agent_id(word: str) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         found = {}
     if word not in found:
-        from core.errors import BadRequest  # noqa: PLC0415 - for mistakes only
+        from core.errors import NotFound  # noqa: PLC0415 - for mistakes only
 
-        raise BadRequest(f"No contact is named {word!r}; see `sayso exec contacts list`.")
+        raise NotFound(f"No contact is named {word!r}; see `sayso exec contacts list`.")
     return found[word]
 
 
@@ -149,8 +146,7 @@ def show(args: argparse.Namespace) -> int:
     contacts = contacts_file().read().contacts
     if args.json:
         rows = [one.model_dump(mode="json") for one in contacts]
-        sys.stdout.write(json.dumps({"contacts": rows}) + "\n")
-        return 0
+        return print_json({"contacts": rows}, indent=None)
     for one in contacts:
         sys.stdout.write(f"{one.name:<16} {one.trust:<7} {one.address or 'outbound only'}\n")
         sys.stdout.write(f"  agent    {one.agent_id}\n  machine  {one.machine_id}\n")
@@ -161,13 +157,15 @@ def remove(args: argparse.Namespace) -> int:
     """Remove a contact.
 
     Raises:
-        StateError: there is none, or the file cannot be used.
+        NotFound: there is none.
+        StateError: the file cannot be used.
     """
     contacts_file().change(lambda contacts: contacts.removed(args.name))
     return _print_result(args, f"{args.name} was removed")
 
 
 def _print_result(args: argparse.Namespace, sentence: str) -> int:
-    words = json.dumps({"done": True, "sentence": f"{sentence}."}) if args.json else f"{sentence}."
-    sys.stdout.write(f"{words}\n")
+    if args.json:
+        return print_json({"done": True, "sentence": f"{sentence}."}, indent=None)
+    sys.stdout.write(f"{sentence}.\n")
     return 0

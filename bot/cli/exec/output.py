@@ -1,13 +1,12 @@
 """Show what remote exec answers: ends, sessions, ids, counters, the check of an access list."""
 
 import argparse
-import json
 import os
 import sys
 from base64 import b64decode, b64encode
 
-from bot.cli import let_go
-from bot.cli.paths import socket_path
+from bot.cli import fail, let_go
+from bot.cli.call import print_json
 from bot.client import Client
 
 TYPE_CHECKING = False
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOST, _DENIED, _LATE, _SIGNALLED = 1, 3, 4, 128
-_CANCELLED = "cancelled"
-_NOT_THERE = "no such request is in progress; see `sayso exec sessions`"
 
 
 def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
@@ -26,7 +23,7 @@ def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
         _complete(client, answer)
     try:
         if as_json:
-            _print_json(answer)
+            print_json(answer, indent=None)
         else:
             _print(answer)
         sys.stdout.flush()
@@ -41,12 +38,8 @@ def _unwritten(problem: OSError, code: int) -> int:
     """Say that the output has no place: the run is over, and nobody keeps what it printed."""
     let_go()
     why = problem.strerror
-    sys.stderr.write(f"sayso: cannot write the output ({why}); the run ended with {code}\n")
-    return _LOST
-
-
-def _print_json(answer: "Mapping[str, Any]") -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
+    words = f"cannot write the output ({why}); the run ended with {code}"
+    return fail(words, code=_LOST, kind="OSError")
 
 
 def _complete(client: Client, answer: "dict[str, Any]") -> None:
@@ -100,27 +93,28 @@ def exit_code(answer: "Mapping[str, Any]") -> int:
 
 
 def cancel(client: Client, agent_id: str, args: argparse.Namespace) -> int:
-    """Cancel a request; exit 1 if none of that id is under way."""
+    """Cancel a request.
+
+    Raises:
+        NotFound: none of that id is under way.
+    """
     params = {"request_id": args.cancel, "agent_id": agent_id}
-    done = client.call("exec.remote.cancel", params)["cancelled"]
-    if args.json:
-        _print_json({"cancelled": done})
-    else:
-        sys.stderr.write(f"sayso: {_CANCELLED if done else _NOT_THERE}\n")
-    return 0 if done else 1
+    if not client.call("exec.remote.cancel", params)["cancelled"]:
+        from core.errors import NotFound  # noqa: PLC0415 - for mistakes only
 
-
-def sessions(args: argparse.Namespace) -> int:
-    """Print what is under way."""
-    with Client(socket_path()) as client:
-        answer = client.call("exec.remote.sessions", {})
+        raise NotFound(f"No request {args.cancel!r} is in progress; see `sayso exec sessions`.")
     if args.json:
-        _print_json(answer)
-        return 0
-    for title, rows in (("asked by us", answer["pending"]), ("run here", answer["sessions"])):
-        sys.stdout.write(f"{title}: {len(rows) or 'none'}\n")
-        sys.stdout.writelines(_session(row) for row in rows)
+        return print_json({"cancelled": True}, indent=None)
+    sys.stdout.write("Cancelled.\n")
     return 0
+
+
+def sessions(answer: "Mapping[str, Any]") -> str:
+    """Word what is under way."""
+    parts = (("asked by us", answer["pending"]), ("run here", answer["sessions"]))
+    return "".join(
+        f"{title}: {len(rows) or 'none'}\n" + "".join(map(_session, rows)) for title, rows in parts
+    )
 
 
 def _session(row: "Mapping[str, Any]") -> str:
@@ -143,23 +137,17 @@ def identity(args: argparse.Namespace) -> int:
         "fingerprint": fingerprint(home),
     }
     if args.json:
-        _print_json(report)
+        print_json(report, indent=None)
     else:
         sys.stdout.writelines(f"{key:<11} {value}\n" for key, value in report.items())
     return 0
 
 
-def diagnostics(args: argparse.Namespace) -> int:
-    """Print the counters; the access list itself is never shown."""
-    with Client(socket_path()) as client:
-        answer = client.call("exec.remote.diagnostics", {})
-    if args.json:
-        _print_json(answer)
-    else:
-        from bot.cli.exec.diagnostics import table  # noqa: PLC0415 - for this one alone
+def counters(answer: "Mapping[str, Any]") -> str:
+    """Word the counters; the access list itself is never shown."""
+    from bot.cli.exec.diagnostics import table  # noqa: PLC0415 - for this one alone
 
-        sys.stdout.write(table(answer))
-    return 0
+    return table(answer)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -177,7 +165,7 @@ def check(args: argparse.Namespace) -> int:
         acl = load_explicit(Path(args.exec_acl))
     except ConfigError as failure:
         if args.json:
-            _print_json({"ok": False, "faults": str(failure).splitlines()})
+            print_json({"ok": False, "faults": str(failure).splitlines()}, indent=None)
             return failure.exit_code
         raise
     report = {
@@ -188,8 +176,7 @@ def check(args: argparse.Namespace) -> int:
         "warnings": acl.warnings,
     }
     if args.json:
-        _print_json(report)
-        return 0
+        return print_json(report, indent=None)
     sys.stdout.write(f"{args.exec_acl}: ok ({acl.summary})\n")
     sys.stdout.writelines(f"warning: {line}\n" for line in acl.warnings)
     return 0

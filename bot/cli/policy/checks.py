@@ -1,62 +1,57 @@
 """Offer `sayso policy test` and `sayso policy import`."""
 
 import argparse
-import json
 import os
-import sys
 
-from bot.cli.help_format import Formatter
+from bot.cli.call import show
+from bot.cli.parser import arg, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.cli.parser import Commands
 
 _TEST = """\
-examples:
-  sayso policy test                           the examples of your rules and of the shipped profiles
-  sayso policy test expected.jsonl            plus expectations; see docs/how-to/test-a-policy.md
-  sayso policy test --config new.json5 expected.jsonl
+sayso policy test                           the examples of your rules and of the shipped profiles
+sayso policy test expected.jsonl            plus expectations; see docs/how-to/test-a-policy.md
+sayso policy test --config new.json5 expected.jsonl
 """
 _IMPORT = """\
-examples:
-  sayso policy import --from claude-code ~/.claude/settings.json
-  sayso policy import --from codex ~/.codex/rules/default.rules
-  sayso policy import --from claude-code ~/.claude/settings.json ~/app/.claude/settings.json
-  sayso policy import --from openclaw ~/.openclaw/exec-approvals.json --write
+sayso policy import --from claude-code ~/.claude/settings.json
+sayso policy import --from codex ~/.codex/rules/default.rules
+sayso policy import --from claude-code ~/.claude/settings.json ~/app/.claude/settings.json
+sayso policy import --from openclaw ~/.openclaw/exec-approvals.json --write
 """
 _SOURCES = ("openclaw", "claude-code", "codex", "gemini")
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the commands to the group's parser."""
-    parser = commands.add_parser(
+    config = "a configuration to test instead of the one in effect"
+    cwd = "working directory of commands that name none (default: here)"
+    command(
+        commands,
         "test",
-        help="check examples and expectations; exit 1 if one fails",
-        epilog=_TEST,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "check examples and expectations; exit 1 if one fails",
+        _TEST,
+        test,
+        arg("file", nargs="?", metavar="FILE", help="JSON lines, each a command with its `expect`"),
+        arg("--config", metavar="F", help=config),
+        arg("--cwd", metavar="D", help=cwd),
     )
-    add = parser.add_argument
-    add("file", nargs="?", metavar="FILE", help="JSON lines, each a command with its `expect`")
-    add("--config", metavar="F", help="a configuration to test instead of the one in effect")
-    add("--cwd", metavar="D", help="working directory of commands that name none (default: here)")
-    add("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=test)
-    parser = commands.add_parser(
+    trust = "allow any arguments of programs that can run others, as the source does"
+    writes = "write the result if it is no looser than the source"
+    command(
+        commands,
         "import",
-        help="convert another product's rules to rules and allowlist entries",
-        epilog=_IMPORT,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "convert another product's rules to rules and allowlist entries",
+        _IMPORT,
+        bring,
+        arg("--from", dest="source", required=True, choices=_SOURCES, help="the product"),
+        arg("files", nargs="+", metavar="FILE", help="its files"),
+        arg("--folder", metavar="D", help="the only folder in which allow rules apply"),
+        arg("--trust-source", action="store_true", help=trust),
+        arg("--write", action="store_true", help=writes),
     )
-    add = parser.add_argument
-    add("--from", dest="source", required=True, choices=_SOURCES, help="the product")
-    add("files", nargs="+", metavar="FILE", help="its files")
-    add("--folder", metavar="D", help="the only folder in which allow rules apply")
-    add(
-        "--trust-source",
-        action="store_true",
-        help="allow any arguments of programs that can run others, as the source does",
-    )
-    add("--write", action="store_true", help="write the result if it is no looser than the source")
-    add("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=bring)
 
 
 def test(args: argparse.Namespace) -> int:
@@ -73,8 +68,7 @@ def test(args: argparse.Namespace) -> int:
     file = None if args.file is None else Path(args.file)
     config = None if args.config is None else Path(args.config)
     checked = check(file, config, os.environ, cwd)
-    text = json.dumps(to_json(checked), indent=2) + "\n" if args.json else shown(checked)
-    sys.stdout.write(text)
+    show(args, to_json(checked) if args.json else checked, shown)
     return 1 if checked.failures else 0
 
 
@@ -100,8 +94,4 @@ def bring(args: argparse.Namespace) -> int:
     )
     if args.write:
         write.write(imported, source, os.environ)
-    if args.json:
-        sys.stdout.write(json.dumps(report.to_json(imported), indent=2) + "\n")
-    else:
-        sys.stdout.write(report.shown(imported))
-    return 0
+    return show(args, report.to_json(imported) if args.json else imported, report.shown)

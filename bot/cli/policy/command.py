@@ -1,45 +1,49 @@
 """Offer `sayso policy`: explain it, test it, try it on the past, and bring rules over."""
 
 import argparse
-import json
 import os
 import sys
 
-from bot.cli.help_format import Formatter
+from bot.cli import fail
+from bot.cli.call import show
+from bot.cli.parser import arg, command, group
 from bot.cli.policy import checks, history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.cli.parser import Commands
 
 _HOSTS = ("sandbox", "gateway")
 _EXAMPLES = """\
-examples:
-  sayso policy explain -c 'git log | head -5'     the verdict, and what would allow it
-  sayso policy explain --agent coder -- make test
-  sayso policy explain --host gateway -c 'make test'   as if the request named that host
-  sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
+sayso policy explain -c 'git log | head -5'     the verdict, and what would allow it
+sayso policy explain --agent coder -- make test
+sayso policy explain --host gateway -c 'make test'   as if the request named that host
+sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
 """
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the commands to the parser."""
-    group = commands.add_parser("policy", help="explain, test and preview policy decisions")
-    inner = group.add_subparsers(dest="policy_command", metavar="COMMAND", required=True)
-    parser = inner.add_parser(
+    inner = group(commands, "policy", "explain, test and preview policy decisions")
+    batch = "read requests as JSON lines from standard input"
+    host = "where it would run (default: as configured)"
+    command(
+        inner,
         "explain",
-        help="evaluate a command and explain why; runs nothing",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "evaluate a command and explain why; runs nothing",
+        _EXAMPLES,
+        explain,
+        arg("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell"),
+        arg("argv", nargs="*", metavar="-- ARGV", help="an argument vector"),
+        arg("--batch", action="store_true", help=batch),
+        arg(
+            "--agent", default="main", metavar="A", help="the agent that would ask (default: main)"
+        ),
+        arg("--host", choices=_HOSTS, help=host),
+        arg("--session", default="main", metavar="K", help="whose grants and settings apply"),
+        arg("--task", metavar="T", help="as if the request named this task"),
+        arg("--cwd", metavar="D", help="where it would run (default: here)"),
     )
-    add = parser.add_argument
-    add("-c", dest="line", metavar="LINE", help="a command line, as typed in a shell")
-    add("argv", nargs="*", metavar="-- ARGV", help="an argument vector")
-    add("--batch", action="store_true", help="read requests as JSON lines from standard input")
-    add("--agent", default="main", metavar="A", help="the agent that would ask (default: main)")
-    add("--host", choices=_HOSTS, help="where it would run (default: as configured)")
-    add("--session", default="main", metavar="K", help="whose grants and settings apply")
-    add("--task", metavar="T", help="as if the request named this task")
-    add("--cwd", metavar="D", help="where it would run (default: here)")
-    add("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=explain)
     checks.register(inner)
     history.register(inner)
 
@@ -54,11 +58,8 @@ def explain(args: argparse.Namespace) -> int:
     """
     given = [args.line is not None, bool(args.argv), args.batch]
     if sum(given) != 1:
-        sys.stderr.write(
-            "sayso policy explain: give one of -c 'LINE', -- ARGV… and --batch;"
-            " see `sayso policy explain --help`\n"
-        )
-        return 2
+        words = "give one of -c 'LINE', -- ARGV… and --batch; see `sayso policy explain --help`"
+        return fail(words, "sayso policy explain")
     if args.batch:
         from bot.explain.batch import run_batch  # noqa: PLC0415 - the judge is slow to import
 
@@ -78,8 +79,4 @@ def _explain_one(args: argparse.Namespace) -> int:
     explained = explain_one(
         args.line, argv, args.agent, cwd, os.environ, host, session=args.session, task=task
     )
-    if args.json:
-        sys.stdout.write(json.dumps(to_json(explained), indent=2) + "\n")
-    else:
-        sys.stdout.write(shown(explained))
-    return 0
+    return show(args, to_json(explained) if args.json else explained, shown)

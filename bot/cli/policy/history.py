@@ -1,64 +1,54 @@
 """Offer `sayso policy backtest` and `sayso policy suggest`, which look at the history."""
 
 import argparse
-import json
 import os
-import sys
 
 from bot.cli.arg_types import count
-from bot.cli.help_format import Formatter
+from bot.cli.call import show
+from bot.cli.parser import arg, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.cli.parser import Commands
 
 _BACKTEST = """\
-examples:
-  sayso policy backtest new.json5                  replay the last 30 days under a new configuration
-  sayso policy backtest --since 7d --json new.json5
-  sayso policy backtest --approvals new-approvals.json ~/.sayso/config.json5
+sayso policy backtest new.json5                  replay the last 30 days under a new configuration
+sayso policy backtest --since 7d --json new.json5
+sayso policy backtest --approvals new-approvals.json ~/.sayso/config.json5
 """
 _SUGGEST = """\
-examples:
-  sayso policy suggest               cost of prompts in the last 7 days, and entries to save some
-  sayso policy suggest --since 30d --least 5 --json
+sayso policy suggest               cost of prompts in the last 7 days, and entries to save some
+sayso policy suggest --since 30d --least 5 --json
 """
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the commands to the group's parser."""
-    parser = commands.add_parser(
+    past = "how far back, such as 30d (default), 12h"
+    lists = "the allowlists that go with it (default: the present)"
+    cwd = "working directory of runs that have none on record (default: here)"
+    command(
+        commands,
         "backtest",
-        help="replay the history under a new configuration and compare",
-        epilog=_BACKTEST,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "replay the history under a new configuration and compare",
+        _BACKTEST,
+        backtest,
+        arg("config", metavar="CONFIG", help="the new configuration, a JSON5 file"),
+        arg("--since", default="30d", metavar="SPAN", help=past),
+        arg("--approvals", metavar="F", help=lists),
+        arg("--cwd", metavar="D", help=cwd),
     )
-    add = parser.add_argument
-    add("config", metavar="CONFIG", help="the new configuration, a JSON5 file")
-    add("--since", default="30d", metavar="SPAN", help="how far back, such as 30d (default), 12h")
-    add("--approvals", metavar="F", help="the allowlists that go with it (default: the present)")
-    add(
-        "--cwd",
-        metavar="D",
-        help="working directory of runs that have none on record (default: here)",
-    )
-    add("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=backtest)
-    parser = commands.add_parser(
+    past = "how far back, such as 7d (default), 12h"
+    least = "minimum number of allows for an entry (default: 3)"
+    command(
+        commands,
         "suggest",
-        help="show the cost of prompts and suggest entries; changes nothing",
-        epilog=_SUGGEST,
-        formatter_class=Formatter,
-        allow_abbrev=False,
+        "show the cost of prompts and suggest entries; changes nothing",
+        _SUGGEST,
+        suggest,
+        arg("--since", default="7d", metavar="SPAN", help=past),
+        arg("--least", type=count, default=3, metavar="N", help=least),
     )
-    add = parser.add_argument
-    add("--since", default="7d", metavar="SPAN", help="how far back, such as 7d (default), 12h")
-    add(
-        "--least",
-        type=count,
-        default=3,
-        metavar="N",
-        help="minimum number of allows for an entry (default: 3)",
-    )
-    add("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=suggest)
 
 
 def backtest(args: argparse.Namespace) -> int:
@@ -79,11 +69,7 @@ def backtest(args: argparse.Namespace) -> int:
     commands = past_commands(judge.present_settings(os.environ), args.since)
     cwd = os.path.abspath(args.cwd or os.getcwd())  # noqa: PTH100, PTH109 - text, not a Path
     found = compare(commands, present, proposed, cwd)
-    if args.json:
-        sys.stdout.write(json.dumps(backtest_report.to_json(found), indent=2) + "\n")
-    else:
-        sys.stdout.write(backtest_report.shown(found))
-    return 0
+    return show(args, backtest_report.to_json(found) if args.json else found, backtest_report.shown)
 
 
 def suggest(args: argparse.Namespace) -> int:
@@ -98,8 +84,4 @@ def suggest(args: argparse.Namespace) -> int:
 
     commands = past_commands(judge.present_settings(os.environ), args.since)
     found = report(commands, judge.present_judge(os.environ), max(args.least, 1))
-    if args.json:
-        sys.stdout.write(json.dumps(suggest_report.to_json(found), indent=2) + "\n")
-    else:
-        sys.stdout.write(suggest_report.shown(found))
-    return 0
+    return show(args, suggest_report.to_json(found) if args.json else found, suggest_report.shown)

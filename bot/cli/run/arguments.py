@@ -20,7 +20,11 @@ VALUES: "dict[str, tuple[str, str, str]]" = {
     "--session": ("session", "K", "the session that receives the events"),
     "--task": ("task", "T", "the task (default: $SAYSO_TASK); people can allow for a task"),
     "--cwd": ("cwd", "D", "where it runs (default: here)"),
-    "--timeout": ("timeout", "S", "timeout in seconds; a day at most"),
+    "--timeout": (
+        "timeout",
+        "S",
+        "how many seconds the command may run once it starts; a day at most",
+    ),
     "--host": ("host", "", "where it runs (default: as configured)"),
     "--node": ("node", "N", "which node, with --host node"),
     "--ask": ("ask", "", "ask more often than configured"),

@@ -1,8 +1,8 @@
 """Offer `sayso run`: ask the gateway to run something, show it as it goes, pass its end through."""
 
 import os
-import sys
 
+from bot.cli import fail
 from bot.cli.paths import socket_path
 from bot.cli.run.arguments import add_arguments, quick
 from bot.cli.run.exit_status import conclude, exit_code, print_json
@@ -17,33 +17,25 @@ if TYPE_CHECKING:
     import argparse
     from typing import NoReturn
 
-    from bot.cli.run.spinner import Spinner
+    from bot.cli.parser import Commands
+    from bot.cli.run.spinner import Notice, Spinner
 
 _EXAMPLES = """\
-examples:
-  sayso run -c 'git log --oneline | head -5'     a command line
-  sayso run --agent coder -- make test           an argument vector, no shell grammar
-  sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4)
-  sayso run --stdin -- psql shop < fix.sql       people see the input, and decide
+sayso run -c 'git log --oneline | head -5'     a command line
+sayso run --agent coder -- make test           an argument vector, no shell grammar
+sayso run --no-wait -c 'rm -rf build'          print the id and return (exit 4)
+sayso run --stdin -- psql shop < fix.sql       people see the input, and decide
 """
 _SIGHUP, _SIGPIPE = 1, 13
 _EIO = 5
 """What writing to a terminal that was closed fails with."""
 
 
-def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    from bot.cli.help_format import Formatter  # noqa: PLC0415 - it needs argparse, which most runs do not
+    from bot.cli.parser import command  # noqa: PLC0415 - it needs argparse, which most runs do not
 
-    parser = commands.add_parser(
-        "run",
-        help="request to run a command",
-        epilog=_EXAMPLES,
-        formatter_class=Formatter,
-        allow_abbrev=False,
-    )
-    add_arguments(parser)
-    parser.set_defaults(run=run)
+    add_arguments(command(commands, "run", "request to run a command", _EXAMPLES, run, json=""))
 
 
 def run_words(words: list[str]) -> int | None:
@@ -59,13 +51,12 @@ def run(args: "argparse.Namespace") -> int:
     try:
         params = params_of(args, separate=separate)
     except Unusable as problem:
-        sys.stderr.write(f"sayso run: {problem}\n")
-        return 2
+        return fail(str(problem), "sayso run")
     signals, outlets = Signals(), Outlets(separate=separate)
-    spinner = _spinner() if not args.no_wait and os.isatty(2) else None
     with Client(socket_path()) as client:
         shown = None if args.json else outlets
-        line = Following(client, signals, shown, spinner, waits=not args.no_wait)
+        waiting = None if args.json and not os.isatty(2) else _waiting
+        line = Following(client, signals, shown, waiting, waits=not args.no_wait)
         try:
             code = _followed(line, params, outlets, as_json=args.json)
         except Left as left:
@@ -143,10 +134,10 @@ def _unwritten(line: Following, problem: OSError) -> int:
     return 1
 
 
-def _spinner() -> "Spinner":
-    from bot.cli.run.spinner import Spinner  # noqa: PLC0415 - only on a terminal
+def _waiting() -> "Spinner | Notice":
+    from bot.cli.run.spinner import Notice, Spinner  # noqa: PLC0415 - only where people are asked
 
-    return Spinner()
+    return Spinner() if os.isatty(2) else Notice()
 
 
 __all__ = ["exit_code", "register", "run", "run_words"]

@@ -39,6 +39,8 @@ def conclude(answer: "Answer", outlets: Outlets) -> int:
     Raises:
         BrokenPipeError: nobody reads what is printed.
     """
+    for sentence in answer.get("ignored", ()):
+        outlets.say(sentence)
     match answer["status"]:
         case "finished":
             _finish(answer, outlets)

@@ -9,10 +9,10 @@ from bot.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
-    from bot.cli.run.spinner import Spinner
+    from bot.cli.run.spinner import Notice, Spinner
 
     Answer = dict[str, Any]
 
@@ -35,8 +35,8 @@ class Left(Exception):
 class Following:
     """One request and all that happens until its answer.
 
-    ``outlets`` is ``None`` where output is not to be shown as it comes; ``waits`` is false where
-    nobody waits for people or for the run.
+    ``outlets`` is ``None`` where output is not to be shown as it comes; ``waiting`` makes what says
+    that somebody is asked; ``waits`` is false where nobody waits for people or for the run.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Following:
         client: Client,
         signals: Signals,
         outlets: Outlets | None,
-        spinner: "Spinner | None",
+        waiting: "Callable[[], Spinner | Notice] | None",
         *,
         waits: bool,
     ) -> None:
@@ -52,7 +52,8 @@ class Following:
         self._client = client
         self._signals = signals
         self._outlets = outlets
-        self._spinner = spinner
+        self._waiting = waiting
+        self._spinner: Spinner | Notice | None = None
         self._waits = waits
         self._main = self._where = 0
         self._cancelled = False
@@ -87,7 +88,7 @@ class Following:
         self.wipe()
         outlets = Outlets(separate=False) if self._outlets is None else self._outlets
         if self._signals.heard:
-            self._spinner = None
+            self._spinner = self._waiting = None
             for one in outlets.all:
                 one.forgives = True
         outlets.say(words)
@@ -194,6 +195,9 @@ class Following:
         self.run_id = status["id"]
         if not self._waits:
             return status
+        if status["status"] == "pending" and self._spinner is None and self._waiting:
+            self._spinner = self._waiting()
+            self._ask_where_at = monotonic() + self._spinner.quiet_ms / 1000
         if self._spinner is not None:
             self._spinner.show(status)
         self._heed()

@@ -8,6 +8,8 @@ import os
 import select
 import stat
 
+from bot.cli import Failures
+
 KEPT = {"output": 800_000, "stdout": 262_144, "stderr": 262_144}
 """Bytes of each stream that the gateway keeps, and so sends (S3).
 
@@ -122,12 +124,21 @@ class Outlets:
         Raises:
             BrokenPipeError: nobody reads it.
         """
-        self._said.add(f"sayso: {words}\n".encode())
+        self._said.add(f"{_remark(words)}\n".encode())
 
     @property
     def all(self) -> tuple[Outlet, Outlet]:
         """Return both."""
         return self.out, self.error
+
+
+def _remark(words: str) -> str:
+    """Return a remark as text, or as JSON where ``--json`` was given."""
+    if not Failures.as_json:
+        return f"sayso: {words}"
+    import json  # noqa: PLC0415 - outside the import budget
+
+    return json.dumps({"note": words}, ensure_ascii=False)
 
 
 def one_file() -> bool:

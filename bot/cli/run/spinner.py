@@ -1,4 +1,4 @@
-"""Show on a terminal that somebody is asked, for how long still, where, and how to answer."""
+"""Show that somebody is asked, for how long still, where, and how to answer."""
 
 import os
 from time import monotonic, time
@@ -18,6 +18,48 @@ _CLEAR = "\r\x1b[K"
 _DONE = frozenset(("sent", "stale", "closed"))
 
 
+class Notice:
+    """One line for whoever has no terminal: who is asked, once nobody has answered for a second.
+
+    It has the methods of `Spinner`.
+    """
+
+    tick_ms = 250
+    quiet_ms = 1000
+
+    def __init__(self) -> None:
+        self.shown = False
+        self._said = ""
+        self._status: dict[str, Any] = {}
+
+    def show(self, status: "dict[str, Any]") -> None:
+        """Note what is asked; anything but a question ends it."""
+        self.shown = status["status"] == "pending" and status["code"] != self._said
+        self._status = status
+
+    def sent_to(self, copies: "list[dict[str, Any]]") -> None:
+        """Say where the question went, unless it has ended."""
+        if not self.shown:
+            return
+        self.shown = False
+        self._said = code = self._status["code"]
+        where = _places(copies)
+        asked = f"asked {where}, " if where else ""
+        left = _left(self._status["deadlineMs"])
+        words = f"waiting for a person to answer {code} ({asked}{left} left); {_how(self._status)}"
+        try:
+            _write(f"sayso: {words}\n")
+        except OSError:
+            return  # nobody reads it; the run continues
+
+    def tick(self) -> None:
+        """Draw nothing: the line stays as it was written."""
+
+    def hide(self) -> None:
+        """Say nothing from now on."""
+        self.shown = False
+
+
 class Spinner:
     """One line on standard error that is drawn again and again, and wiped before anything else.
 
@@ -25,6 +67,7 @@ class Spinner:
     """
 
     tick_ms = _TICK_MS
+    quiet_ms = 0
 
     def __init__(self) -> None:
         self.shown = False
@@ -51,10 +94,7 @@ class Spinner:
 
     def sent_to(self, copies: "list[dict[str, Any]]") -> None:
         """Note where the question went."""
-        places = dict.fromkeys(_place(one) for one in copies if one["state"] in _DONE)
-        named = list(places)[:_PLACES]
-        more = len(places) - len(named)
-        self._where = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+        self._where = _places(copies)
 
     def tick(self) -> None:
         """Draw it as it is now."""
@@ -73,9 +113,8 @@ class Spinner:
             _write(_CLEAR)
 
     def _words(self) -> str:
-        left = max(0, round(self._deadline_ms / 1000 - time()))
         where = f"asked {self._where}" if self._where else "waiting for the answer"
-        return f"{where} · {left // 60}:{left % 60:02} left"
+        return f"{where} · {_left(self._deadline_ms)} left"
 
 
 def _how(status: "dict[str, Any]") -> str:
@@ -86,6 +125,19 @@ def _how(status: "dict[str, Any]") -> str:
     if "api" in answers:
         return "it is answered over the API or in the chats that are asked, not on this machine"
     return "it is answered in the chats that are asked, not on this machine"
+
+
+def _left(deadline_ms: int) -> str:
+    left = max(0, round(deadline_ms / 1000 - time()))
+    return f"{left // 60}:{left % 60:02}"
+
+
+def _places(copies: "list[dict[str, Any]]") -> str:
+    """Return the places that took the question, two at most, and how many more there are."""
+    places = dict.fromkeys(_place(one) for one in copies if one["state"] in _DONE)
+    named = list(places)[:_PLACES]
+    more = len(places) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _place(copy: "dict[str, Any]") -> str:

@@ -10,7 +10,14 @@ from bot.intake.callers.terminal import RUN_BY_US
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import IdParams, ListParams, ResolveParams, WaitParams
-from bot.intake.results import results, visibility
+from bot.intake.results import visibility
+from bot.intake.results.questions import (
+    ApprovalAnswer,
+    ApprovalsAnswer,
+    CopiesAnswer,
+    CopyAnswer,
+    ResolvedAnswer,
+)
 from core.approvals.answer import Answer, AnswerOutcome
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
@@ -40,7 +47,8 @@ class QuestionMethods:
                 scopes=FOLLOWS,
                 handler=self.wait,
                 summary="Wait until an approval is decided.",
-                answer="the approval, once decided or at the timeout",
+                result=ApprovalAnswer,
+                note="once decided or at the timeout",
             ),
             Method(
                 name="exec.approval.resolve",
@@ -48,7 +56,7 @@ class QuestionMethods:
                 scopes=frozenset({Scope.APPROVE}),
                 handler=self.resolve,
                 summary="Answer an approval, as the person whose token or terminal it is.",
-                answer='`{"accepted", "outcome", "sentence", "id"}`',
+                result=ResolvedAnswer,
             ),
         )
 
@@ -60,7 +68,7 @@ class QuestionMethods:
                 scopes=READS,
                 handler=self.pending,
                 summary="List pending approvals, the soonest deadline first.",
-                answer='`{"pending": […]}`',
+                result=ApprovalsAnswer,
             ),
             Method(
                 name="exec.approval.get",
@@ -68,7 +76,7 @@ class QuestionMethods:
                 scopes=FOLLOWS,
                 handler=self.get,
                 summary="Show one approval by id, code or unique prefix.",
-                answer="the approval",
+                result=ApprovalAnswer,
             ),
             Method(
                 name="exec.approval.copies",
@@ -76,11 +84,11 @@ class QuestionMethods:
                 scopes=READS,
                 handler=self.copies,
                 summary="Return the status of each copy of a prompt.",
-                answer='`{"copies": [{"channel", "to", "thread", "step", "state", "why"}]}`',
+                result=CopiesAnswer,
             ),
         )
 
-    async def wait(self, params: WaitParams, caller: Caller) -> object:
+    async def wait(self, params: WaitParams, caller: Caller) -> ApprovalAnswer:
         """Wait until an approval is decided and return it."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
         try:
@@ -90,9 +98,9 @@ class QuestionMethods:
             found = await self.gate.store.read(approvals.get, approval_id)
         if found is None:
             raise NotFound(f"no approval has the id {params.id!r}")
-        return results.approval(found)
+        return ApprovalAnswer.of(found)
 
-    async def resolve(self, params: ResolveParams, caller: Caller) -> object:
+    async def resolve(self, params: ResolveParams, caller: Caller) -> ResolvedAnswer:
         """Answer an approval; who may is for the lists of approvers to say."""
         answer = Answer(
             ref=params.id,
@@ -104,31 +112,34 @@ class QuestionMethods:
             typed=True,  # the call names the approval and the decision in words
         )
         answered = await self.gate.answer(answer)
-        return {
-            "accepted": answered.outcome in {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED},
-            "outcome": answered.outcome,
-            "sentence": answered.sentence,
-            "id": answered.approval.id if answered.approval is not None else None,
-        }
+        sentence = answered.sentence
+        if answered.outcome is AnswerOutcome.UNKNOWN:  # the words for a chat name its commands
+            sentence = f"No approval has the id or code {params.id!r}; see `sayso pending`."
+        return ResolvedAnswer(
+            accepted=answered.outcome in {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED},
+            outcome=answered.outcome,
+            sentence=sentence,
+            id=answered.approval.id if answered.approval is not None else None,
+        )
 
-    async def pending(self, params: ListParams, _caller: Caller) -> object:
+    async def pending(self, params: ListParams, _caller: Caller) -> ApprovalsAnswer:
         """List what is waiting."""
         agent = None if params.agent is None else AgentId(params.agent)
         waiting = await self.gate.store.read(approvals.pending, params.limit, None, agent)
-        return {"pending": results.listed(waiting)}
+        return ApprovalsAnswer.of(waiting)
 
-    async def get(self, params: IdParams, caller: Caller) -> object:
+    async def get(self, params: IdParams, caller: Caller) -> ApprovalAnswer:
         """Return one approval by id, code or unique prefix."""
         found = visibility.seen(await self.gate.store.read(approvals.find, params.id), caller)
         if len(found) != 1:
             raise NotFound(f"{params.id!r} names {len(found) or 'no'} approvals")
-        return results.approval(found[0])
+        return ApprovalAnswer.of(found[0])
 
-    async def copies(self, params: IdParams, caller: Caller) -> object:
+    async def copies(self, params: IdParams, caller: Caller) -> CopiesAnswer:
         """Return where the copies of a prompt stand."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
         found = await self.gate.store.read(receipts, ApprovalId(approval_id))
-        return {"copies": [results.copy(one) for one in found]}
+        return CopiesAnswer(copies=[CopyAnswer.of(one) for one in found])
 
 
 def _seconds(timeout_ms: int | None) -> float | None:

@@ -15,13 +15,16 @@ from pydantic import Field
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import READS
-from bot.intake.methods.people import CHANGE, RULES, TYPED
+from bot.intake.methods.people import RULES, TYPED
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AgentParams, Params
-from bot.intake.results import results
+from bot.intake.results.answer import safe
+from bot.intake.results.rules import FileAnswer, FileChangeAnswer
 from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.last_use import without_uses
 from core.errors import Conflict
-from core.gate import Gate
+from core.gate.effective_policy import Rulebook
+from core.ports import Journal
 from core.text.render import redact
 
 
@@ -40,7 +43,8 @@ class FileParams(Params):
 class ApprovalsFileMethods:
     """The methods about exec-approvals.json; each change is in the journal."""
 
-    gate: Gate
+    rulebook: Rulebook
+    journal: Journal
     askers: Askers
 
     def methods(self) -> Iterable[AnyMethod]:
@@ -54,7 +58,7 @@ class ApprovalsFileMethods:
                 summary=(
                     "Show exec-approvals.json without its token; with `agent`, only its section."
                 ),
-                answer='`{"file", "hash", "warnings"}`',
+                result=FileAnswer,
             ),
             Method(
                 name="exec.approvals.set",
@@ -62,38 +66,42 @@ class ApprovalsFileMethods:
                 scopes=RULES,
                 handler=self.put,
                 summary="Replace exec-approvals.json.",
-                answer=f"{CHANGE} with `warnings`{TYPED}",
+                result=FileChangeAnswer,
+                note=TYPED,
             ),
         )
 
-    async def get(self, params: AgentParams, caller: Caller) -> object:
+    async def get(self, params: AgentParams, caller: Caller) -> FileAnswer:
         """Return the file; a caller that is bound to an agent sees its own part of it."""
-        file = self.gate.rulebook.file
-        found = await asyncio.to_thread(file.shown)
+        file = self.rulebook.file
+        found = await asyncio.to_thread(self.rulebook.usage.shown)
         shown = found
         if params.agent is not None:
             agents = found.get("agents")
             own = agents.get(params.agent) if isinstance(agents, dict) else None
             shown = {**found, "agents": {} if own is None else {params.agent: own}}
         lint = () if caller.agents is not None else await asyncio.to_thread(file.lint)
-        warnings = [results.safe(one) for one in lint]
-        return {"file": shown, "hash": _hash(found), "warnings": warnings}
+        warnings = [safe(one) for one in lint]
+        return FileAnswer(file=shown, hash=_hash(found), warnings=warnings)
 
-    async def put(self, params: FileParams, caller: Caller) -> object:
+    async def put(self, params: FileParams, caller: Caller) -> FileChangeAnswer:
         """Replace the file, if it still is the one that was read."""
         why = await self.askers.refusal(caller)
         if why is not None:
-            return results.change(why, done=False)
-        file = self.gate.rulebook.file
+            return FileChangeAnswer.of(why, done=False)
+        file = self.rulebook.file
         await asyncio.to_thread(_is_still, file, params.base_hash)
         text = json.dumps(params.file, ensure_ascii=False)
         record: dict[str, object] = {"by": caller.ref, "text": redact(text).text}
-        await self.gate.journal.append("approvals file", record)
+        await self.journal.append("approvals file", record)
         done = await asyncio.to_thread(
             file.replace, text, lambda: _is_still(file, params.base_hash)
         )
-        warnings = [results.safe(one) for one in done.warnings]
-        return {**results.change("exec-approvals.json was replaced."), "warnings": warnings}
+        return FileChangeAnswer(
+            done=True,
+            sentence="exec-approvals.json was replaced.",
+            warnings=[safe(one) for one in done.warnings],
+        )
 
 
 def _is_still(file: ApprovalsFile, base_hash: str) -> None:
@@ -102,5 +110,5 @@ def _is_still(file: ApprovalsFile, base_hash: str) -> None:
 
 
 def _hash(shown: dict[str, object]) -> str:
-    """Return the SHA-256 of what is shown of a file; its token has no part in it."""
-    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+    """Return the SHA-256 of what is shown of a file; token and last uses have no part in it."""
+    return hashlib.sha256(json.dumps(without_uses(shown), sort_keys=True).encode()).hexdigest()

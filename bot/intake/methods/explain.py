@@ -14,16 +14,13 @@ from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import NoParams, SessionParams, TaskName
-from bot.intake.results import results
+from bot.intake.results.gateway import HealthAnswer, NodesAnswer
+from bot.intake.results.rules import ExplainAnswer, SkillsAnswer
 from core.gate import Gate
 from core.model.access import Scope
 from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, TaskId
 from core.model.policy import ExecHost
-
-_EXPLAINED = (
-    "as `sayso policy explain --json`; which grant counts, and who gave it, is shown to `read` only"
-)
 
 
 class ExplainParams(SessionParams):
@@ -78,7 +75,7 @@ class OutlookMethods:
                 scopes=READS,
                 handler=self.get_health,
                 summary="Report the gateway's health.",
-                answer='`{"ok", "parts"}`',
+                result=HealthAnswer,
             ),
             Method(
                 name="skills.bins",
@@ -86,10 +83,7 @@ class OutlookMethods:
                 scopes=READS,
                 handler=self.skills,
                 summary="List the programs that count as listed where `autoAllowSkills` is on.",
-                answer=(
-                    '`{"bins": [{"name", "path"}], "ignored": […]}`: the real paths, and why other '
-                    "names do not count"
-                ),
+                result=SkillsAnswer,
             ),
             Method(
                 name="node.list",
@@ -97,7 +91,7 @@ class OutlookMethods:
                 scopes=READS,
                 handler=self.nodes,
                 summary="List the nodes that are paired with this gateway.",
-                answer='`{"nodes": []}`: empty, as no node can be paired with this version',
+                result=NodesAnswer,
             ),
             Method(
                 name="policy.explain",
@@ -105,24 +99,23 @@ class OutlookMethods:
                 scopes=FOLLOWS,
                 handler=self.explain,
                 summary="Evaluate a command as the gateway would now; nothing is run or stored.",
-                answer=_EXPLAINED,
+                result=ExplainAnswer,
             ),
         )
 
-    async def get_health(self, _params: NoParams, _caller: Caller) -> object:
+    async def get_health(self, _params: NoParams, _caller: Caller) -> HealthAnswer:
         """Return the gateway's health."""
-        return await self.health()
+        return HealthAnswer.model_validate(await self.health())
 
-    async def skills(self, _params: NoParams, _caller: Caller) -> object:
+    async def skills(self, _params: NoParams, _caller: Caller) -> SkillsAnswer:
         """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
-        found = self.gate.rulebook.compiled.skills
-        return {"bins": results.bins(found), "ignored": [results.safe(one) for one in found.lint]}
+        return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
 
-    async def nodes(self, _params: NoParams, _caller: Caller) -> object:
+    async def nodes(self, _params: NoParams, _caller: Caller) -> NodesAnswer:
         """List the paired nodes: there is no way to pair one yet, so there is none."""
-        return {"nodes": []}
+        return NodesAnswer(nodes=[])
 
-    async def explain(self, params: ExplainParams, caller: Caller) -> object:
+    async def explain(self, params: ExplainParams, caller: Caller) -> ExplainAnswer:
         """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it."""
         gate, request = self.gate, params.request(caller.requester)
         context = await load_session_context(gate.store, request, gate.rulebook.idle_ms)
@@ -130,4 +123,4 @@ class OutlookMethods:
         explaining = Explaining(
             gate.rulebook, gate.planner, gate.broker.asking, names, gate.execution.withheld
         )
-        return to_json(explaining.explain(request, context))
+        return ExplainAnswer.model_validate(to_json(explaining.explain(request, context)))

@@ -7,14 +7,17 @@ from pydantic import Field
 
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
-from bot.intake.methods.people import CHANGE
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AgentParams, Name, Params, TaskName
-from bot.intake.results import results
-from core.gate import Gate
+from bot.intake.results.answer import ChangeAnswer, safe
+from bot.intake.results.rules import GrantAnswer, GrantsAnswer
+from core.errors import NotFound
+from core.gate.effective_policy import Rulebook
 from core.gate.grant_preview import Previews
 from core.model.access import PEOPLES_SCOPES
 from core.model.identity import CODE_LENGTH, AgentId, TaskId
+from core.ports import Journal
+from core.store import Store
 from core.store.approvals import grants
 from core.store.approvals.grants import Grant
 
@@ -38,7 +41,9 @@ class TaskParams(AgentParams):
 class GrantMethods:
     """The methods about grants; each end is in the journal."""
 
-    gate: Gate
+    store: Store
+    rulebook: Rulebook
+    journal: Journal
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -49,12 +54,7 @@ class GrantMethods:
                 scopes=READS,
                 handler=self.listed,
                 summary="List the active temporary grants.",
-                answer=(
-                    '`{"grants": [{"id", "code", "agent", "session", "task", "promise", '
-                    '"by", "expiresMs", "usesLeft", "usedMs", "preview", …}]}`; `preview` is '
-                    '`{"looked", "matched", "denied", "sentence"}` over the agent\'s last 500 '
-                    "commands, or `null`"
-                ),
+                result=GrantsAnswer,
             ),
             Method(
                 name="grants.revoke",
@@ -62,7 +62,7 @@ class GrantMethods:
                 scopes=PEOPLES_SCOPES,
                 handler=self.revoke,
                 summary="Revoke a grant.",
-                answer=CHANGE,
+                result=ChangeAnswer,
             ),
             Method(
                 name="tasks.end",
@@ -70,55 +70,62 @@ class GrantMethods:
                 scopes=PEOPLES_SCOPES,
                 handler=self.end_task,
                 summary="Revoke every grant of a task.",
-                answer=CHANGE,
+                result=ChangeAnswer,
             ),
         )
 
-    async def listed(self, params: AgentParams, _caller: Caller) -> object:
+    async def listed(self, params: AgentParams, _caller: Caller) -> GrantsAnswer:
         """List the grants that hold, with what each would have matched."""
-        rulebook, store = self.gate.rulebook, self.gate.store
-        found = await store.read(grants.listed, rulebook.idle_ms)
+        found = await self.store.read(grants.listed, self.rulebook.idle_ms)
         kept = tuple(one for one in found if params.agent in {None, one.agent})
-        previews = await Previews(store, rulebook).of_grants(kept)
-        return {"grants": [results.grant(one, previews.get(one.id)) for one in kept]}
+        previews = await Previews(self.store, self.rulebook).of_grants(kept)
+        shown = [GrantAnswer.of(one, previews.get(one.id)) for one in kept]
+        return GrantsAnswer(grants=shown)
 
-    async def revoke(self, params: GrantParams, caller: Caller) -> object:
-        """End a grant; every local process may call this."""
-        if not _named(params.id, await self.gate.store.read(grants.listed)):
-            return results.change(_NONE, done=False)
+    async def revoke(self, params: GrantParams, caller: Caller) -> ChangeAnswer:
+        """End a grant; every local process may call this.
+
+        Raises:
+            NotFound: none that holds is named so.
+        """
+        if not _named(params.id, await self.store.read(grants.listed)):
+            raise NotFound(_NONE)
         record: dict[str, object] = {
             "by": caller.ref,
             "what": "revoke grant",
-            "whom": results.safe(params.id),
+            "whom": safe(params.id),
         }
-        await self.gate.journal.append("people", record)
-        if await self.gate.store.write(grants.revoke, params.id):
-            return results.change(
+        await self.journal.append("people", record)
+        if await self.store.write(grants.revoke, params.id):
+            return ChangeAnswer.of(
                 f"Grant {params.id.upper()[:6]} is revoked; people are asked again."
             )
-        return results.change(_NONE, done=False)
+        raise NotFound(_NONE)
 
-    async def end_task(self, params: TaskParams, caller: Caller) -> object:
+    async def end_task(self, params: TaskParams, caller: Caller) -> ChangeAnswer:
         """End what was allowed for a task; every local process may call this, for it only narrows.
 
         The name may be used again: what people allow for it from then on holds.
+
+        Raises:
+            NotFound: nothing that holds was allowed for it.
         """
         task, agent = TaskId(params.task), None if params.agent is None else AgentId(params.agent)
-        held = await self.gate.store.read(grants.listed)
+        held = await self.store.read(grants.listed)
         if not any(one.task == task and agent in {None, one.agent} for one in held):
-            return results.change(_NO_TASK.format(task), done=False)
+            raise NotFound(_NO_TASK.format(task))
         record: dict[str, object] = {
             "by": caller.ref,
             "what": "end task",
-            "whom": results.safe(task),
-            **({} if agent is None else {"agent": results.safe(agent)}),
+            "whom": safe(task),
+            **({} if agent is None else {"agent": safe(agent)}),
         }
-        await self.gate.journal.append("people", record)
-        ended = await self.gate.store.write(grants.end_task, task, agent)
+        await self.journal.append("people", record)
+        ended = await self.store.write(grants.end_task, task, agent)
         if not ended:
-            return results.change(_NO_TASK.format(task), done=False)
+            raise NotFound(_NO_TASK.format(task))
         codes = ", ".join(grant.code for grant in ended)
-        return results.change(
+        return ChangeAnswer.of(
             f"Task {task} has ended. Revoked with it: {codes}; people are asked again."
         )
 

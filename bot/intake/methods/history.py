@@ -1,6 +1,6 @@
 """Return what happened: session events until acknowledged, sessions, the history."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bot.intake.callers.caller import Caller
@@ -8,11 +8,21 @@ from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import ASKS, FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AckParams, EventsParams, ListParams, PastParams
-from bot.intake.results import results
+from bot.intake.results.answer import safe
+from bot.intake.results.records import (
+    AckedAnswer,
+    EventAnswer,
+    EventsAnswer,
+    HistoryAnswer,
+    HistoryRowAnswer,
+    SessionAnswer,
+    SessionsAnswer,
+)
 from core.model.identity import AgentId, SessionKey
 from core.store import Store, approvals
+from core.store.schema.records import HistoryRow
 from core.store.sessions import events
-from core.store.views import owners
+from core.store.views import owners, references
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class RecordMethods:
                 scopes=FOLLOWS,
                 handler=self.drain,
                 summary="Read a session's events after `seq` that are not acknowledged.",
-                answer='`{"events": [{"seq", "kind", "text", "id", "atMs"}]}`',
+                result=EventsAnswer,
             ),
             Method(
                 name="events.ack",
@@ -38,7 +48,7 @@ class RecordMethods:
                 scopes=ASKS,
                 handler=self.ack,
                 summary="Acknowledge a session's events; they are not delivered again.",
-                answer='`{"acked"}`: the number now acknowledged',
+                result=AckedAnswer,
             ),
             Method(
                 name="sessions.list",
@@ -46,7 +56,7 @@ class RecordMethods:
                 scopes=READS,
                 handler=self.sessions,
                 summary="List the sessions; with `agent`, those named `agent:AGENT:…`.",
-                answer='`{"sessions": [{"session", "lastSeq", "ackedSeq", "atMs"}]}`',
+                result=SessionsAnswer,
             ),
             Method(
                 name="history.list",
@@ -54,28 +64,52 @@ class RecordMethods:
                 scopes=READS,
                 handler=self.history,
                 summary="List requests and how they ended, the newest first.",
-                answer='`{"history": […]}`, `how` says in words how each ended',
+                result=HistoryAnswer,
             ),
         )
 
-    async def drain(self, params: EventsParams, caller: Caller) -> object:
+    async def drain(self, params: EventsParams, caller: Caller) -> EventsAnswer:
         """Return a session's events above what was acknowledged and above ``seq``."""
         session = SessionKey(params.session)
         waiting = await self.store.read(events.drain, session, params.limit, params.seq)
-        return {"events": [results.event(happened, caller) for happened in waiting]}
+        return EventsAnswer(events=[EventAnswer.of(happened, caller) for happened in waiting])
 
-    async def ack(self, params: AckParams, _caller: Caller) -> object:
+    async def ack(self, params: AckParams, _caller: Caller) -> AckedAnswer:
         """Acknowledge a session's events up to ``seq``."""
-        return {"acked": await self.store.write(events.ack, SessionKey(params.session), params.seq)}
+        acked = await self.store.write(events.ack, SessionKey(params.session), params.seq)
+        return AckedAnswer(acked=acked)
 
-    async def sessions(self, params: ListParams, _caller: Caller) -> object:
+    async def sessions(self, params: ListParams, _caller: Caller) -> SessionsAnswer:
         """List the sessions in the order of their keys."""
         head = "" if params.agent is None else f"agent:{params.agent}:"
         found = await self.store.read(owners.sessions_of, params.limit, head)
-        return {"sessions": [results.session(row) for row in found]}
+        return SessionsAnswer(sessions=[SessionAnswer.of(row) for row in found])
 
-    async def history(self, params: PastParams, _caller: Caller) -> object:
+    async def history(self, params: PastParams, _caller: Caller) -> HistoryAnswer:
         """List what was asked and how it ended, newest first."""
+        if params.id is not None:
+            meant = await self.store.read(references.past, params.id)
+            mine = (row for row in meant if params.agent in {None, row.agent})
+            return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in mine])
         agent = AgentId(params.agent) if params.agent is not None else None
-        rows = await self.store.read(approvals.history, params.limit, params.before_ms, agent)
-        return {"history": [results.history(row) for row in rows]}
+        span = (params.limit, params.before_ms, agent, params.since_ms)
+        if params.state is None and params.grep is None:
+            rows = await self.store.read(approvals.history, *span)
+        else:
+            rows = await self.store.read(approvals.search, wanted(params.state, params.grep), *span)
+        return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in rows])
+
+
+def wanted(state: str | None, grep: str | None) -> Callable[[HistoryRow], bool]:
+    """Return what a search keeps: rows in a state, whose text as it is shown holds some words.
+
+    What is masked cannot be found, or whoever may read would guess secrets.
+    """
+    words = None if grep is None else grep.casefold()
+
+    def keep(row: HistoryRow) -> bool:
+        if state is not None and row.state != state:
+            return False
+        return words is None or words in safe(row.text).casefold()
+
+    return keep

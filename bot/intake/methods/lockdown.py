@@ -13,13 +13,13 @@ from pydantic import Field
 from bot.gate_proof.prover import Prover
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
-from bot.intake.methods.people import CHANGE, PERSON, RULES
+from bot.intake.methods.people import PERSON, RULES
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import NoParams, Params
-from bot.intake.results import results
+from bot.intake.results.answer import ChangeAnswer
+from bot.intake.results.gateway import LockdownAnswer
 from core.errors import SaysoError
-from core.gate import Gate
-from core.gate.guards.lockdown import Lockdown, Locked
+from core.gate.guards.lockdown import Lockdown
 from core.model.access import PEOPLES_SCOPES, Scope
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class EngageParams(Params):
 class LockdownMethods:
     """The methods about the lockdown; ``prover`` proves the gate before it is lifted."""
 
-    gate: Gate
+    lockdown: Lockdown
     askers: Askers
     prover: Prover | None
 
@@ -52,7 +52,7 @@ class LockdownMethods:
                 scopes=_LOOKS,
                 handler=self.get,
                 summary="Report whether Sayso is locked down, since when and why.",
-                answer='`{"locked", "sinceMs", "why", "by", "way"}`; all but `locked` may be null',
+                result=LockdownAnswer,
             ),
             Method(
                 name="lockdown.engage",
@@ -60,7 +60,7 @@ class LockdownMethods:
                 scopes=PEOPLES_SCOPES,
                 handler=self.engage,
                 summary="Deny every request from now on; running commands continue.",
-                answer=CHANGE,
+                result=ChangeAnswer,
             ),
             Method(
                 name="lockdown.lift",
@@ -68,61 +68,45 @@ class LockdownMethods:
                 scopes=RULES,
                 handler=self.lift,
                 summary="Test every entry point, and accept requests again if all pass.",
-                answer=f"{CHANGE}; only from a {PERSON}",
+                result=ChangeAnswer,
+                note=f"only from a {PERSON}",
                 local=True,
             ),
         )
 
-    @property
-    def _lockdown(self) -> Lockdown:
-        return self.gate.execution.guard.lockdown
-
-    async def get(self, _params: NoParams, _caller: Caller) -> object:
+    async def get(self, _params: NoParams, _caller: Caller) -> LockdownAnswer:
         """Return the status."""
-        return shown(self._lockdown.state())
+        return LockdownAnswer.of(self.lockdown.state())
 
-    async def engage(self, params: EngageParams, caller: Caller) -> object:
+    async def engage(self, params: EngageParams, caller: Caller) -> ChangeAnswer:
         """Lock, then notify everybody; it is locked even where that fails, and is tried again."""
-        known = self._lockdown.state()
+        known = self.lockdown.state()
         why = params.why.strip() or "no reason given"
-        locked = self._lockdown.engage(why, by=caller.ref)
+        locked = self.lockdown.engage(why, by=caller.ref)
         if self.prover is not None:
             try:
                 await self.prover.alarm.sound()
             except SaysoError as failure:
                 _log.error("cannot announce the lockdown yet: %s", failure)
-        return results.change(locked.sentence, done=known is None)
+        return ChangeAnswer.of(locked.sentence, done=known is None)
 
-    async def lift(self, _params: NoParams, caller: Caller) -> object:
+    async def lift(self, _params: NoParams, caller: Caller) -> ChangeAnswer:
         """Lift it for a person at a terminal if every way in holds."""
-        locked = self._lockdown.state()
+        locked = self.lockdown.state()
         if locked is None:
-            return results.change("Not locked down.")
+            return ChangeAnswer.of("Not locked down.")
         if locked.passes:
-            return results.change(locked.sentence, done=False)
+            return ChangeAnswer.of(locked.sentence, done=False)
         refusal = await self.askers.refusal(caller)
         if refusal is not None:
-            return results.change(refusal, done=False)
+            return ChangeAnswer.of(refusal, done=False)
         failed = await self._lifted(caller)
         if failed:
             words = f"Still locked down: the gate proof failed: {failed}."
-            return results.change(words, done=False)
-        return results.change("Every entry point passed; requests are accepted again.")
+            return ChangeAnswer.of(words, done=False)
+        return ChangeAnswer.of("Every entry point passed; requests are accepted again.")
 
     async def _lifted(self, caller: Caller) -> str:
         if self.prover is None:
             return "no gate proof is available here"
         return await self.prover.lift(caller.ref)
-
-
-def shown(locked: Locked | None) -> dict[str, object]:
-    """Return a lockdown as programs read it."""
-    if locked is None:
-        return {"locked": False, "sinceMs": None, "why": None, "by": None, "way": None}
-    return {
-        "locked": True,
-        "sinceMs": locked.at_ms,
-        "why": results.safe(locked.why),
-        "by": results.safe(locked.by),
-        "way": results.safe(locked.way) or None,
-    }

@@ -15,15 +15,17 @@ from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.registry.method import AnyMethod, Method, P
 from bot.intake.registry.params import Name, NoParams, Params
-from bot.intake.results import results
-from core.gate import Gate
+from bot.intake.results.answer import ChangeAnswer, safe
+from bot.intake.results.people import PairAnswer, PeopleAnswer, PersonAnswer
+from core.errors import NotFound
 from core.model.access import PEOPLES_SCOPES, Scope
+from core.ports import Journal
+from core.store import Store
 from core.store.people import pairing, people
 
 RULES = frozenset({Scope.ADMIN})
-CHANGE = '`{"done", "sentence"}`'
 PERSON = "[person at a terminal](../decisions/0009-people-over-the-socket.md)"
-TYPED = f"; on the socket only from a {PERSON}"
+TYPED = f"on the socket only from a {PERSON}"
 
 
 class NameParams(Params):
@@ -50,7 +52,8 @@ class AccountParams(Params):
 class PeopleMethods:
     """The methods about people; each change is in the journal."""
 
-    gate: Gate
+    store: Store
+    journal: Journal
     askers: Askers
 
     def methods(self) -> Iterable[AnyMethod]:
@@ -62,128 +65,133 @@ class PeopleMethods:
                 scopes=PEOPLES_SCOPES,
                 handler=self.listed,
                 summary="List the people with their accounts.",
-                answer='`{"people": [{"id", "revoked", "accounts"}]}`',
+                result=PeopleAnswer,
             ),
-            _change("add", NameParams, self.add, "Add a person", CHANGE + TYPED),
-            _change(
-                "pair",
-                NameParams,
-                self.pair,
-                "Create a code that links the account that sends it",
-                f"the same with `code`, `expiresMs`{TYPED}",
+            _change("add", NameParams, self.add, "Add a person", TYPED),
+            Method(
+                name="people.pair",
+                params=NameParams,
+                scopes=RULES,
+                handler=self.pair,
+                result=PairAnswer,
+                summary="Create a code that links the account that sends it.",
+                note=TYPED,
             ),
             _change(
-                "unlink",
-                AccountParams,
-                self.unlink,
-                "Unlink an account from its person",
-                CHANGE + TYPED,
+                "unlink", AccountParams, self.unlink, "Unlink an account from its person", TYPED
             ),
             _change(
                 "revoke",
                 WhoParams,
                 self.revoke,
                 "Revoke a person's or an account's right to approve",
-                CHANGE,
             ),
             _change(
-                "restore",
-                WhoParams,
-                self.restore,
-                "Restore a revoked right to approve",
-                CHANGE + TYPED,
+                "restore", WhoParams, self.restore, "Restore a revoked right to approve", TYPED
             ),
         )
 
-    async def listed(self, _params: NoParams, _caller: Caller) -> object:
+    async def listed(self, _params: NoParams, _caller: Caller) -> PeopleAnswer:
         """List the people with their accounts."""
-        found = await self.gate.store.read(people.listed)
-        return {"people": [results.person(one) for one in found]}
+        found = await self.store.read(people.listed)
+        return PeopleAnswer(people=[PersonAnswer.of(one) for one in found])
 
-    async def add(self, params: NameParams, caller: Caller) -> object:
+    async def add(self, params: NameParams, caller: Caller) -> ChangeAnswer:
         """Add a person."""
         name = params.name
         refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
         await self._record(caller, "add", name)
-        if await self.gate.store.write(people.add, name):
-            return results.change(f"{name} was added. Next: `sayso people pair {name}`.")
-        return results.change(f"{name} already exists.")
+        if await self.store.write(people.add, name):
+            return ChangeAnswer.of(f"{name} was added. Next: `sayso people pair {name}`.")
+        return ChangeAnswer.of(f"{name} already exists.")
 
-    async def pair(self, params: NameParams, caller: Caller) -> object:
-        """Create a code that links the account that sends it; it is shown this once."""
+    async def pair(self, params: NameParams, caller: Caller) -> PairAnswer:
+        """Create a code that links the account that sends it; it is shown this once.
+
+        Raises:
+            NotFound: nobody has this name.
+        """
         name = params.name
-        refusal = await self._refusal(caller)
+        refusal = await self.askers.refusal(caller)
         if refusal is not None:
-            return refusal
+            return PairAnswer.of(refusal, done=False)
         await self._record(caller, "pair", name)
-        drawn = await self.gate.store.write(pairing.begin, name)
+        drawn = await self.store.write(pairing.begin, name)
         if drawn is None:
-            return results.change(f"No person is named {name}; add one first.", done=False)
+            raise NotFound(f"No person is named {name}; add one with `sayso people add {name}`.")
         sentence = (
             f"Send `/pair {drawn.code}` from the account to link, within "
             f"{pairing.CODE_LIFE_MS // 60_000} minutes. The first account to send it becomes "
             f"{name}'s."
         )
-        return {
-            **results.change(sentence),
-            "code": drawn.code,
-            "expiresMs": drawn.expires_ms,
-        }
+        return PairAnswer(
+            done=True, sentence=safe(sentence), code=drawn.code, expires_ms=drawn.expires_ms
+        )
 
-    async def unlink(self, params: AccountParams, caller: Caller) -> object:
+    async def unlink(self, params: AccountParams, caller: Caller) -> ChangeAnswer:
         """Unlink an account from its person; it counts as a person of its own from then on."""
         refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
         await self._record(caller, "unlink", params.account)
         channel, _, account = params.account.partition(":")
-        person = await self.gate.store.write(people.unlink, channel, account)
+        person = await self.store.write(people.unlink, channel, account)
         if person is None:
-            return results.change(f"{params.account} is not linked.", done=False)
-        return results.change(f"{params.account} is {person}'s account no longer.")
+            return ChangeAnswer.of(f"{params.account} is not linked.", done=False)
+        return ChangeAnswer.of(f"{params.account} is {person}'s account no longer.")
 
-    async def revoke(self, params: WhoParams, caller: Caller) -> object:
-        """Let nobody, or no account, of this name answer any more; every local process may."""
+    async def revoke(self, params: WhoParams, caller: Caller) -> ChangeAnswer:
+        """Let nobody, or no account, of this name answer any more; every local process may.
+
+        Raises:
+            NotFound: nobody has this name.
+        """
         who = params.who
         # An account may be one that nobody has linked; a name must be somebody's.
-        if ":" not in who and not await self.gate.store.read(people.exists, who):
-            return _nobody(who)
+        if ":" not in who and not await self.store.read(people.exists, who):
+            raise _nobody(who)
         await self._record(caller, "revoke", who)
-        if await self.gate.store.write(people.revoke, who):
-            return results.change(f"{who} is revoked: answers and earlier votes no longer count.")
-        return _nobody(who)
+        if await self.store.write(people.revoke, who):
+            return ChangeAnswer.of(f"{who} is revoked: answers and earlier votes no longer count.")
+        raise _nobody(who)
 
-    async def restore(self, params: WhoParams, caller: Caller) -> object:
-        """Let a person's or an account's answers count again."""
+    async def restore(self, params: WhoParams, caller: Caller) -> ChangeAnswer:
+        """Let a person's or an account's answers count again.
+
+        Raises:
+            NotFound: nobody has this name.
+        """
         who = params.who
         refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
+        if ":" not in who and not await self.store.read(people.exists, who):
+            raise _nobody(who)
         await self._record(caller, "restore", who)
-        if await self.gate.store.write(people.restore, who):
-            return results.change(f"{who} may approve again where listed.")
-        return results.change(f"{who} is not revoked.", done=False)
+        if await self.store.write(people.restore, who):
+            return ChangeAnswer.of(f"{who} may approve again where listed.")
+        return ChangeAnswer.of(f"{who} is not revoked.", done=False)
 
-    async def _refusal(self, caller: Caller) -> dict[str, object] | None:
+    async def _refusal(self, caller: Caller) -> ChangeAnswer | None:
         why = await self.askers.refusal(caller)
-        return None if why is None else results.change(why, done=False)
+        return None if why is None else ChangeAnswer.of(why, done=False)
 
     async def _record(self, caller: Caller, what: str, whom: str) -> None:
-        record: dict[str, object] = {"by": caller.ref, "what": what, "whom": results.safe(whom)}
-        await self.gate.journal.append("people", record)
+        record: dict[str, object] = {"by": caller.ref, "what": what, "whom": safe(whom)}
+        await self.journal.append("people", record)
 
 
-def _nobody(who: str) -> results.Json:
-    return results.change(f"There is no {who}; see `sayso people list`.", done=False)
+def _nobody(who: str) -> NotFound:
+    return NotFound(safe(f"There is no {who}; see `sayso people list`."))
 
 
 def _change(
     name: str,
     params: type[P],
-    handler: Callable[[P, Caller], Awaitable[object]],
+    handler: Callable[[P, Caller], Awaitable[ChangeAnswer]],
     summary: str,
-    answer: str,
-) -> Method[P]:
-    return Method(f"people.{name}", params, RULES, handler, f"{summary}.", answer)
+    note: str = "",
+) -> Method[P, ChangeAnswer]:
+    return Method(f"people.{name}", params, RULES, handler, ChangeAnswer, f"{summary}.", note)

@@ -10,11 +10,23 @@ from bot.factories.remote_exec import RemoteExec, masked
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import NoParams
-from bot.intake.results.remote_bodies import CancelBody, OutputBody, RunAnswer, RunBody
+from bot.intake.results.remote_bodies import (
+    CancelBody,
+    DiagnosticsAnswer,
+    OutputBody,
+    OutputPage,
+    RemoteCancelledAnswer,
+    RemoteSessionsAnswer,
+    RunAnswer,
+    RunBody,
+    UnderWay,
+    Warned,
+)
 from core.errors import BadRequest
-from core.gate import Gate
+from core.gate.guards.lockdown import Lockdown
 from core.model.access import Scope
 from core.model.identity import Intake
+from core.ports import Journal
 from core.remote.acl.acl import Acl
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.ids import new_id
@@ -34,7 +46,8 @@ class RemoteMethods:
     """The methods of remote exec."""
 
     remote: RemoteExec
-    gate: Gate
+    journal: Journal
+    lockdown: Lockdown
     _kept: OrderedDict[str, tuple[float, RemoteResult]] = field(default_factory=OrderedDict)
 
     def methods(self) -> Iterable[AnyMethod]:
@@ -48,12 +61,8 @@ class RemoteMethods:
                 params=RunBody,
                 scopes=ASKS,
                 handler=self.run,
-                summary=(
-                    "Run a listed argument vector on another machine, and wait for its end (S4)."
-                ),
-                answer='`{"ok", "request_id", "code", "signal", "duration_ms", "stdout_b64", '
-                '"stderr_b64", "stdout_bytes_total", "stderr_bytes_total", "truncated", '
-                '"denial_reason", "warnings"}`',
+                summary="Run a listed argument vector on another machine, and wait for its end.",
+                result=RunAnswer,
             ),
             Method(
                 name="exec.remote.cancel",
@@ -61,7 +70,7 @@ class RemoteMethods:
                 scopes=ASKS,
                 handler=self.cancel,
                 summary="Cancel a remote run in progress.",
-                answer='`{"cancelled"}`',
+                result=RemoteCancelledAnswer,
             ),
             Method(
                 name="exec.remote.output",
@@ -69,7 +78,7 @@ class RemoteMethods:
                 scopes=ASKS,
                 handler=self.output,
                 summary="Read the rest of truncated output.",
-                answer='`{"data_b64", "more"}`',
+                result=OutputPage,
             ),
         )
 
@@ -81,8 +90,7 @@ class RemoteMethods:
                 scopes=READERS,
                 handler=self.sessions,
                 summary="List remote requests in progress, ours and others'.",
-                answer='`{"pending": [{"request_id", "agent_id", "program", "age_ms"}], '
-                '"sessions": […]}`',
+                result=RemoteSessionsAnswer,
                 of_all=True,
             ),
             Method(
@@ -91,19 +99,17 @@ class RemoteMethods:
                 scopes=READERS,
                 handler=self.diagnostics,
                 summary="Report whether remote exec is on, what was denied, how long its list is.",
-                answer='`{"enabled", "listening", "active_sessions", "pending_requests", "started",'
-                ' "finished", "denied", "truncated", "warnings", "unheard", "recent_warnings",'
-                ' "acl"}`',
+                result=DiagnosticsAnswer,
                 of_all=True,
             ),
         )
 
-    async def run(self, body: RunBody, caller: Caller) -> object:
+    async def run(self, body: RunBody, caller: Caller) -> RunAnswer:
         """Run, and answer with all output over HTTP, else with as much as a frame carries."""
         result = await self.result(body, caller)
         framed = caller.requester.intake is not Intake.HTTP
         if not framed or len(result.stdout) + len(result.stderr) <= INLINE:
-            return RunAnswer.of(result).model_dump(mode="json")
+            return RunAnswer.of(result)
         self._keep(result)
         half = INLINE // 2
         trimmed = replace(
@@ -113,7 +119,7 @@ class RemoteMethods:
             truncated=True,
             warnings=(*result.warnings, Notice.ANSWER_TRIMMED),
         )
-        return RunAnswer.of(trimmed).model_dump(mode="json")
+        return RunAnswer.of(trimmed)
 
     async def result(self, body: RunBody, caller: Caller) -> RemoteResult:
         """Run, and return the whole result; who asked for what is journalled before and after.
@@ -122,7 +128,7 @@ class RemoteMethods:
             SaysoError: the keys, the contacts or the journal cannot be used; nothing was sent.
         """
         order, request_id = body.order(), new_id()
-        await self.gate.journal.append(
+        await self.journal.append(
             "remote",
             {
                 "by": caller.ref,
@@ -131,11 +137,11 @@ class RemoteMethods:
                 "argv": masked(body.argv),
             },
         )
-        if self.gate.execution.guard.lockdown.state() is not None:
+        if self.lockdown.state() is not None:
             result = RemoteResult(request_id, denial_reason=RemoteDenial.LOCKED_DOWN)
         else:
             result = await self.remote.client.run(body.agent_id, order, request_id)
-        await self.gate.journal.append(
+        await self.journal.append(
             "remote",
             {
                 "request": request_id,
@@ -147,15 +153,15 @@ class RemoteMethods:
         )
         return result
 
-    async def cancel(self, body: CancelBody, caller: Caller) -> object:
+    async def cancel(self, body: CancelBody, caller: Caller) -> RemoteCancelledAnswer:
         """Cancel a request."""
-        await self.gate.journal.append(
+        await self.journal.append(
             "remote", {"by": caller.ref, "request": body.request_id, "cancel": True}
         )
         cancelled = await self.remote.client.cancel(body.request_id, body.agent_id)
-        return {"cancelled": cancelled}
+        return RemoteCancelledAnswer(cancelled=cancelled)
 
-    async def output(self, body: OutputBody, _caller: Caller) -> object:
+    async def output(self, body: OutputBody, _caller: Caller) -> OutputPage:
         """Return the next page of a trimmed answer."""
         self._forget()
         if body.request_id not in self._kept:
@@ -167,52 +173,50 @@ class RemoteMethods:
         data = result.stdout if body.stream == "stdout" else result.stderr
         page = data[body.offset : body.offset + PAGE]
         more = body.offset + len(page) < len(data)
-        return {"data_b64": base64.b64encode(page).decode(), "more": more}
+        return OutputPage(data_b64=base64.b64encode(page).decode(), more=more)
 
-    async def sessions(self, _body: NoParams, _caller: Caller) -> object:
+    async def sessions(self, _body: NoParams, _caller: Caller) -> RemoteSessionsAnswer:
         """List both kinds."""
         pending = [
-            {
-                "request_id": one.request_id,
-                "agent_id": one.agent_id,
-                "program": masked(one.order.argv[:1])[0],
-                "age_ms": one.age_ms,
-            }
+            UnderWay(
+                request_id=one.request_id,
+                agent_id=one.agent_id,
+                program=masked(one.order.argv[:1])[0],
+                age_ms=one.age_ms,
+            )
             for one in (self.remote.client if self.remote.pending else ())
         ]
-        return {
-            "pending": pending,
-            "sessions": [
-                {
-                    "request_id": one.request_id,
-                    "agent_id": one.agent_id,
-                    "program": one.program,
-                    "age_ms": one.age_ms,
-                }
-                for one in self.remote.sessions
-            ],
-        }
+        sessions = [
+            UnderWay(
+                request_id=one.request_id,
+                agent_id=one.agent_id,
+                program=one.program,
+                age_ms=one.age_ms,
+            )
+            for one in self.remote.sessions
+        ]
+        return RemoteSessionsAnswer(pending=pending, sessions=sessions)
 
-    async def diagnostics(self, _body: NoParams, _caller: Caller) -> object:
+    async def diagnostics(self, _body: NoParams, _caller: Caller) -> DiagnosticsAnswer:
         """Count; never show the list."""
         counters = self.remote.counters
-        return {
-            "enabled": self.remote.enabled,
-            "listening": [str(one) for one in self.remote.listening],
-            "active_sessions": len(self.remote.sessions),
-            "pending_requests": self.remote.pending,
-            "started": counters.started,
-            "finished": counters.finished,
-            "denied": {reason: number for reason, number in counters.denied.items() if number},
-            "truncated": counters.truncated,
-            "warnings": dict(counters.notices),
-            "unheard": counters.unheard,
-            "recent_warnings": [
-                {"at_ms": one.at_ms, "agent": one.agent, "warning": one.warning}
-                for one in counters.recent
-            ],
-            "acl": _acl_summary(self.remote.acl),
-        }
+        recent = [
+            Warned(at_ms=one.at_ms, agent=one.agent, warning=one.warning) for one in counters.recent
+        ]
+        return DiagnosticsAnswer(
+            enabled=self.remote.enabled,
+            listening=[str(one) for one in self.remote.listening],
+            active_sessions=len(self.remote.sessions),
+            pending_requests=self.remote.pending,
+            started=counters.started,
+            finished=counters.finished,
+            denied={reason: number for reason, number in counters.denied.items() if number},
+            truncated=counters.truncated,
+            warnings={notice.value: number for notice, number in counters.notices.items()},
+            unheard=counters.unheard,
+            recent_warnings=recent,
+            acl=_acl_summary(self.remote.acl),
+        )
 
     def _keep(self, result: RemoteResult) -> None:
         self._forget()

@@ -8,8 +8,9 @@ from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AskParams, IdParams, RunParams, WaitParams
-from bot.intake.results import outcomes, visibility
-from bot.intake.results.status import status_of
+from bot.intake.results import visibility
+from bot.intake.results.outcomes import AnyStatus, CancelledAnswer, RequestAnswer, TailAnswer
+from bot.intake.results.status import status_of, without_effect
 from bot.intake.results.streaming import streaming
 from core.gate import Gate
 from core.model.access import Scope
@@ -39,7 +40,8 @@ class RunMethods:
                 scopes=ASKS,
                 handler=self.run,
                 summary="Request to run a command, and wait for its end.",
-                answer="how it ended; with `wait: false` its status",
+                result=RequestAnswer,
+                note="with `wait: false` at once",
             ),
             Method(
                 name="exec.approval.request",
@@ -47,7 +49,8 @@ class RunMethods:
                 scopes=ASKS,
                 handler=self.run,
                 summary="Request to run a command, and return its status at once.",
-                answer="at once: `pending` with an id, or how it ended",
+                result=RequestAnswer,
+                note="at once",
             ),
         )
 
@@ -59,7 +62,8 @@ class RunMethods:
                 scopes=FOLLOWS,
                 handler=self.wait,
                 summary="Wait for the end of a run.",
-                answer="as `exec.run`, when it ended or at the timeout",
+                result=RequestAnswer,
+                note="when it ended or at the timeout",
             ),
             Method(
                 name="exec.cancel",
@@ -67,7 +71,7 @@ class RunMethods:
                 scopes=STOPS,
                 handler=self.cancel,
                 summary="Cancel a pending approval or a running command, by id, code or prefix.",
-                answer='`{"cancelled", "id", "sentence"}`: false if there was nothing to cancel',
+                result=CancelledAnswer,
             ),
             Method(
                 name="exec.tail",
@@ -75,16 +79,17 @@ class RunMethods:
                 scopes=FOLLOWS,
                 handler=self.tail,
                 summary="Show a command's latest output, and how it ended if it did.",
-                answer='`{"running", "text", "totalBytes", "how"}`; `how` is null before its end',
+                result=TailAnswer,
             ),
         )
 
-    async def run(self, params: RunParams, caller: Caller) -> object:
+    async def run(self, params: RunParams, caller: Caller) -> AnyStatus:
         """Submit a request; with ``wait`` (default) the answer is its end, else its status."""
         request = params.request(caller.requester)
         # The gateway's own proofs do not make a requester's of the terminal that it runs in.
         if self.gate.execution.guard.mark_of(request) is None:
             self.askers.note(caller.requester)
+        ignored = await without_effect(self.gate, request)
         # A caller that disconnects must not end a run halfway: the run belongs to the gate.
         line = streaming(self.gate, caller) if params.stream else None
         submitted = (
@@ -97,9 +102,9 @@ class RunMethods:
             caller.begun(answer.run_id)
         if params.wait and isinstance(answer, Pending | Running):
             answer = await (line or self.gate).wait(answer.run_id) or answer
-        return await status_of(self.gate, answer, caller)
+        return await status_of(self.gate, answer, caller, ignored)
 
-    async def wait(self, params: WaitParams, caller: Caller) -> object:
+    async def wait(self, params: WaitParams, caller: Caller) -> AnyStatus:
         """Wait for the end of a run."""
         run_id = await visibility.of_run(self.gate, params.id, caller)
         line = streaming(self.gate, caller) if params.stream else self.gate
@@ -108,7 +113,7 @@ class RunMethods:
             visibility.unknown(params.id)
         return await status_of(self.gate, answer, caller)
 
-    async def cancel(self, params: IdParams, caller: Caller) -> object:
+    async def cancel(self, params: IdParams, caller: Caller) -> CancelledAnswer:
         """Withdraw a question or end a running command."""
         run_id = await visibility.named(self.gate, params.id, caller)
         status = await self.gate.status(run_id)
@@ -117,15 +122,15 @@ class RunMethods:
             status = await self.gate.status(run_id)
         if status is None:
             visibility.unknown(params.id)
-        return outcomes.cancelled(status, done=done)
+        return CancelledAnswer.of(status, done=done)
 
-    async def tail(self, params: IdParams, caller: Caller) -> object:
+    async def tail(self, params: IdParams, caller: Caller) -> TailAnswer:
         """Show what a command printed last: while it runs here, and as stored after its end."""
         run_id = await visibility.of_run(self.gate, params.id, caller)
         found = await self.gate.tail(run_id)
         if found is not None:
-            return outcomes.live(found, caller)
+            return TailAnswer.live(found, caller)
         status = await self.gate.status(run_id)
         if status is None:
             visibility.unknown(params.id)
-        return outcomes.tail(status, caller)
+        return TailAnswer.stored(status, caller)

@@ -12,14 +12,17 @@ from pydantic import Field
 
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
-from bot.intake.methods.people import CHANGE, PERSON, RULES
+from bot.intake.methods.people import PERSON, RULES
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import Name, NoParams, Params
-from bot.intake.results import results
-from core.gate import Gate
+from bot.intake.results.answer import ChangeAnswer, safe
+from bot.intake.results.people import NewTokenAnswer, TokenAnswer, TokensAnswer
+from core.errors import NotFound
 from core.model.access import Scope
+from core.ports import Journal
+from core.store import Store
 from core.store.people import tokens
-from core.store.people.tokens import Token, TokenDraft
+from core.store.people.tokens import TokenDraft
 
 _LONGEST_S = 10 * 366 * 86_400
 _SHORTEST_S = 60
@@ -49,7 +52,8 @@ class TokenRefParams(Params):
 class TokenMethods:
     """The methods about tokens; each change is in the journal, no token's text ever is."""
 
-    gate: Gate
+    store: Store
+    journal: Journal
     askers: Askers
 
     def methods(self) -> Iterable[AnyMethod]:
@@ -61,7 +65,8 @@ class TokenMethods:
                 scopes=RULES,
                 handler=self.create,
                 summary="Create a token; its text is shown only once.",
-                answer=f"{CHANGE} with `token` (the text), `id`; only from a {PERSON}",
+                result=NewTokenAnswer,
+                note=f"only from a {PERSON}",
                 local=True,
             ),
             Method(
@@ -70,10 +75,7 @@ class TokenMethods:
                 scopes=RULES,
                 handler=self.listed,
                 summary="List the tokens, without their values.",
-                answer=(
-                    '`{"tokens": [{"id", "name", "scopes", "agent", "person", "state", "by", '
-                    '"createdMs", "expiresMs", "usedMs"}]}`'
-                ),
+                result=TokensAnswer,
             ),
             Method(
                 name="token.revoke",
@@ -81,15 +83,15 @@ class TokenMethods:
                 scopes=RULES,
                 handler=self.revoke,
                 summary="Revoke a token permanently.",
-                answer=CHANGE,
+                result=ChangeAnswer,
             ),
         )
 
-    async def create(self, params: TokenParams, caller: Caller) -> object:
+    async def create(self, params: TokenParams, caller: Caller) -> NewTokenAnswer:
         """Make a token, for a person at a terminal."""
         why = await self.askers.refusal(caller)
         if why is not None:
-            return results.change(why, done=False)
+            return NewTokenAnswer.of(why, done=False)
         draft = TokenDraft(
             name=params.name,
             scopes=frozenset(params.scopes),
@@ -99,58 +101,47 @@ class TokenMethods:
             life_ms=None if params.expires_s is None else params.expires_s * 1000,
         )
         await self._record(caller, "create", draft)
-        made = await self.gate.store.write(tokens.create, draft)
+        made = await self.store.write(tokens.create, draft)
         sentence = f"Token {made.token.name} was created. Save it now: it cannot be shown again."
-        return {**results.change(sentence), "token": made.text, "id": made.token.id}
+        return NewTokenAnswer(done=True, sentence=safe(sentence), token=made.text, id=made.token.id)
 
-    async def listed(self, _params: NoParams, _caller: Caller) -> object:
+    async def listed(self, _params: NoParams, _caller: Caller) -> TokensAnswer:
         """List what is known of each token."""
-        found = await self.gate.store.read(tokens.listed)
-        return {"tokens": [_shown(one) for one in found]}
+        found = await self.store.read(tokens.listed)
+        return TokensAnswer(tokens=[TokenAnswer.of(one) for one in found])
 
-    async def revoke(self, params: TokenRefParams, caller: Caller) -> object:
-        """End a token; every local process may call this."""
-        known = await self.gate.store.read(tokens.listed)
+    async def revoke(self, params: TokenRefParams, caller: Caller) -> ChangeAnswer:
+        """End a token; every local process may call this.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        known = await self.store.read(tokens.listed)
         if not any(params.token in {one.id, one.name} for one in known):
-            return _unknown(params.token)
+            raise _unknown(params.token)
         record: dict[str, object] = {
             "by": caller.ref,
             "what": "revoke",
-            "name": results.safe(params.token),
+            "name": safe(params.token),
         }
-        await self.gate.journal.append("token", record)
-        gone = await self.gate.store.write(tokens.revoke, params.token)
+        await self.journal.append("token", record)
+        gone = await self.store.write(tokens.revoke, params.token)
         if gone is None:
-            return _unknown(params.token)
-        return results.change(f"Token {gone.name} is revoked and no longer valid.")
+            raise _unknown(params.token)
+        return ChangeAnswer.of(f"Token {gone.name} is revoked and no longer valid.")
 
     async def _record(self, caller: Caller, what: str, draft: TokenDraft) -> None:
         record: dict[str, object] = {
             "by": caller.ref,
             "what": what,
-            "name": results.safe(draft.name),
+            "name": safe(draft.name),
             "scopes": sorted(draft.scopes),
-            "agent": results.safe(draft.agent or ""),
-            "person": results.safe(draft.person or ""),
+            "agent": safe(draft.agent or ""),
+            "person": safe(draft.person or ""),
         }
-        await self.gate.journal.append("token", record)
+        await self.journal.append("token", record)
 
 
-def _unknown(ref: str) -> results.Json:
+def _unknown(ref: str) -> NotFound:
     words = f"No token {ref}, so nothing was revoked; see `sayso token list`."
-    return results.change(words, done=False)
-
-
-def _shown(token: Token) -> dict[str, object]:
-    return {
-        "id": token.id,
-        "name": results.safe(token.name),
-        "scopes": sorted(token.scopes),
-        "agent": None if token.agent is None else results.safe(token.agent),
-        "person": None if token.person is None else results.safe(token.person),
-        "state": token.state,
-        "by": results.safe(token.by),
-        "createdMs": token.created_ms,
-        "expiresMs": token.expires_ms,
-        "usedMs": token.used_ms,
-    }
+    return NotFound(safe(words))

@@ -10,11 +10,20 @@ from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import ASKS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import Name, SessionParams, TaskName
-from bot.intake.results import outcomes, results
+from bot.intake.results import outcomes
+from bot.intake.results.answer import safe
+from bot.intake.results.rules import (
+    AnyToolAnswer,
+    ToolAnswer,
+    ToolQuestion,
+    ToolRefusal,
+    ToolResult,
+)
 from core.gate import Gate
 from core.gate.tools.builtin import register_builtin_tools
 from core.gate.tools.exec_tool import register_exec_tool
-from core.gate.tools.protocol import ToolAnswer, ToolCall, ToolRefused
+from core.gate.tools.protocol import ToolAnswer as ToolOutcome
+from core.gate.tools.protocol import ToolCall, ToolPending, ToolRefused
 from core.gate.tools.registry import Tools
 from core.model.identity import DEFAULT_AGENT, AgentId, SessionKey, TaskId
 from core.policy.rules.capabilities import TOOL
@@ -28,6 +37,9 @@ class ToolParams(SessionParams):
     tool: Name = Field(description="the tool's name, as `capabilities.tools` grants it")
     args: dict[str, object] = Field(default={}, description="the tool's arguments")
     task: TaskName | None = Field(default=None, description="the task of the call")
+    wait: bool = Field(
+        default=False, description="wait while people are asked; else their question is returned"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +57,14 @@ class ToolMethods:
                 params=ToolParams,
                 scopes=ASKS,
                 handler=self.call,
-                summary="Call a tool that the agent was granted, and wait for its end.",
-                answer='`{"ok": true, "result", "id"}`, or `{"ok": false, "error", "message", '
-                '"reason", "id"}`; see [the exec tool](../how-to/exec-tool.md)',
+                summary="Call a tool that the agent was granted; return its result, or at once the "
+                "id of the question that people are asked.",
+                result=ToolAnswer,
+                note="see [the exec tool](../how-to/exec-tool.md)",
             ),
         )
 
-    async def call(self, params: ToolParams, caller: Caller) -> object:
+    async def call(self, params: ToolParams, caller: Caller) -> AnyToolAnswer:
         """Call a tool; a refusal is an answer."""
         # The gateway's own proofs do not make a requester's of the terminal that it runs in.
         if self.gate.execution.guard.marks.of_vector(params.args.get("argv")) is None:
@@ -64,6 +77,7 @@ class ToolMethods:
             session=SessionKey(params.session),
             begun=caller.begun,
             task=None if params.task is None else TaskId(params.task),
+            wait=params.wait,
         )
         return _response(await tools_of(self.gate).call(call), caller)
 
@@ -82,18 +96,28 @@ def tools_of(gate: Gate) -> Tools:
     return tools
 
 
-def _response(answer: ToolAnswer, caller: Caller) -> results.Json:
+def _response(answer: ToolOutcome, caller: Caller) -> AnyToolAnswer:
     if isinstance(answer, ToolRefused):
-        return {
-            "ok": False,
-            "error": answer.error,
-            "message": results.safe(answer.message),
-            "reason": answer.reason,
-            "id": answer.run_id,
-        }
+        return ToolRefusal(
+            ok=False,
+            error=answer.error,
+            message=safe(answer.message),
+            reason=answer.reason,
+            id=answer.run_id,
+        )
+    if isinstance(answer, ToolPending):
+        return ToolQuestion(
+            ok=True,
+            status="pending",
+            result=None,
+            id=answer.run_id,
+            code=answer.code,
+            deadline_ms=answer.deadline_ms,
+        )
     texts = {
         name: outcomes.output(text, caller)
         for name in _TEXTS
         if isinstance(text := answer.result.get(name), str)
     }
-    return {"ok": True, "result": {**answer.result, **texts}, "id": answer.run_id}
+    result = {**answer.result, **texts}
+    return ToolResult(ok=True, status="finished", result=result, id=answer.run_id)

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from pydantic import BaseModel
+
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.params import AgentParams, Params, SessionParams, read
 from core.errors import Forbidden
@@ -16,9 +18,19 @@ from core.model.identity import DEFAULT_AGENT
 P = TypeVar("P", bound=Params)
 
 
+class Result(Protocol):
+    """What a method answers with."""
+
+    def as_json(self) -> dict[str, object]:
+        """Return what is sent."""
+
+
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Method(Generic[P]):
-    """One method: any one of ``scopes`` suffices. ``summary`` and ``answer`` are its documentation.
+class Method(Generic[P, R_co]):
+    """One method: any one of ``scopes`` suffices. ``result`` is the model of its answers.
 
     ``local`` methods are not offered over the network at all, those ``of_all`` agents to no caller
     that is bound to its own.
@@ -27,16 +39,18 @@ class Method(Generic[P]):
     name: str
     params: type[P]
     scopes: frozenset[Scope]
-    handler: Callable[[P, Caller], Awaitable[object]]
+    handler: Callable[[P, Caller], Awaitable[R_co]]
+    result: type[BaseModel]
     summary: str
-    answer: str
+    note: str = ""
     local: bool = False
     of_all: bool = False
 
     async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
         """Check the caller, read the params, answer; ``invoke`` is the way in."""
         permit(self, caller)
-        return await self.handler(bound(read(self.params, raw), caller), caller)
+        answer = await self.handler(bound(read(self.params, raw), caller), caller)
+        return answer.as_json()
 
 
 class AnyMethod(Protocol):
@@ -59,8 +73,12 @@ class AnyMethod(Protocol):
         """Return one sentence that says what it does."""
 
     @property
-    def answer(self) -> str:
-        """Return what it answers, as the reference says it."""
+    def result(self) -> type[BaseModel]:
+        """Return the model of its answers."""
+
+    @property
+    def note(self) -> str:
+        """Return what the reference says besides."""
 
     @property
     def local(self) -> bool:

@@ -229,11 +229,38 @@ class ListParams(AgentParams):
     limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")
 
 
+PastState = Literal[
+    "pending",
+    "allowed",
+    "queued",
+    "started",
+    "done",
+    "failed",
+    "unknown",
+    "denied",
+    "expired",
+    "cancelled",
+]
+"""A member of ``ApprovalState`` or ``RowState``."""
+
+
 class PastParams(ListParams):
     """A method that lists what was, page by page."""
 
     before_ms: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
         default=None, description="only what was asked before (epoch ms)"
+    )
+    since_ms: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
+        default=None, description="only what was asked then or later (epoch ms)"
+    )
+    state: PastState | None = Field(
+        default=None, description="only what is in this state; see `state` of an answer"
+    )
+    grep: Name | None = Field(
+        default=None, description="only commands with this text, in any case; of the last 10,000"
+    )
+    id: Name | None = Field(
+        default=None, description="only the one request that an id, code or prefix means"
     )
 
 

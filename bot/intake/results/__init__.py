@@ -2,10 +2,15 @@
 
 ::
 
-    results        approvals, people, grants, sessions …
+    answer         the base of all models; OpenAPI and docs/reference/methods.md are made from them
     outcomes       how a run ended, with its output
+    questions      approvals and the copies of their prompts
+    records        events, sessions, history
+    rules          the approvals file, grants, verdicts, skills, tools
+    people         people, their accounts and tokens
+    gateway        health, lockdown, nodes
+    remote_bodies  remote exec, in its own JSON
     status         where a request is, and where it is answered
     streaming      status and output while a caller waits
     visibility     what a caller may see
-    remote_bodies  remote exec, in its own JSON
 """

@@ -5,8 +5,12 @@ agent's own. Whoever else reads it over the network gets it redacted.
 """
 
 import base64
+from typing import Annotated, Literal
+
+from pydantic import Field, RootModel
 
 from bot.intake.callers.caller import Caller
+from bot.intake.results.answer import Answer, Json, Milliseconds, safe
 from core.approvals.messages import past, ran
 from core.model.decision import DenialReason
 from core.model.identity import CODE_LENGTH
@@ -17,69 +21,191 @@ from core.model.result import (
     Pending,
     Running,
     Stream,
+    StreamName,
     Submission,
     Unknown,
 )
-from core.text.render import printed, redact
+from core.text.render import printed
 
-Json = dict[str, object]
 _MOST_PRINTED = 1_000_000
 
 
-def submission(answer: Submission, caller: Caller) -> Json:
-    """Return ``{"status": finished|denied|pending|running|unknown, "id", …}``."""
+class StreamAnswer(Answer):
+    """A stream that was kept apart: its first bytes in base64, and how many there were."""
+
+    data: str
+    total_bytes: int
+    truncated: bool
+
+    @classmethod
+    def of(cls, one: Stream) -> "StreamAnswer":
+        """Return a stream."""
+        data = base64.b64encode(one.data).decode("ascii")
+        return cls(data=data, total_bytes=one.total_bytes, truncated=one.truncated)
+
+
+class StatusAnswer(Answer):
+    """The status of a request."""
+
+    ignored: list[str] | None = Field(
+        default=None, description="a sentence for each setting of the request that has no effect"
+    )
+    answers: list[str] | None = Field(
+        default=None,
+        description="where it can be answered besides the chats, for local programs only",
+    )
+
+
+class FinishedAnswer(StatusAnswer):
+    """The command ran to its end."""
+
+    status: Literal["finished"]
+    id: str
+    how: str
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    cancelled: bool
+    duration_ms: int
+    output: str
+    truncated: bool
+    total_bytes: int
+    tail: str | None = None
+    stdout: StreamAnswer | None = None
+    stderr: StreamAnswer | None = None
+    findings: list[str] | None = None
+    reason: DenialReason | None = None
+    why: str | None = None
+
+
+class DeniedAnswer(StatusAnswer):
+    """Nothing ran; a denial is a result, not an error."""
+
+    status: Literal["denied"]
+    id: str
+    reason: DenialReason
+    why: str
+
+
+class PendingAnswer(StatusAnswer):
+    """People are being asked."""
+
+    status: Literal["pending"]
+    id: str
+    code: str
+    deadline_ms: Milliseconds
+
+
+class RunningAnswer(StatusAnswer):
+    """It was allowed and has not ended."""
+
+    status: Literal["running"]
+    id: str
+
+
+class UnknownAnswer(StatusAnswer):
+    """The gateway died while it ran; it is not run again."""
+
+    status: Literal["unknown"]
+    id: str
+
+
+AnyStatus = FinishedAnswer | DeniedAnswer | PendingAnswer | RunningAnswer | UnknownAnswer
+
+
+class RequestAnswer(RootModel[Annotated[AnyStatus, Field(discriminator="status")]]):
+    """The status of a request; once it has ended, how."""
+
+
+class OutputFrame(Answer):
+    """What a run printed next; `data` are the very bytes in base64, for its own agent only.
+
+    What is read from the store after the run's end has no `data`.
+    """
+
+    stream: StreamName
+    text: str
+    data: str | None = None
+
+
+class OutputAnswer(RootModel[OutputFrame | RequestAnswer]):
+    """One event of a run's stream: `output`, and at last `end` with the status of the request."""
+
+
+class TailAnswer(Answer):
+    """What a command printed last; ``how`` it ended, where it did."""
+
+    running: bool
+    text: str
+    total_bytes: int
+    how: str | None
+
+    @classmethod
+    def live(cls, found: LiveOutput, caller: Caller) -> "TailAnswer":
+        """Return what a command that runs printed last."""
+        text = output(found.text, caller)
+        return cls(running=True, text=text, total_bytes=found.total_bytes, how=None)
+
+    @classmethod
+    def stored(cls, status: Submission, caller: Caller) -> "TailAnswer":
+        """Return what is stored of a command's output, and how it ended, where it did."""
+        text, total, how = "", 0, None
+        match status:
+            case Finished(output=kept):
+                text, total, how = output(kept.tail, caller), kept.total_bytes, ran(status)
+            case Denied(reason=reason):
+                how = past("denied", None, reason)
+            case Unknown():
+                how = "unknown"
+            case _:
+                pass
+        return cls(running=isinstance(status, Running), text=text, total_bytes=total, how=how)
+
+
+class CancelledAnswer(Answer):
+    """Whether the approval was cancelled or the command is being stopped, in a sentence."""
+
+    cancelled: bool
+    id: str
+    sentence: str
+
+    @classmethod
+    def of(cls, status: Submission, *, done: bool) -> "CancelledAnswer":
+        """Return whether something was ended, and in words what; ``status`` from before."""
+        code = status.run_id[:CODE_LENGTH].upper()
+        match status:
+            case Pending():
+                words = f"{code} is cancelled; the command will not run."
+            case Finished():
+                words = f"{code} has ended already: {ran(status)}."
+            case Denied(reason=reason):
+                words = f"{code} did not run ({reason}): there is nothing to cancel."
+            case Unknown():
+                words = f"{code} ended when its gateway died; the exit status is unknown."
+            case _:
+                words = f"{code} is being stopped."
+        if not done and isinstance(status, Pending | Running):
+            words = (
+                f"{code} was not cancelled: it is being answered or started right now. Try again."
+            )
+        return cls(cancelled=done, id=status.run_id, sentence=words)
+
+
+def submission(answer: Submission, caller: Caller, **more: list[str] | None) -> AnyStatus:
+    """Return the status of a request; ``more`` are keys of ``StatusAnswer``."""
     match answer:
         case Finished():
-            return _finished(answer, caller)
+            return FinishedAnswer.model_validate({**_finished(answer, caller), **more})
         case Denied(run_id=run_id, reason=reason, why=why):
-            return {"status": "denied", "id": run_id, "reason": reason, "why": redact(why).text}
+            return DeniedAnswer(status="denied", id=run_id, reason=reason, why=safe(why), **more)
         case Pending(run_id=run_id, code=code, deadline_ms=deadline):
-            return {"status": "pending", "id": run_id, "code": code, "deadlineMs": deadline}
+            return PendingAnswer(
+                status="pending", id=run_id, code=code, deadline_ms=deadline, **more
+            )
         case Running(run_id=run_id):
-            return {"status": "running", "id": run_id}
+            return RunningAnswer(status="running", id=run_id, **more)
         case Unknown(run_id=run_id):
-            return {"status": "unknown", "id": run_id}
-
-
-def live(found: LiveOutput, caller: Caller) -> Json:
-    """Return what a command that runs printed last."""
-    text = output(found.text, caller)
-    return {"running": True, "text": text, "totalBytes": found.total_bytes, "how": None}
-
-
-def tail(status: Submission, caller: Caller) -> Json:
-    """Return what is stored of a command's output, and how it ended, where it did."""
-    text, total, how = "", 0, None
-    match status:
-        case Finished(output=kept):
-            text, total, how = output(kept.tail, caller), kept.total_bytes, ran(status)
-        case Denied(reason=reason):
-            how = past("denied", None, reason)
-        case Unknown():
-            how = "unknown"
-        case _:
-            pass
-    running = isinstance(status, Running)
-    return {"running": running, "text": text, "totalBytes": total, "how": how}
-
-
-def cancelled(status: Submission, *, done: bool) -> Json:
-    """Return whether something was ended, and in words what; ``status`` from before."""
-    code = status.run_id[:CODE_LENGTH].upper()
-    match status:
-        case Pending():
-            words = f"{code} is withdrawn: nothing runs."
-        case Finished():
-            words = f"{code} has ended already: {ran(status)}."
-        case Denied(reason=reason):
-            words = f"{code} did not run ({reason}): there is nothing to cancel."
-        case Unknown():
-            words = f"{code} ended when its gateway died; the exit status is unknown."
-        case _:
-            words = f"{code} is being stopped."
-    if not done and isinstance(status, Pending | Running):
-        words = f"{code} was not cancelled: it is being answered or started right now. Try again."
-    return {"cancelled": done, "id": status.run_id, "sentence": words}
+            return UnknownAnswer(status="unknown", id=run_id, **more)
 
 
 def output(text: str, caller: Caller) -> str:
@@ -95,35 +221,27 @@ def reads_output(caller: Caller) -> bool:
 
 
 def _finished(result: Finished, caller: Caller) -> Json:
-    answer = _end(result, caller)
-    if result.output.truncated:
-        answer["tail"] = output(result.output.tail, caller)
-    if result.streams is not None and reads_output(caller):
-        answer["stdout"] = _stream(result.streams.stdout)
-        answer["stderr"] = _stream(result.streams.stderr)
-    return answer
-
-
-def _stream(one: Stream) -> Json:
-    """Return a stream that was kept apart: its first bytes in base64, and how many there were."""
-    data = base64.b64encode(one.data).decode("ascii")
-    return {"data": data, "totalBytes": one.total_bytes, "truncated": one.truncated}
-
-
-def _end(result: Finished, caller: Caller) -> Json:
-    drift = {"reason": DenialReason.PLAN_DRIFT.value, "why": redact(result.drift).text}
-    return {
-        **(drift if result.drift else {}),
-        **({"findings": [redact(one).text for one in result.findings]} if result.findings else {}),
+    """Return the keys of ``FinishedAnswer`` that a result has."""
+    found: Json = {
         "status": "finished",
         "id": result.run_id,
         "how": ran(result),
-        "exitCode": result.exit_code,
+        "exit_code": result.exit_code,
         "signal": result.signal,
-        "timedOut": result.timed_out,
+        "timed_out": result.timed_out,
         "cancelled": result.cancelled,
-        "durationMs": result.duration_ms,
+        "duration_ms": result.duration_ms,
         "output": output(result.output.text, caller),
         "truncated": result.output.truncated,
-        "totalBytes": result.output.total_bytes,
+        "total_bytes": result.output.total_bytes,
     }
+    if result.drift:
+        found |= {"reason": DenialReason.PLAN_DRIFT, "why": safe(result.drift)}
+    if result.findings:
+        found["findings"] = [safe(one) for one in result.findings]
+    if result.output.truncated:
+        found["tail"] = output(result.output.tail, caller)
+    if result.streams is not None and reads_output(caller):
+        found["stdout"] = StreamAnswer.of(result.streams.stdout)
+        found["stderr"] = StreamAnswer.of(result.streams.stderr)
+    return found

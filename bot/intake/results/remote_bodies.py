@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from bot.intake.registry.param_errors import complaints
 from bot.intake.registry.params import Params
+from bot.intake.results.answer import Answer, Milliseconds
 from core.errors import BadRequest
 from core.remote.acl.acl import LARGEST_STDIN
 from core.remote.denials import Notice, RemoteDenial
@@ -55,7 +56,11 @@ class RunBody(_Plain):
             raise BadRequest(complaints(Order, error)) from None
 
 
-class RunAnswer(_Plain):
+class _Answer(Answer):
+    model_config = ConfigDict(alias_generator=None)
+
+
+class RunAnswer(_Answer):
     """How a remote run ended, in S4's words. ``ok``: it ran and ended with code 0."""
 
     ok: bool
@@ -105,3 +110,57 @@ class OutputBody(_Plain):
     request_id: RequestId = Field(description="a request that was answered lately")
     stream: Literal["stdout", "stderr"] = Field(description="which stream")
     offset: Annotated[int, Field(ge=0)] = Field(description="bytes already received")
+
+
+class RemoteCancelledAnswer(_Answer):
+    """Whether there was something to cancel."""
+
+    cancelled: bool
+
+
+class OutputPage(_Answer):
+    """The next bytes of a stream, and whether there are more."""
+
+    data_b64: str
+    more: bool
+
+
+class UnderWay(_Answer):
+    """One request or session; of its vector only the program is shown."""
+
+    request_id: str
+    agent_id: str
+    program: str
+    age_ms: int
+
+
+class RemoteSessionsAnswer(_Answer):
+    """Own requests under way, and what runs here for others."""
+
+    pending: list[UnderWay]
+    sessions: list[UnderWay]
+
+
+class Warned(_Answer):
+    """A warning of late."""
+
+    at_ms: Milliseconds
+    agent: str
+    warning: Notice
+
+
+class DiagnosticsAnswer(_Answer):
+    """Counters and a safe summary of the access list; never the list."""
+
+    enabled: bool
+    listening: list[str]
+    active_sessions: int
+    pending_requests: int
+    started: int
+    finished: int
+    denied: dict[str, int]
+    truncated: int
+    warnings: dict[str, int]
+    unheard: int
+    recent_warnings: list[Warned]
+    acl: dict[str, object] | None

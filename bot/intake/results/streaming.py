@@ -106,7 +106,7 @@ class Streaming:
                 if isinstance(now, Pending | Running) and now != reported:
                     reported = now
                     status = await status_of(self.gate, now, self.caller)
-                    await self.notify("exec.state", status)
+                    await self.notify("exec.state", status.as_json())
                     if isinstance(now, Running) and not running.done():
                         running.set_result(None)
 

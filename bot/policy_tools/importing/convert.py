@@ -40,12 +40,12 @@ from bot.policy_tools.suggestible import is_interpreter
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Promise
 from core.policy.matching.path_patterns import complaint, is_glob
-from core.policy.profiles.carrier_profile import Effect
-from core.policy.programs.carriers import is_known, worst_effects
-from core.policy.programs.implicit_reads import Contents, contents_of
-from core.policy.programs.inline_code import inline_of
-from core.policy.programs.wrappers import names_of, wrapper_kind
 from core.policy.rules.lint_entries import never_counts
+from core.programs.carriers import is_known, worst_effects
+from core.programs.implicit_reads import Contents, contents_of
+from core.programs.inline_code import inline_of
+from core.programs.profiles.carrier_profile import Effect
+from core.programs.wrappers import names_of, wrapper_kind
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")
 _UNLISTED = "what is not listed is asked about here; set tools.exec.ask to off to deny it"

@@ -11,7 +11,7 @@ from enum import IntEnum
 from channels import button_payload
 from channels.base import Choice
 from channels.cards import PromptCard
-from channels.commands import Approve, Choose, Command
+from channels.commands import Approve, Choose, Command, Details
 from core.model.approval import ApprovalReply
 
 ROW = 5
@@ -42,12 +42,13 @@ class Button:
 
 def buttons(card: PromptCard) -> tuple[Button, ...]:
     """Return the buttons of a prompt; those that allow only where allowing may be offered."""
-    return _three(card, ("Allow once", "Always allow…", "Deny"), 0)
+    return _four(card, ("Allow once", "Always allow…", "Deny", "Details"), 0)
 
 
 def labelled(card: PromptCard, row: int) -> tuple[Button, ...]:
     """Return the buttons of one prompt of several: each says which prompt it answers."""
-    return _three(card, (f"{card.code} once", f"{card.code} always…", f"{card.code} deny"), row)
+    words = ("once", "always…", "deny", "details")
+    return _four(card, tuple(f"{card.code} {word}" for word in words), row)
 
 
 def choices(offered: tuple[Choice, ...]) -> tuple[Button, ...]:
@@ -84,11 +85,11 @@ def asks(custom_id: str) -> str:
     if not custom_id.startswith(_PROMPT):
         return ""
     command = decode(custom_id)
-    return command.ref if isinstance(command, Approve | Choose) else ""
+    return command.ref if isinstance(command, Approve | Choose | Details) else ""
 
 
-def _three(card: PromptCard, labels: tuple[str, str, str], row: int) -> tuple[Button, ...]:
-    once, always, deny = labels
+def _four(card: PromptCard, labels: tuple[str, ...], row: int) -> tuple[Button, ...]:
+    once, always, deny, details = labels
     made: list[Button] = []
     if card.approvable:
         press = button_payload.answer(ApprovalReply.ALLOW_ONCE, card.id)
@@ -98,4 +99,6 @@ def _three(card: PromptCard, labels: tuple[str, str, str], row: int) -> tuple[Bu
             Button(always, _PROMPT + button_payload.encode(Choose(card.id)), Style.GREY, row)
         )
     press = button_payload.answer(ApprovalReply.DENY, card.id)
-    return (*made, Button(deny, _PROMPT + press, Style.RED, row))
+    more = _PROMPT + button_payload.encode(Details(card.id))
+    made.append(Button(deny, _PROMPT + press, Style.RED, row))
+    return (*made, Button(details, more, Style.GREY, row))

@@ -6,18 +6,40 @@ people can switch embeds off and would then press buttons under nothing.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from channels.base import Reply
-from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
+from channels.card_text import (
+    EMPTY,
+    READ_ABOVE,
+    TOO_LONG,
+    and_more,
+    file_name,
+    part_end,
+    part_title,
+    shortened,
+    too_many,
+    whole_title,
+)
+from channels.cards import (
+    Fact,
+    NoticeCard,
+    OutcomeCard,
+    PromptCard,
+    checked,
+    ending_facts,
+    facts,
+    front,
+    listed,
+)
 from channels.discord.render.buttons import Button, buttons, choices
 from channels.discord.render.layout import FENCE_UNITS, MAX_UNITS, block, sentence, unbroken
 from channels.utf16 import chunks, cut, tail, units
 from core.model.approval import ApprovalState
 from core.model.identity import Target
-from core.text.render import CONTINUATION, Redacted
+from core.text.render import Redacted
 
 SUPPRESS_EMBEDS = 1 << 2
 """The message flag that keeps Discord from fetching what a link in the text points to."""
@@ -42,8 +64,8 @@ _OUTCOME_UNITS = 900
 _NONCE_LENGTH = 25
 _GAP = "… {:,} characters are left out …\n"
 _MOST_LEFT_OUT = 9_999_999
-_EMPTY = "The command is empty; it can only be denied.\n"
-Lines = tuple[tuple[str, str], ...]
+_BESIDE = "Answer by"
+"""The fact that stands outside the block, where Discord counts the time down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +131,12 @@ def nonce(subject: str, target: Target, number: int) -> str:
 
 def render_prompt(card: PromptCard) -> tuple[Message, ...]:
     """Return the messages of a prompt in order; the last one has the buttons."""
-    lines = _lines(card)
     command = unbroken(card.command.text)
-    full = _card(card, block(command) if command else _EMPTY, lines)
+    full = _card(card, block(command) if command else f"{EMPTY}\n", rows(card, front(card)))
     if units(full) <= MAX_UNITS:
         return (Message(full, buttons(card)),)
-    before = _everything(card, command, lines) if card.whole else ()
-    short = tuple((label, _short(value)) for label, value in lines)
+    before = _everything(card, command) if card.whole else ()
+    short = rows(card, checked(card), _short)
     room = MAX_UNITS - units(_card(card, "", short))
     return (*before, Message(_card(card, _ends(card, command, room), short), buttons(card)))
 
@@ -124,8 +145,8 @@ def render_outcome(card: OutcomeCard) -> Message:
     """Return the final state of a prompt, without buttons."""
     ending = f"{card.headline}\n{card.detail}" if card.detail.text else card.headline.text
     head, rest = cut(unbroken(card.command.text), _OUTCOME_UNITS)
-    more = f"… and {units(rest):,} more characters\n" if rest else ""
-    below = f"Agent: {_short(unbroken(card.agent.text))}\nCheck: {card.digest}"
+    more = f"{and_more(units(rest))}\n" if rest else ""
+    below = "\n".join(f"{fact.label}: {_ending(fact)}" for fact in ending_facts(card))
     return Message(
         f"**{WORDS[card.state]} · {card.code}**\n"
         + block(cut(unbroken(ending), _DETAIL_UNITS)[0])
@@ -157,31 +178,34 @@ def render_text(text: Redacted) -> tuple[Message, ...]:
     return tuple(Message(block(part).rstrip()) for part in parts)
 
 
-def _lines(card: PromptCard) -> Lines:
-    shell = (("Shell", unbroken(card.shell.text)),) if card.shell.text else ()
-    return (*shell, *((fact.label, unbroken(fact.value.text)) for fact in facts(card)))
+def _ending(fact: Fact) -> str:
+    return _short(unbroken(fact.value.text.replace("\n", "; ")))
 
 
-def _card(card: PromptCard, command: str, lines: Lines) -> str:
+def rows(card: PromptCard, lines: tuple[Fact, ...], shown: Callable[[str], str] = str) -> str:
+    """Return the lines of a prompt for a block, each value as ``shown`` makes it."""
+    shell = (Fact("Shell", card.shell),) if card.shell.text else ()
+    made = (
+        Fact(line.label, Redacted(shown(unbroken(line.value.text))))
+        for line in (*shell, *lines)
+        if line.label != _BESIDE
+    )
+    return listed(tuple(made)).text
+
+
+def _card(card: PromptCard, command: str, lines: str) -> str:
     at = card.expires_at_ms // 1000
     shell = SHELL if card.shell.text else ""
     return (
-        f"**Allow this command? · {card.code}**\n{command}{shell}{block(listed(lines))}"
-        f"Answer by <t:{at}:T> (<t:{at}:R>) with a button, with `/approve {card.code} "
-        f"{card.replies}`, or reply to this message with the mention on."
+        f"**Allow this command? · {card.code}**\n{command}{shell}{block(lines)}"
+        f"Answer by <t:{at}:T> (<t:{at}:R>); no answer means deny. Or send `/approve {card.code} "
+        f"{card.replies}`, or reply with the mention on."
     )
-
-
-def listed(lines: Lines) -> str:
-    """Return labels and values, one to a line; ``lines`` are ``unbroken``."""
-    # A value's own line breaks are marked, so that none passes for a line of ours.
-    values = ((label, value.replace("\n", f"\n{CONTINUATION}")) for label, value in lines)
-    return "\n".join(f"{label}: {value}" for label, value in values)
 
 
 def _ends(card: PromptCard, command: str, room: int) -> str:
     if not command:
-        return _EMPTY
+        return f"{EMPTY}\n"
     words = _length(card)
     left = room - units(words) - 2 * FENCE_UNITS - len(_GAP.format(_MOST_LEFT_OUT))
     head, rest = cut(command, left * 2 // 3)
@@ -192,28 +216,26 @@ def _ends(card: PromptCard, command: str, room: int) -> str:
 
 def _length(card: PromptCard) -> str:
     if card.whole:
-        return "Too long for one message. **The full text is above; read it first.**\n"
-    return f"{card.size:,} characters are too many to show, so it can only be denied.\n"
+        return f"{TOO_LONG} **{READ_ABOVE}**\n"
+    return f"{too_many(card.size)}\n"
 
 
 def _short(text: str) -> str:
-    # No command can hold this mark: "…" is always escaped in what is not ours.
     head, rest = cut(text, _FACT_UNITS)
-    return f"{head} […{units(rest):,} more]" if rest else head
+    return shortened(head, units(rest))
 
 
-def _everything(card: PromptCard, command: str, lines: Lines) -> tuple[Message, ...]:
-    whole = f"{command}\n\n{listed(lines)}"
+def _everything(card: PromptCard, command: str) -> tuple[Message, ...]:
+    shell = (Fact("Shell", card.shell),) if card.shell.text else ()
+    whole = f"{command}\n\n{unbroken(listed((*shell, *facts(card))).text)}"
     parts = tuple(chunks(whole, _PART_UNITS))
     if len(parts) <= _MOST_PARTS:
         return tuple(_parts(card.code, parts))
-    words = f"**{card.code} · the whole command: {card.size:,} characters**"
-    return (Message(words, file=whole.encode(), file_name=f"command-{card.code}.txt"),)
+    words = f"**{whole_title(card.code, card.size)}**"
+    return (Message(words, file=whole.encode(), file_name=file_name(card.code)),)
 
 
 def _parts(code: str, parts: tuple[str, ...]) -> Iterator[Message]:
     for number, part in enumerate(parts, 1):
-        place = f"{number} of {len(parts)}"
-        yield Message(
-            f"**{code} · the whole command, part {place}**\n{block(part)}End of part {place}."
-        )
+        title, end = part_title(code, number, len(parts)), part_end(number, len(parts))
+        yield Message(f"**{title}**\n{block(part)}{end}")

@@ -4,12 +4,10 @@ What each prompt needs is reserved when the message is made, so that any mix of 
 prompts fits it later.
 """
 
-from collections.abc import Iterator
-
-from channels.cards import OutcomeCard, PromptCard, facts
+from channels.cards import OutcomeCard, PromptCard, front
 from channels.discord.render.buttons import ROW, labelled
 from channels.discord.render.layout import FENCE_UNITS, MAX_UNITS, block, unbroken
-from channels.discord.render.messages import SHELL, WORDS, Message, listed
+from channels.discord.render.messages import SHELL, WORDS, Message, rows
 from channels.utf16 import cut, units
 
 _LEAST_UNITS = 240
@@ -18,18 +16,6 @@ _LEAST_UNITS = 240
 _MOST_UNITS = 600
 _COMMAND_UNITS = 60
 _MARK = "…"
-_BESIDE = frozenset(
-    (
-        "Commands",
-        "Allow always stores",
-        "May run for",
-        "Answer by",
-        "Id",
-        "Length and check",
-    )
-)
-"""Facts that stand elsewhere in the message, or behind "Always allow…"."""
-
 _HOW = "Answer each by its code: with a button, or with `/approve CODE allow-once` or `deny`."
 
 
@@ -63,16 +49,8 @@ def _open(card: PromptCard) -> str:
     shell = SHELL if card.shell.text else ""
     return (
         f"**Allow this command? · {card.code}**\n{block(unbroken(card.command.text))}{shell}"
-        f"{block(listed(tuple(_lines(card))))}Answer by <t:{at}:T> (<t:{at}:R>)\n"
+        f"{block(rows(card, front(card)))}Answer by <t:{at}:T> (<t:{at}:R>)\n"
     )
-
-
-def _lines(card: PromptCard) -> Iterator[tuple[str, str]]:
-    if card.shell.text:
-        yield "Shell", unbroken(card.shell.text)
-    for fact in facts(card):
-        if fact.label not in _BESIDE:
-            yield fact.label, unbroken(fact.value.text)
 
 
 def _ended(card: OutcomeCard, room: int) -> str:

@@ -7,12 +7,12 @@ is: below a prompt, or below a reply of which the press is to take the buttons a
 from channels.base import Choice
 from channels.button_payload import answer, decode, encode
 from channels.cards import PromptCard
-from channels.commands import Choose, Command
+from channels.commands import Choose, Command, Details
 from channels.slack.render.layout import Json, cut, plain
 from core.model.approval import ApprovalReply
 
-ALLOW_ONCE, ALWAYS, DENY = "Allow once", "Always allow…", "Deny"
-_GROUPED = {ALLOW_ONCE: "once", ALWAYS: "always…", DENY: "deny"}
+ALLOW_ONCE, ALWAYS, DENY, DETAILS = "Allow once", "Always allow…", "Deny", "Details"
+_GROUPED = {ALLOW_ONCE: "once", ALWAYS: "always…", DENY: "deny", DETAILS: "details"}
 _STYLES = {ALLOW_ONCE: "primary", DENY: "danger"}
 _CHOICES = "choices"
 _ROW = 5
@@ -24,7 +24,10 @@ def row(card: PromptCard, *, offered: bool, grouped: bool = False) -> Json:
 
     ``grouped`` labels name the prompt's code, since other prompts stand in the same message.
     """
-    presses = {DENY: answer(ApprovalReply.DENY, card.id)}
+    presses = {
+        DENY: answer(ApprovalReply.DENY, card.id),
+        DETAILS: encode(Details(card.id)),
+    }
     if card.offers_always and offered:
         presses = {ALWAYS: encode(Choose(card.id)), **presses}
     if card.approvable and offered:

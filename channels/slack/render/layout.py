@@ -12,7 +12,6 @@ from collections.abc import Iterator
 Json = dict[str, object]
 """A JSON object of the Web API."""
 
-MAX_FIELDS = 10
 MAX_BLOCKS = 50
 MAX_MESSAGE = 9_500
 """Weight of all blocks of a message.
@@ -85,11 +84,6 @@ def section(text: str) -> Json:
 def sections(text: str) -> list[Json]:
     """Return text of any length as paragraphs."""
     return [section(part) for part in chunks(text, _BOX)]
-
-
-def cells(texts: list[str]) -> Json:
-    """Return up to ten short texts in two columns."""
-    return {"type": "section", "fields": [plain(text) for text in texts]}
 
 
 def box(text: str) -> Json:

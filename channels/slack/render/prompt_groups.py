@@ -4,14 +4,12 @@ A group holds whole prompts only: whatever does not fit in full is sent by itsel
 weighs less than the prompt that it replaces, so a message that fitted once fits in every state.
 """
 
-from channels.cards import OutcomeCard, PromptCard, facts
+from channels.card_text import and_more
+from channels.cards import OutcomeCard, PromptCard, front, listed
 from channels.slack.render import layout
 from channels.slack.render.buttons import row
 from channels.slack.render.layout import Json, cut, weight
 from channels.slack.render.messages import Message
-
-_LEFT_OUT = frozenset(("Id", "Length and check", "May run for", "Allow always stores"))
-"""Facts that a grouped prompt does without: what would be stored is behind the button."""
 
 _GROUP = "group/"
 _ENDING = 360
@@ -30,13 +28,22 @@ def fits(cards: tuple[PromptCard, ...]) -> bool:
 def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
     """Return the message: open prompts with their buttons, ended ones with what became of them."""
     waiting = sum(isinstance(card, PromptCard) for card in cards)
-    title = f"{waiting} of {len(cards)} commands wait for an answer"
+    title = _title(len(cards), waiting)
     hint = "Or type /approve CODE allow-once or deny; in a thread without the slash."
     blocks = [layout.header(title)]
     for card in cards:
         blocks += _open(card) if isinstance(card, PromptCard) else _ended(card)
     end = [layout.context(hint)] if waiting else []
-    return Message(f"Sayso asks: {title}. Open Slack to read them.", [*blocks, *end])
+    words = title if title.endswith("?") else f"{title}."
+    return Message(f"Sayso asks: {words} Open Slack to read them.", [*blocks, *end])
+
+
+def _title(all_of_them: int, waiting: int) -> str:
+    """Say what stands in this message; elsewhere more may wait."""
+    if waiting == all_of_them:
+        return f"Allow these {all_of_them} commands?"
+    verb = "waits" if waiting == 1 else "wait"
+    return f"{waiting} of these {all_of_them} commands still {verb}"
 
 
 def group_delivery(cards: tuple[PromptCard, ...]) -> str:
@@ -72,10 +79,9 @@ def _ended(card: OutcomeCard) -> list[Json]:
     return [
         layout.section(f"{card.code} · {ending}{' …' if more else ''}"),
         *layout.boxes(command),
-        *([layout.context(f"… and {len(rest):,} more characters")] if rest else []),
+        *([layout.context(and_more(len(rest)))] if rest else []),
     ]
 
 
 def _facts(card: PromptCard) -> str:
-    lines = (line for line in facts(card) if line.label not in _LEFT_OUT)
-    return "\n".join(f"{line.label}: {line.value.text}" for line in lines)
+    return listed(front(card)).text

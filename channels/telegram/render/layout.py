@@ -47,6 +47,17 @@ class Layout:
         """Add a block of its own, monospaced."""
         return self._styled(MessageEntityType.PRE, text)
 
+    def fold(self, inside: Self) -> Self:
+        """Add a quotation that clients show folded, with the styles inside it."""
+        if not inside.text:
+            return self
+        kind = MessageEntityType.EXPANDABLE_BLOCKQUOTE
+        self.entities.append(MessageEntity(kind, self._units, inside._units))
+        self.entities += [
+            MessageEntity(one.type, self._units + one.offset, one.length) for one in inside.entities
+        ]
+        return self.plain(inside.text)
+
     def _styled(self, kind: MessageEntityType, text: str) -> Self:
         # An entity without length is refused by the platform.
         if text:

@@ -4,11 +4,36 @@ What does not fit one message goes along whole, as up to four messages or as a f
 with the buttons comes last: whoever can press "Allow" was offered everything.
 """
 
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from telegram import InlineKeyboardMarkup, MessageEntity
 
-from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
+from channels.card_text import (
+    EMPTY,
+    READ_ABOVE,
+    TOO_LONG,
+    and_more,
+    file_name,
+    left_out,
+    part_end,
+    part_title,
+    shortened,
+    too_many,
+    whole_title,
+)
+from channels.cards import (
+    Fact,
+    NoticeCard,
+    OutcomeCard,
+    PromptCard,
+    checked,
+    details,
+    ending_facts,
+    front,
+    whole_text,
+)
 from channels.telegram.render.buttons import prompt_keyboard
 from channels.telegram.render.layout import MAX_UNITS, Layout
 from channels.utf16 import chunks, cut, tail, units
@@ -22,8 +47,6 @@ _FACT_UNITS = 120
 _OUTCOME_UNITS = 2000
 _DETAIL_UNITS = 900
 _NOTHING = "(nothing)"
-
-_Lines = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +65,14 @@ def render_prompt(card: PromptCard, bot_name: str = "") -> tuple[Message, ...]:
 
     ``bot_name`` is given in groups: there a bot in privacy mode sees ``/approve@name`` alone.
     """
-    lines = tuple((fact.label, fact.value.text) for fact in facts(card))
     typed = f"{approve_command(bot_name)} {card.code} {card.replies}"
-    full = _rest(whole_command(_title(card), card), typed, lines)
+    full = _lines(whole_command(_title(card), card), front(card)).plain("\n")
+    full.fold(folded(card, typed))
     if units(full.text) <= MAX_UNITS:
         return (_message(full, prompt_keyboard(card)),)
-    before = _everything(card, lines) if card.whole else ()
-    short = _rest(_ends(card), typed, tuple((label, _short(value)) for label, value in lines))
+    before = _everything(card) if card.whole else ()
+    short = _lines(_ends(card), tuple(map(_shortened, checked(card)))).plain("\n")
+    short.fold(folded(card, typed, _short))
     return (*before, _message(short, prompt_keyboard(card)))
 
 
@@ -59,11 +83,11 @@ def render_outcome(card: OutcomeCard) -> Message:
     head, rest = cut(card.command.text, _OUTCOME_UNITS)
     layout.block(head)
     if rest:
-        layout.plain(f"\n… and {units(rest):,} more characters")
+        layout.plain(f"\n{and_more(units(rest))}")
     if card.detail.text:
         layout.plain("\n").value(cut(card.detail.text, _DETAIL_UNITS)[0])
-    layout.plain("\nAgent: ").value(cut(card.agent.text, _FACT_UNITS)[0])
-    layout.plain("\nCheck: ").value(card.digest)
+    for fact in ending_facts(card):
+        layout.plain(f"\n{fact.label}: ").value(_short(fact.value.text))
     return _message(layout)
 
 
@@ -92,7 +116,7 @@ def whole_command(layout: Layout, card: PromptCard) -> Layout:
     if card.command.text:
         layout.block(card.command.text)
     else:
-        layout.plain("The command is empty; it can only be denied.")
+        layout.plain(EMPTY)
     return layout.plain("\n⚠ ").value(card.shell.text) if card.shell.text else layout
 
 
@@ -100,10 +124,27 @@ def _title(card: PromptCard) -> Layout:
     return Layout().bold(f"Allow this command? · {card.code}").plain("\n")
 
 
-def _rest(layout: Layout, typed: str, lines: _Lines) -> Layout:
-    for label, value in lines:
-        layout.plain("\n").bold(label).plain(": ").value(value)
-    return layout.plain("\n\nOr send ").value(typed)
+def folded(
+    card: PromptCard,
+    typed: str,
+    shown: Callable[[str], str] = str,
+    but: AbstractSet[str] = frozenset(),
+) -> Layout:
+    """Return what a prompt shows only when it is unfolded, each value as ``shown`` makes it.
+
+    ``but`` are labels of lines that are left out.
+    """
+    layout = Layout().bold("Details")
+    for fact in details(card):
+        if fact.label not in but:
+            layout.plain(f"\n{fact.label}: ").value(shown(fact.value.text))
+    return layout.plain("\nOr send ").value(typed) if typed else layout
+
+
+def _lines(layout: Layout, lines: tuple[Fact, ...]) -> Layout:
+    for line in lines:
+        layout.plain("\n").bold(line.label).plain(": ").value(line.value.text)
+    return layout
 
 
 def _ends(card: PromptCard) -> Layout:
@@ -111,42 +152,41 @@ def _ends(card: PromptCard) -> Layout:
     head, rest = cut(card.command.text, _HEAD_UNITS)
     end = tail(rest, _TAIL_UNITS)
     layout.block(head)
-    left_out = units(rest) - units(end)
-    if left_out > 0:
-        layout.plain("\n").bold(f"… {left_out:,} characters are not in this message …").plain("\n")
+    absent = units(rest) - units(end)
+    if absent > 0:
+        layout.plain("\n").bold(left_out(absent)).plain("\n")
     layout.block(end)
     return layout.plain("\n⚠ ").value(_short(card.shell.text)) if card.shell.text else layout
 
 
 def _length(card: PromptCard) -> str:
-    if card.whole:
-        return "Too long for one message. The full text is above; read it first."
-    return f"{card.size:,} characters are too many to show, so it can only be denied."
+    return f"{TOO_LONG} {READ_ABOVE}" if card.whole else too_many(card.size)
 
 
 def _short(text: str) -> str:
-    # No command can hold this mark: "…" is always escaped in what is not ours.
     head, rest = cut(text, _FACT_UNITS)
-    return f"{head} […{units(rest):,} more]" if rest else head
+    return shortened(head, units(rest))
 
 
-def _everything(card: PromptCard, lines: _Lines) -> tuple[Message, ...]:
-    below = "\n".join(f"{label}: {value}" for label, value in lines)
-    whole = "\n\n".join(text for text in (card.command.text, card.shell.text, below) if text)
+def _shortened(line: Fact) -> Fact:
+    return Fact(line.label, Redacted(_short(line.value.text)))
+
+
+def _everything(card: PromptCard) -> tuple[Message, ...]:
+    whole = whole_text(card)
     parts = tuple(chunks(whole, _PART_UNITS))
     if len(parts) > _MOST_PARTS:
-        caption = Layout().bold(f"{card.code} · the whole command: {card.size:,} characters")
+        caption = Layout().bold(whole_title(card.code, card.size))
         return (_file(caption, whole, card.code),)
     return tuple(
-        _message(_part(card.code, part, f"{number} of {len(parts)}"))
-        for number, part in enumerate(parts, 1)
+        _message(_part(card.code, part, number, len(parts))) for number, part in enumerate(parts, 1)
     )
 
 
-def _part(code: str, text: str, place: str) -> Layout:
+def _part(code: str, text: str, number: int, total: int) -> Layout:
     # Telegram trims a message's ends; words of ours stand there, so no blank of a command is lost.
-    head = Layout().bold(f"{code} · the whole command, part {place}").plain("\n")
-    return head.block(text).plain(f"\nEnd of part {place}.")
+    head = Layout().bold(part_title(code, number, total)).plain("\n")
+    return head.block(text).plain(f"\n{part_end(number, total)}")
 
 
 def _file(caption: Layout, whole: str, code: str) -> Message:
@@ -154,7 +194,7 @@ def _file(caption: Layout, whole: str, code: str) -> Message:
         caption.text,
         tuple(caption.entities),
         file=whole.encode(),
-        file_name=f"command-{code}.txt",
+        file_name=file_name(code),
     )
 
 

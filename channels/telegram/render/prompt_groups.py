@@ -7,14 +7,14 @@ true.
 
 from itertools import zip_longest
 
-from channels.cards import OutcomeCard, PromptCard, facts
+from channels.cards import OutcomeCard, PromptCard, front
 from channels.telegram.render.buttons import MOST_BUTTONS, group_keyboard
 from channels.telegram.render.layout import MAX_ENTITIES, MAX_UNITS, Layout
-from channels.telegram.render.messages import Message, approve_command, whole_command
+from channels.telegram.render.messages import Message, approve_command, folded, whole_command
 from channels.utf16 import cut, units
 
 _LEFT_OUT = frozenset({"Id", "May run for", "Allow always stores"})
-"""Facts that a group does not repeat: the last one is shown before anything is stored."""
+"""Details that a group does not repeat: the last one is shown before anything is stored."""
 _HEADLINE_UNITS = 300
 _LEAST_UNITS = 20
 _MARK = "…"
@@ -63,9 +63,9 @@ def _hint(layout: Layout, bot_name: str) -> None:
 
 def _prompt(layout: Layout, card: PromptCard) -> None:
     whole_command(layout.plain("\n"), card)
-    for fact in facts(card):
-        if fact.label not in _LEFT_OUT:
-            layout.plain(f"\n{fact.label}: ").value(fact.value.text)
+    for fact in front(card):
+        layout.plain(f"\n{fact.label}: ").value(fact.value.text)
+    layout.plain("\n").fold(folded(card, "", but=_LEFT_OUT))
 
 
 def _outcome(layout: Layout, card: OutcomeCard, room: int) -> None:

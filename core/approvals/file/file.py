@@ -9,26 +9,19 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from core.approvals.file import edit
 from core.approvals.file.document import ApprovalsDocument
-from core.approvals.file.schema import Raw, parse
+from core.approvals.file.last_use import Key, LastUse, fill_in, uses_of
+from core.approvals.file.schema import NEW_TEXT, Raw, parse
 from core.errors import ApprovalsFileError, StateError
-from core.files.private_state import (
-    Identity,
-    back_up,
-    identity,
-    is_settled,
-    keep_copy,
-    locked,
-    read_private,
-    replace_private,
-    writing,
-)
+from core.files.file_identity import FileIdentity, identity, is_settled
+from core.files.lock import locked
+from core.files.private import back_up, keep_copy, read_with_status, replace_private, writing
 from core.model.approval import AllowlistEntry
 from core.model.decision import Content
 from core.model.identity import AgentId
@@ -42,19 +35,20 @@ _MANY = (
 )
 _EMPTY = ApprovalsDocument()
 _WRITE_TRIES = 20
-_NO_IDENTITY: Identity = (0, 0, 0, 0, 0)
+_NO_IDENTITY: FileIdentity = (0, 0, 0, 0, 0)
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What was read last: the file's identity, the SHA-256 of its bytes, its meaning."""
+    """What was read last: the file's identity, the SHA-256 of its bytes, its meaning, its uses."""
 
-    identity: Identity
+    identity: FileIdentity
     digest: bytes
     settled: bool
     document: ApprovalsDocument
+    uses: Mapping[Key, LastUse]
 
 
 class ApprovalsFile:
@@ -65,14 +59,14 @@ class ApprovalsFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = str(path)
+        self._path = path
         self._copy: _Copy | None = None
-        self._unusable: tuple[Identity, ApprovalsFileError] | None = None
+        self._unusable: tuple[FileIdentity, ApprovalsFileError] | None = None
 
     @property
     def last_good(self) -> Path:
         """Return where the last content that could be read is kept."""
-        return Path(self._path + ".last-good")
+        return self._beside(".last-good")
 
     def is_read(self) -> bool:
         """Return whether ``read`` would answer from memory; one look at the file."""
@@ -136,9 +130,43 @@ class ApprovalsFile:
         """
         self.read()
         try:
-            return edit.masked(parse(read_private(self._path)[0], self._path)[0])
+            return edit.masked(parse(self._read_bytes()[0], str(self._path))[0])
         except FileNotFoundError:
             return {}
+
+    def uses(self) -> Mapping[Key, LastUse]:
+        """Return the last use of each entry that the file holds.
+
+        Raises:
+            ApprovalsFileError: see ``read``.
+        """
+        self.read()
+        return {} if self._copy is None else self._copy.uses
+
+    def note_uses(self, uses: Mapping[Key, LastUse]) -> None:
+        """Write newer last uses into the entries that are there; nothing else changes.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe; it was left as it is.
+            StateError: it could not be written; it was left as it is.
+        """
+        self._change(lambda raw: (None, fill_in(raw, uses)))
+
+    def is_edited(self, within_s: float) -> bool:
+        """Return whether the file was changed within so many seconds, or an editor has it open.
+
+        Vim, nano and Emacs leave a file beside what they edit.
+        """
+        folder, name = os.path.split(self._path)
+        if any(
+            Path(folder, mark).is_symlink() or Path(folder, mark).exists()
+            for mark in (f".{name}.swp", f".#{name}")
+        ):
+            return True
+        try:
+            return time.time() - os.lstat(self._path).st_mtime < within_s
+        except OSError:
+            return False
 
     def add(
         self, agent: str, pattern: str, argv: tuple[str, ...] | None = None, content: Content = ()
@@ -171,15 +199,16 @@ class ApprovalsFile:
             ApprovalsFileError: the new text is not valid; nothing was changed.
             StateError: it could not be written; nothing was changed.
         """
-        raw, _ = parse(text.encode(errors="surrogatepass"), "the new text")
+        raw, _ = parse(text.encode(errors="surrogatepass"), NEW_TEXT)
         with self._lock():
             check()
             try:
                 old: Raw | None = self._present()[0]
             except ApprovalsFileError:
                 old = None
-                back_up(self._path, self._path + ".broken")
+                back_up(self._path, self._beside(".broken"))
             edit.keep_socket(raw, old, self._socket_path())
+            fill_in(raw, {} if old is None else uses_of(old))
             self._write(edit.dumped(raw))
             return self._load()
 
@@ -192,23 +221,22 @@ class ApprovalsFile:
                 if not changed:
                     return result
                 data = edit.dumped(raw)
-                document = parse(data, self._path)[1]
-                if self._unchanged(seen):
-                    self._write(data)
-                    self._accept(data, document)
+                document = parse(data, str(self._path))[1]
+                if self._write(data, lambda: self._unchanged(seen)):  # noqa: B023 - called at once
+                    self._accept(data, raw, document)
                     return result
         raise StateError(f"{self._path} keeps changing. Close any editor that has it open.")
 
-    def _present(self) -> tuple[Raw, Identity | None]:
+    def _present(self) -> tuple[Raw, FileIdentity | None]:
         """Return the JSON in the file and the file's identity; a new content without a file."""
         try:
-            data, status = read_private(self._path)
+            data, status = self._read_bytes()
         except FileNotFoundError:
             self._missing()
             return edit.fresh(self._socket_path()), None
-        return parse(data, self._path)[0], identity(status)
+        return parse(data, str(self._path))[0], identity(status)
 
-    def _unchanged(self, seen: Identity | None) -> bool:
+    def _unchanged(self, seen: FileIdentity | None) -> bool:
         """Return whether the file is still the one that was read: an editor takes no lock."""
         try:
             return identity(os.lstat(self._path)) == seen
@@ -218,7 +246,7 @@ class ApprovalsFile:
     def _load(self) -> ApprovalsDocument:
         """Read the file; parse it only if its bytes are not the ones known already."""
         try:
-            data, status = read_private(self._path)
+            data, status = self._read_bytes()
         except FileNotFoundError:
             return self._missing()
         copy = self._copy
@@ -229,11 +257,11 @@ class ApprovalsFile:
         if len(data) > _LARGE:
             _LOG.info("reading %s: %.0f MB", self._path, len(data) / 1e6)
         try:
-            document = parse(data, self._path)[1]
+            raw, document = parse(data, str(self._path))
         except ApprovalsFileError as error:
             self._unusable = (identity(status), error) if is_settled(status) else None
             raise
-        self._accept(data, document, status)
+        document = self._accept(data, raw, document, status)
         if len(data) > _LARGE:
             count = sum(len(part.allowlist) for part in document.agents.values())
             took_s = time.monotonic() - began
@@ -241,23 +269,35 @@ class ApprovalsFile:
         return document
 
     def _accept(
-        self, data: bytes, document: ApprovalsDocument, status: os.stat_result | None = None
-    ) -> None:
-        """Remember what the bytes mean; without a status they are compared again when read."""
-        keep_copy(str(self.last_good), data)
+        self,
+        data: bytes,
+        raw: Raw,
+        document: ApprovalsDocument,
+        status: os.stat_result | None = None,
+    ) -> ApprovalsDocument:
+        """Remember what the bytes mean; without a status they are compared again when read.
+
+        Where they mean what they meant before, apart from last uses, the same object is returned:
+        indexes that were built from it stay good.
+        """
+        keep_copy(self.last_good, data)
+        if self._copy is not None and self._copy.document == document:
+            document = self._copy.document
         self._copy = _Copy(
             identity=identity(status) if status else _NO_IDENTITY,
             digest=hashlib.sha256(data).digest(),
             settled=status is not None and is_settled(status),
             document=document,
+            uses=uses_of(raw),
         )
+        return document
 
     def _missing(self) -> ApprovalsDocument:
         """Take a file that never was for empty, and one that has vanished for lost.
 
         Its limits would be lost with it: absence of information is the stricter answer.
         """
-        if os.path.lexists(self._path + ".last-good"):
+        if os.path.lexists(self.last_good):
             raise ApprovalsFileError(
                 f"{self._path} is missing, but its last good copy exists. Restore it: "
                 f"cp -p '{self._path}.last-good' '{self._path}' (or remove the copy as well)"
@@ -265,17 +305,25 @@ class ApprovalsFile:
         self._copy = None
         return _EMPTY
 
-    def _write(self, data: bytes) -> None:
+    def _read_bytes(self) -> tuple[bytes, os.stat_result]:
+        try:
+            return read_with_status(self._path)
+        except StateError as error:
+            raise ApprovalsFileError(str(error)) from error
+
+    def _beside(self, suffix: str) -> Path:
+        return self._path.with_name(self._path.name + suffix)
+
+    def _write(self, data: bytes, still: Callable[[], bool] = lambda: True) -> bool:
         with writing(self._path):
-            replace_private(self._path, data)
+            return replace_private(self._path, data, still=still)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        path = Path(self._path)
         with writing(self._path):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(str(path.with_suffix(".lock"))):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._path.with_suffix(".lock")):
             yield
 
     def _socket_path(self) -> str:
-        return str(Path(self._path).with_suffix(".sock"))
+        return str(self._path.with_suffix(".sock"))

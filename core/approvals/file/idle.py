@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from core.approvals.file.document import AgentApprovals
-from core.approvals.file.usage import UsageFile
+from core.approvals.file.usage import Usage
 from core.files.state_file import StateFile
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
@@ -54,7 +54,7 @@ class Idle:
     ``now_ms`` returns epoch ms. Without ``writes`` the file is only read.
     """
 
-    usage: UsageFile
+    usage: Usage
     path: Path | None = None
     after_ms: int | None = None
     now_ms: Callable[[], int] = _wall_ms
@@ -62,7 +62,7 @@ class Idle:
     _seen: dict[str, dict[str, int]] | None = field(default=None, init=False)
 
     @classmethod
-    def of(cls, home: Path, usage: UsageFile, days: int | None) -> "Idle":
+    def of(cls, home: Path, usage: Usage, days: int | None) -> "Idle":
         """Return it for the files of one home; ``days`` as configured."""
         after_ms = None if days is None else days * _DAY_MS
         return cls(usage, home / "exec-approvals.seen.json", after_ms)

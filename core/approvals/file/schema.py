@@ -5,6 +5,7 @@ key, an entry with a condition that we do not know. Other unknown keys are kept 
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -34,6 +35,8 @@ from core.model.policy import (
 from core.policy.matching.allowlist import ill_bound
 
 VERSION = 1
+NEW_TEXT = "the new text"
+"""The name of a text that is to replace the file, for error texts."""
 LEGACY_AGENT = "default"
 """S1: "Legacy agents.default entries are migrated to agents.main on load"."""
 EVERY_AGENT = "*"
@@ -43,7 +46,8 @@ _SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")
 Raw = dict[str, object]
 _Written = tuple[AllowlistEntry, str | None]
 """An entry, and the first of its keys that is unknown."""
-_PLAIN_KEYS = frozenset(("pattern", "id", "argv"))
+_USE_KEYS = ("lastUsedCommand", "lastResolvedPath")
+_PLAIN_KEYS = frozenset(("pattern", "id", "argv", "lastUsedAt", *_USE_KEYS))
 _File = Annotated[str, Field(pattern=r"^/[^\x00]*\z", max_length=LONGEST_PATTERN)]
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
@@ -158,6 +162,8 @@ def _plain(entry: object) -> AllowlistEntry | None:
     pattern, own, argv = entry.get("pattern"), entry.get("id"), entry.get("argv")
     if not _is_word(pattern) or not pattern or not (own is None or _is_word(own)):
         return None
+    if not _plainly_used(entry):
+        return None
     if argv is None:
         return AllowlistEntry(pattern, own)
     if not isinstance(argv, list) or not all(map(_is_word, argv)):
@@ -165,11 +171,20 @@ def _plain(entry: object) -> AllowlistEntry | None:
     return AllowlistEntry(pattern, own, tuple(argv))
 
 
+def _plainly_used(entry: Raw) -> bool:
+    at = entry.get("lastUsedAt")
+    return (at is None or type(at) is int) and all(
+        entry.get(name) is None or _is_word(entry[name]) for name in _USE_KEYS
+    )
+
+
 def _is_word(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.isascii() and len(value) <= LONGEST_PATTERN
 
 
 def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
+    if name == NEW_TEXT:
+        return ApprovalsFileError(f"{name}, {place}: {what}. Nothing was changed; correct it.")
     return ApprovalsFileError(
         f"{name}, {place}: {what}. Nothing is allowed from this file until it is fixed. "
         f"Edit it, or restore the last good copy: cp -p '{name}.last-good' '{name}'"
@@ -178,7 +193,12 @@ def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
 
 def _load(data: bytes, name: str) -> Raw:
     try:
-        value = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(
+            data.decode(),
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
     except json.JSONDecodeError as error:
         raise _unusable(name, f"line {error.lineno}, column {error.colno}", error.msg) from None
     except UnicodeDecodeError as error:
@@ -199,6 +219,14 @@ def _unique(pairs: list[tuple[str, object]]) -> Raw:
         twice = next(key for key in names if names.count(key) > 1)
         raise ValueError(f"duplicate key {twice!r} in one object")
     return found
+
+
+def _finite(text: str) -> float:
+    """Return a number that can be written back: 1e999 is read as infinity, which JSON has not."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large a number")
+    return value
 
 
 def _no_constant(word: str) -> object:

@@ -1,74 +1,54 @@
-"""Remember when and for what an allowlist entry was last used (S1 "Each allowlist entry tracks").
+"""Note when and for what an entry was used, and write it into exec-approvals.json (S1).
 
-Kept apart from exec-approvals.json, so that a busy gateway never races a person's editor. Written
-at most once an interval and not synced: losing it costs statistics, never a permission.
+Notes stay in memory until a quiet moment: nothing was used for a while, nobody changes the file,
+no editor has it open. Losing them costs statistics, never a permission.
 """
 
-import contextlib
+import logging
 import threading
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
-
+from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.last_use import Key, LastUse, fill_in
 from core.approvals.file.schema import Raw
-from core.files.state_file import StateFile
-from core.model.approval import AllowlistEntry
+from core.errors import ApprovalsFileError, StateError
 
-_LONGEST_COMMAND = 500
-DEFAULT_INTERVAL_S = 5.0
-
-Key = tuple[str, str]
-"""An agent and one of its entries, in its words."""
-
-
-@dataclass(frozen=True, slots=True)
-class LastUse:
-    """The last use of one entry: epoch ms, the masked command line, the program's real path."""
-
-    at_ms: int
-    command: str
-    resolved: str
+_LOG = logging.getLogger(__name__)
+QUIET_S = 10.0
+LONGEST_S = 300.0
+_REST = 200
+"""How many times as long as a write took it is not repeated: a large file takes seconds."""
 
 
-class _Use(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
-    last_used_at: int
-    last_used_command: str
-    last_resolved_path: str
+class Usage:
+    """The last uses of a file's entries; safe to share between threads.
 
-
-class _File(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
-    agents: dict[str, dict[str, _Use]]
-
-
-class UsageFile:
-    """One exec-approvals.usage.json; safe to share between threads.
-
-    ``interval_s`` is how long notes are gathered before they are written together.
+    They are written once nothing was used for ``quiet_s``, after ``longest_s`` in any case, but
+    never while somebody edits the file.
     """
 
-    def __init__(self, path: Path, interval_s: float = DEFAULT_INTERVAL_S) -> None:
-        self._file = StateFile(path, _File)
-        self._interval_s = interval_s
+    def __init__(
+        self, file: ApprovalsFile, quiet_s: float = QUIET_S, longest_s: float = LONGEST_S
+    ) -> None:
+        self._file = file
+        self._quiet_s = quiet_s
+        self._longest_s = longest_s
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._notes: dict[Key, LastUse] = {}
         self._timer: threading.Timer | None = None
+        self._first_s = self._last_s = self._not_before_s = 0.0
 
     def note(self, agent: str, entry: str, use: LastUse) -> None:
         """Note a use in memory (about 1 us); ``command`` is given with its secrets masked."""
         with self._lock:
-            known = self._notes.get((agent, entry))
-            if known is None or known.at_ms <= use.at_ms:
-                self._notes[agent, entry] = use
+            self._last_s = time.monotonic()
+            if not self._notes:
+                self._first_s = self._last_s
+            self._keep({(agent, entry): use})
             if self._timer is None:
-                self._timer = threading.Timer(self._interval_s, self.flush)
-                self._timer.daemon = True
-                self._timer.start()
+                self._wait()
 
     def flush(self) -> None:
         """Write what was noted; call it once more before the program ends."""
@@ -79,64 +59,63 @@ class UsageFile:
             if timer is not None:
                 timer.cancel()
             if notes:
-                self._merge(notes)
+                self._write(notes)
 
     def read(self) -> Mapping[Key, LastUse]:
-        """Return the written and the noted uses; a file that cannot be read counts as empty."""
-        merged = self._read_file()
+        """Return the written and the noted uses; a file that cannot be used holds none."""
+        try:
+            merged = dict(self._file.uses())
+        except ApprovalsFileError:
+            merged = {}
         with self._lock:
-            merged.update(self._notes)
-        return merged
+            notes = dict(self._notes)
+        return merged | {key: use for key, use in notes.items() if _is_newer(use, merged.get(key))}
 
-    def _read_file(self) -> dict[Key, LastUse]:
-        file = self._file.read()
-        return {
-            (agent, pattern): LastUse(
-                use.last_used_at, use.last_used_command, use.last_resolved_path
-            )
-            for agent, uses in (file.agents if file else {}).items()
-            for pattern, use in uses.items()
-        }
+    def shown(self) -> Raw:
+        """Return the file's JSON for display, with its token left out and what was noted.
 
-    def _merge(self, notes: dict[Key, LastUse]) -> None:
-        merged = self._read_file()
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe.
+        """
+        raw = self._file.shown()
+        with self._lock:
+            notes = dict(self._notes)
+        fill_in(raw, notes)
+        return raw
+
+    def _keep(self, notes: Mapping[Key, LastUse]) -> None:
         for key, use in notes.items():
-            if key not in merged or merged[key].at_ms <= use.at_ms:
-                merged[key] = use
-        if not self._file.write(_shaped(merged)):
+            if _is_newer(use, self._notes.get(key)):
+                self._notes[key] = use
+
+    def _wait(self) -> None:
+        self._timer = threading.Timer(self._quiet_s, self._look)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _look(self) -> None:
+        """Write if this is a quiet moment, else look again later."""
+        edited = self._file.is_edited(self._quiet_s)
+        with self._lock:
+            now = time.monotonic()
+            busy = now - self._last_s < self._quiet_s and now - self._first_s < self._longest_s
+            if edited or busy or now < self._not_before_s:
+                self._wait()
+                return
+        self.flush()
+
+    def _write(self, notes: Mapping[Key, LastUse]) -> None:
+        began = time.monotonic()
+        try:
+            self._file.note_uses(notes)
+        except (ApprovalsFileError, StateError) as error:
+            _LOG.warning("the last use of entries is not written yet: %s", error)
             with self._lock:
-                self._notes = {**notes, **self._notes}
+                later, self._notes = self._notes, dict(notes)
+                self._keep(later)
+        ended = time.monotonic()
+        self._not_before_s = ended + _REST * (ended - began)
 
 
-def _fields(use: LastUse) -> dict[str, object]:
-    return {
-        "lastUsedAt": use.at_ms,
-        "lastUsedCommand": use.command[:_LONGEST_COMMAND],
-        "lastResolvedPath": use.resolved,
-    }
-
-
-def _shaped(uses: Mapping[Key, LastUse]) -> dict[str, object]:
-    agents: dict[str, dict[str, object]] = {}
-    for (agent, pattern), use in uses.items():
-        agents.setdefault(agent, {})[pattern] = _fields(use)
-    return {"agents": agents}
-
-
-def with_usage(raw: Raw, uses: Mapping[Key, LastUse]) -> Raw:
-    """Fill the last-used fields of S1 into the JSON of exec-approvals.json, in place."""
-    agents = raw.get("agents")
-    for agent, part in agents.items() if isinstance(agents, dict) else ():
-        for entry in part.get("allowlist", []):
-            with contextlib.suppress(KeyError):
-                entry.update(_fields(uses[agent, _words(entry)]))
-    return raw
-
-
-def _words(entry: Raw) -> str:
-    argv, content = entry.get("argv"), entry.get("content")
-    return AllowlistEntry(
-        pattern=str(entry["pattern"]),
-        argv=tuple(argv) if isinstance(argv, list) else None,
-        content=tuple(content.items()) if isinstance(content, dict) else (),
-    ).words
+def _is_newer(use: LastUse, known: LastUse | None) -> bool:
+    return known is None or known.at_ms <= use.at_ms

@@ -5,6 +5,7 @@ never approves its own request, on any path and on none of its linked accounts.
 """
 
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -65,9 +66,14 @@ class Approvers:
         own = None if agent is None else self.by_agent.get(agent)
         return Listing(self.by_channel, self.everywhere) if own is None else Listing({}, own)
 
-    def anybody(self, channel: str, agent: AgentId | None = None) -> bool:
-        """Return whether a channel may have an approver for an agent at all."""
-        return self.listing(agent).anybody(channel)
+    def anybody(
+        self,
+        channel: str,
+        agent: AgentId | None = None,
+        but: AbstractSet[str] = frozenset(),
+    ) -> bool:
+        """Return whether a channel may have an approver for an agent, other than ``but``."""
+        return self.listing(agent).anybody(channel, but)
 
     def needed(self, agent: AgentId) -> int:
         """Return how many different people must allow a request of an agent."""

@@ -7,6 +7,7 @@ empty list means nobody (DESIGN §1 rule 7).
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from core.model.identity import Actor, PersonId
@@ -37,20 +38,27 @@ class Listing:
             return False
         return f"{_PERSON}:{person}" in listed | self.everywhere
 
-    def anybody(self, channel: str) -> bool:
-        """Return whether somebody may be listed for a channel; a named person may be in any."""
+    def anybody(self, channel: str, but: AbstractSet[str] = frozenset()) -> bool:
+        """Return whether somebody may be listed for a channel; a named person may be in any.
+
+        ``but`` are entries of one person who does not count: accounts with their channel, and
+        ``person:NAME``.
+        """
         heads = (f"{channel}:", f"{_PERSON}:")
-        return bool(self.by_channel.get(channel)) or any(
-            entry.startswith(heads) for entry in self.everywhere
-        )
+        everywhere = {entry for entry in self.everywhere if entry.startswith(heads)}
+        return not (self._listed(channel) | everywhere) <= but
+
+    def _listed(self, channel: str) -> set[str]:
+        """Return the entries of a channel's own list as they would stand in one over all."""
+        return {
+            entry if entry.startswith(f"{_PERSON}:") else f"{channel}:{entry}"
+            for entry in self.by_channel.get(channel, ())
+        }
 
     def count(self) -> int | None:
         """Return how many people are listed; ``None`` where a group or role hides how many."""
-        entries = {
-            entry if entry.startswith(f"{_PERSON}:") else f"{channel}:{entry}"
-            for channel, listed in self.by_channel.items()
-            for entry in listed
-        } | self.everywhere
+        own = {entry for channel in self.by_channel for entry in self._listed(channel)}
+        entries = own | self.everywhere
         grouped = any(part in f":{entry}" for entry in entries for part in (":group:", ":role:"))
         return None if grouped else len(entries)
 

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.errors import StateError
-from core.files.private_state import read_private, replace_private, writing
+from core.files.private import read_private, replace_private, writing
 from core.gate.guards.home_check import HomeCheck
 
 _log = logging.getLogger(__name__)
@@ -109,13 +109,9 @@ class Lockdown:
         if self._locked is None or self._path is None or os.path.lexists(self._path):
             return True
         try:
-            replace_private(str(self._path), _text(self._locked))
-        except OSError as error:
-            _log.critical(
-                "%s could not be written (%s): locked down until this gateway stops",
-                self._path,
-                error.strerror,
-            )
+            replace_private(self._path, _text(self._locked))
+        except StateError as error:
+            _log.critical("%s It stays locked down until this gateway stops.", error)
             return False
         return True
 
@@ -126,14 +122,14 @@ class Lockdown:
             StateError: the file cannot be removed, so it stays locked.
         """
         if self._path is not None and os.path.lexists(self._path):
-            with writing(str(self._path)):
+            with writing(self._path):
                 self._path.unlink()
         self._locked = None
 
 
 def _read(path: Path) -> Locked:
     try:
-        found = json.loads(read_private(str(path))[0])
+        found = json.loads(read_private(path))
         at = datetime.fromisoformat(found["when"])
         why, by, way = (_word(found[key]) for key in ("why", "by", "way"))
         return Locked(round(at.timestamp() * 1000), why, by, way)

@@ -11,7 +11,15 @@ from typing import Protocol
 
 from core.gate.tools.arguments import ExecArguments, Faults, read_arguments
 from core.gate.tools.files import folder_fault, home_of, program_fault
-from core.gate.tools.protocol import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
+from core.gate.tools.protocol import (
+    Ready,
+    ToolAnswer,
+    ToolCall,
+    ToolDone,
+    ToolError,
+    ToolPending,
+    ToolRefused,
+)
 from core.gate.tools.redaction import redacted_argv
 from core.gate.tools.registry import Tools, capabilities
 from core.gate.tools.results import result_of
@@ -64,10 +72,12 @@ class ExecTool:
         if fault is not None:
             return fault
         request = _request(call, arguments, folder)
-        return Ready(_record(arguments, folder), lambda: self._run(request, call.begun))
+        return Ready(_record(arguments, folder), lambda: self._run(request, call))
 
-    async def _run(self, request: ExecRequest, begun: Begun | None) -> ToolAnswer:
-        match await self._end(request, begun):
+    async def _run(self, request: ExecRequest, call: ToolCall) -> ToolAnswer:
+        match await self._end(request, call):
+            case Pending(run_id=run_id, code=code, deadline_ms=deadline_ms) if not call.wait:
+                return ToolPending(run_id, code, deadline_ms)
             case Finished() as ended:
                 return ToolDone(result_of(ended, request.stdio), ended.run_id)
             case Denied(run_id=run_id, reason=reason, why=why):
@@ -76,13 +86,13 @@ class ExecTool:
                 why = "the exit status is unknown; it is not retried"
                 return ToolRefused(ToolError.UNKNOWN, why, run_id=run_id)
 
-    async def _end(self, request: ExecRequest, begun: Begun | None) -> Submission:
-        """Submit and wait for the end, however long people take."""
+    async def _end(self, request: ExecRequest, call: ToolCall) -> Submission:
+        """Submit and wait for the end; for people only where the call says so (S1)."""
         # A caller that disconnects must not end a run halfway: the run belongs to the gate.
-        answer = await asyncio.shield(self.line.submit(request, begun))
-        if begun is not None:
-            begun(answer.run_id)
-        if isinstance(answer, Pending | Running):
+        answer = await asyncio.shield(self.line.submit(request, call.begun))
+        if call.begun is not None:
+            call.begun(answer.run_id)
+        if isinstance(answer, Running) or (isinstance(answer, Pending) and call.wait):
             return await self.line.wait(answer.run_id) or answer
         return answer
 

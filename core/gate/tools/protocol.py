@@ -25,6 +25,7 @@ class ToolCall:
     """One call: ``args`` are as they came, of any type; who asks is taken from the connection.
 
     ``begun`` hears the id of a run that it leads to, as of ``Gate.submit``, and of a question.
+    ``wait``: the answer to a question is waited for; without it the question's id is returned (S1).
     """
 
     tool: str
@@ -34,6 +35,7 @@ class ToolCall:
     session: SessionKey
     begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
     task: TaskId | None = None
+    wait: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,16 @@ class ToolRefused:
     run_id: ApprovalId | None = None
 
 
-ToolAnswer = ToolDone | ToolRefused
+@dataclass(frozen=True, slots=True)
+class ToolPending:
+    """People are asked until ``deadline_ms`` (epoch ms); the session's events say how it ends."""
+
+    run_id: ApprovalId
+    code: str
+    deadline_ms: int
+
+
+ToolAnswer = ToolDone | ToolPending | ToolRefused
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from core.model.stdio import Capture
 from core.ports import RunWatcher
 from core.runner.runner import Runner
 
-_NO_TERMINAL = "a sandboxed command gets no terminal (S0). Request the host gateway, or no terminal"
+_NO_TERMINAL = "a sandboxed command gets no terminal. Request the host gateway, or no terminal"
 
 
 class SandboxHost:

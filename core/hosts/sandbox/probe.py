@@ -43,16 +43,20 @@ async def probe(
     """Return why a backend does not enclose here, ``""`` if it does; ``own`` is to be hidden."""
     run_id = ApprovalId(f"probe{secrets.token_hex(8)}")
     try:
+        # Where sandbox.workspace names the only folder that can be changed, no other one is there.
+        named = backend.workspace(own_plan(("/bin/sh",), "/", _PATIENCE_MS))
         with (
             scratch.made(run_id) as folder,
-            TemporaryDirectory(prefix="sayso-probe-", dir=_OUTSIDE) as workspace,
+            TemporaryDirectory(prefix="sayso-probe-", dir=named or _OUTSIDE) as workspace,
         ):
             plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
             with backend.enclose(run_id, plan, folder) as enclosure:
                 done = await runner.run(run_id, plan, Granted(), enclosure, own=True)
             await backend.sweep(run_id, done)
-    except (SaysoError, OSError) as failure:
+    except SaysoError as failure:
         return str(failure)
+    except OSError as failure:
+        return f"no folder to test in can be made ({failure.filename}: {failure.strerror})"
     return "; ".join(faults(done, network=network))
 
 

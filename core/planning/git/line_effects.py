@@ -16,7 +16,7 @@ from core.model.command import PlannedCommand
 from core.planning.git.obedience import obedience_of
 from core.planning.git.repository import obeyed_folders
 from core.policy.matching.path_arguments import pieces
-from core.policy.programs.neutral_environment import is_reading
+from core.programs.neutral_environment import is_reading
 
 _LEADS: Final = frozenset((".git", "HEAD", "commondir"))
 """Names that make a folder a repository, or lead to another one."""

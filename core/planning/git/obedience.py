@@ -13,9 +13,9 @@ from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.git.config import Setting
-from core.policy.profiles.tables import section, table, words
-from core.policy.programs.neutral_environment import Pairs, is_reading, rows_of, takes_effect
-from core.policy.programs.wrappers import names_of
+from core.programs.neutral_environment import Pairs, is_reading, rows_of, takes_effect
+from core.programs.profiles.tables import section, table, words
+from core.programs.wrappers import names_of
 
 WORKTREE: Final = "core.worktree"
 """Harmless only where it names the folder in which the repository was found."""

@@ -2,10 +2,7 @@
 
 Git obeys the configuration of the repository around its working directory, and for each
 submodule that it reads that one's. Whoever may write there can name filters, text conversions
-and other programs, which the line does not show (bypasses.md §5).
-
-Which folder git takes for a repository is not imitated but covered: every one that it might take is
-looked at, and whatever is not written as git itself writes it is a finding.
+and other programs, which the line does not show.
 """
 
 # ruff: noqa: PTH118, PTH120
@@ -15,13 +12,23 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Final
 
-from core.files.lookup import check_looked, is_folder, is_there, status_of
+from core.files.lookup import is_there
 from core.model.command import PlannedCommand
 from core.planning.git.config import Illegible, Setting, read_settings
+from core.planning.git.discovery import (
+    LARGEST,
+    OddLink,
+    Repository,
+    first_bytes,
+    folders_of,
+    mode_of,
+    repositories_around,
+    repositories_within,
+)
 from core.planning.git.folder_listing import Listing, links_away, listing_of
 from core.planning.git.obedience import (
     HOOKS_PATH,
@@ -36,18 +43,10 @@ from core.planning.git.obedience import (
     public_hosts,
     steers,
 )
-from core.planning.git.submodules import submodules
-from core.planning.paths.pins import Unpinned
 from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
-
-_LARGEST: Final = 256 * 1024
-"""Bytes of a configuration that is read; a larger one is no person's work."""
 
 _MOST: Final = 64
 """Repositories that one command may look into: its own, those around it, the submodules."""
-
-_MOST_BELOW_MODULES: Final = 20_000
-"""Folders below ``modules`` that are looked at: a submodule's objects lie in up to 258."""
 
 _DEEPEST: Final = 10
 """Files that include one another (git's own limit)."""
@@ -61,32 +60,6 @@ _CONFIGS: Final = ("config", "config.worktree")
 _LEGACY_REMOTES: Final = ("remotes", "branches")
 _USERS_HOST: Final = "sayso.host"
 _NONE_KNOWN: Final[Mapping[str, Listing]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Repository:
-    """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
-
-    The files of an ``absorbed`` one lie where they are not looked for. ``listing`` is what its own
-    folder lists, ``None`` where that is not known.
-    """
-
-    folder: str
-    tree: str
-    absorbed: bool = False
-    listing: Listing | None = None
-
-    def may_hold(self, name: str) -> bool:
-        """Return whether something of that name may lie in it, without looking it up."""
-        return self.listing is None or self.listing.may_hold(name)
-
-    def may_link(self) -> bool:
-        """Return whether a link may lie in it, without looking."""
-        return self.listing is None or bool(self.listing.links)
-
-
-class _Odd(Exception):
-    """A file that leads to a repository is not written as git writes it."""
 
 
 def steering(command: PlannedCommand, cwd: str) -> str:
@@ -106,16 +79,16 @@ def obeyed_folders(cwd: str) -> tuple[str, ...]:
     """Return the folders and files that git would obey in a folder, by their real paths."""
     found: list[str] = []
     try:
-        for one in _around(cwd):
-            for place in _places(one):
+        for one in repositories_around(cwd):
+            for place in folders_of(one):
                 found.append(place)
                 found += _named_elsewhere(place + "/config", one)
-    except _Odd:
+    except OddLink:
         pass  # asked about in any case
     return tuple(map(os.path.realpath, found))
 
 
-def _named_elsewhere(config: str, repository: _Repository) -> Iterator[str]:
+def _named_elsewhere(config: str, repository: Repository) -> Iterator[str]:
     """Yield the files that a configuration includes and the folder that it keeps its hooks in."""
     for file, one in _settings(config):
         yield file
@@ -140,7 +113,7 @@ def _around_and_within(cwd: str, obeys: Obedience) -> Iterator[str]:
     """Yield a clause for each finding around a folder and in submodules."""
     below = obeys.below()
     try:
-        waiting = [(one, obeys) for one in _around(cwd)]
+        waiting = [(one, obeys) for one in repositories_around(cwd)]
         waiting[1:] = [(one, replace(obeys, operands=())) for one, _ in waiting[1:]]
         seen: set[str] = set()
         while waiting:
@@ -153,117 +126,14 @@ def _around_and_within(cwd: str, obeys: Obedience) -> Iterator[str]:
                 return
             yield from _steered_by(repository, obedience, cwd)
             if obeys.may("enter"):
-                waiting += [(one, below) for one in _within(repository, below)]
-    except _Odd as odd:
+                waiting += [(one, below) for one in repositories_within(repository, below)]
+    except OddLink as odd:
         yield str(odd)
 
 
-def _within(repository: _Repository, obeys: Obedience) -> Iterator[_Repository]:
-    """Yield the submodules that git may enter."""
-    if repository.tree:
-        named = submodules(repository.folder)
-        if isinstance(named, Unpinned):
-            raise _Odd(named.why)
-        for path in named:
-            within = os.path.join(repository.tree, path)
-            _check_same_for_all(within)
-            found = _at(within)
-            if found is not None:
-                yield found
-    # `git fetch` needs no files of them; `git switch` may bring one that the index does not list.
-    brings = obeys.may("reach") or (obeys.writes and obeys.may("smudge"))
-    if brings and repository.may_hold("modules"):
-        yield from _absorbed(repository.folder + "/modules")
-
-
-def _absorbed(modules: str) -> Iterator[_Repository]:
-    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``).
-
-    A submodule's name may have slashes, also in what resembles another one's repository.
-    """
-    _check_same_for_all(modules)
-    waiting = [modules] if is_folder(modules) else []
-    for number, folder in enumerate(waiting):
-        listing = listing_of(folder)
-        if listing is None or number > _MOST_BELOW_MODULES:
-            raise _Odd(f"`{modules}` holds more than is checked")
-        if listing.links:
-            raise _Odd(f"`{listing.links[0]}` is a link, and git may find a repository behind it")
-        if listing.may_hold("head"):
-            yield _Repository(folder, "", absorbed=True, listing=listing)
-        waiting += listing.folders
-
-
-def _around(cwd: str) -> Iterator[_Repository]:
-    """Yield each repository around a folder: git takes the first one that it finds whole."""
-    folder = cwd
-    while True:
-        found = _at(folder)
-        if found is not None:
-            yield found
-        if is_there(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
-            yield _Repository(folder, "")
-        if folder in {"", "/"}:
-            return
-        folder = folder.rpartition("/")[0] or "/"
-
-
-def _at(tree: str) -> _Repository | None:
-    """Return the repository whose files lie in a folder, by its ``.git`` there."""
-    dot = tree.rstrip("/") + "/.git"
-    mode = _mode(dot)
-    if mode is None:
-        return None
-    if stat.S_ISLNK(mode):
-        _check_same_for_all(dot)
-    if stat.S_ISDIR(mode) or is_folder(dot):
-        return _Repository(dot, tree, listing=listing_of(dot))
-    named = _link(dot, b"gitdir: ")
-    folder = os.path.join(tree, named)
-    _check_same_for_all(folder)
-    return _Repository(folder, tree) if is_folder(folder) else None
-
-
-def _link(path: str, head: bytes) -> str:
-    """Return the path that a ``.git`` file or ``commondir`` holds.
-
-    Git takes off line ends alone and stops at NUL, so only what cannot be read otherwise is taken.
-
-    Raises:
-        _Odd: it is not one line of printable text without blanks around it.
-    """
-    content = _bytes(path)
-    if content is not None and content.startswith(head) and len(content) <= _LARGEST:
-        line = content.removeprefix(head).removesuffix(b"\n")
-        text = line.decode(errors="replace")
-        if text and text.isprintable() and text == text.strip() and "\ufffd" not in text:
-            return text
-    raise _Odd(f"`{path}` is not one line as git writes it")
-
-
-def _places(repository: _Repository) -> list[str]:
-    """Return the folders that hold a repository's configuration and hooks."""
-    leads = repository.folder + "/commondir"  # a linked work tree has another's
-    if not repository.may_hold("commondir") or not is_there(leads):
-        return [repository.folder]
-    common = os.path.join(repository.folder, _link(leads, b""))
-    _check_same_for_all(common)
-    return [repository.folder, common]
-
-
-def _check_same_for_all(path: str) -> None:
-    """Refuse a path that leads each process somewhere else: /proc/self/cwd, /dev/stdin.
-
-    Raises:
-        _Odd: what git would find there cannot be known before it runs.
-    """
-    if leads_elsewhere(path):
-        raise _Odd(f"`{path}` leads each process to a file of its own")
-
-
-def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
+def _steered_by(repository: Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
     """Yield what in a repository makes git start something, or keeps that from being known."""
-    places = _places(repository)
+    places = folders_of(repository)
     remotes: set[str] = set()
     yield from _by_settings(places, repository, obeys, cwd, remotes)
     known = {} if repository.listing is None else {repository.folder: repository.listing}
@@ -281,7 +151,7 @@ def _steered_by(repository: _Repository, obeys: Obedience, cwd: str) -> Iterator
 
 
 def _by_settings(
-    places: list[str], repository: _Repository, obeys: Obedience, cwd: str, remotes: set[str]
+    places: list[str], repository: Repository, obeys: Obedience, cwd: str, remotes: set[str]
 ) -> Iterator[str]:
     """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
     roots = (repository.tree or repository.folder, repository.folder, cwd)
@@ -307,15 +177,15 @@ def _settings(
 
     Where an invocation is given, only the settings that are notable for it.
     """
-    content = None if depth else _bytes(path, os.O_NOFOLLOW)
+    content = None if depth else first_bytes(path, os.O_NOFOLLOW)
     if content is None:  # a link, nothing, or what is not read
-        mode = _mode(path)
+        mode = mode_of(path)
         if (depth or (mode is not None and stat.S_ISLNK(mode))) and leads_elsewhere(path):
             yield path, f"`{path}` leads each process to a file of its own"
             return
         if mode is None:
             return
-        content = _bytes(path)
+        content = first_bytes(path)
     read = _understood(path, content)
     if isinstance(read, str) or depth > _DEEPEST:
         yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
@@ -333,15 +203,15 @@ def _settings(
 def _understood(path: str, content: bytes | None) -> tuple[Setting, ...] | str:
     if content is None:
         return f"`{path}` cannot be read"
-    if len(content) > _LARGEST:
-        return f"`{path}` is larger than {_LARGEST} bytes"
+    if len(content) > LARGEST:
+        return f"`{path}` is larger than {LARGEST} bytes"
     settings = read_settings(content.decode(errors="surrogateescape"))
     if isinstance(settings, Illegible):
         return f"line {settings.line} of `{path}` is not understood"
     return settings
 
 
-def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> bool:
+def _matters(setting: Setting, obeys: Obedience, repository: Repository) -> bool:
     """Return whether a setting makes a difference to what a command does beyond its line."""
     form = setting.form
     if form == HOOKS_PATH or form in INCLUDES:
@@ -358,7 +228,7 @@ def _matters(setting: Setting, obeys: Obedience, repository: _Repository) -> boo
 def _users_hosts() -> frozenset[str]:
     """Return the hosts that the user's own configuration names for Sayso (``sayso.host``)."""
     path = os.path.expanduser("~/.gitconfig")  # noqa: PTH111 - as above
-    read = _understood(path, _bytes(path))
+    read = _understood(path, first_bytes(path))
     if isinstance(read, str):
         return frozenset()
     return frozenset(one.value.lower() for one in read if one.name == _USERS_HOST)
@@ -404,7 +274,7 @@ def _hooks(
 
 
 def _legacy(
-    places: list[str], repository: _Repository, known: Mapping[str, Listing]
+    places: list[str], repository: Repository, known: Mapping[str, Listing]
 ) -> Iterator[str]:
     """Yield folders in which each file is a remote's address (gitrepository-layout(5))."""
     alone = len(places) == 1
@@ -424,31 +294,7 @@ def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterato
             yield f"`{named}` is not a remote of `{folder}`"
 
 
-def _leads_away(worktree: str, repository: _Repository) -> bool:
+def _leads_away(worktree: str, repository: Repository) -> bool:
     """Return whether files are looked at elsewhere than where the repository was found."""
     named = os.path.join(repository.folder, worktree)
     return leads_elsewhere(named) or os.path.realpath(named) != os.path.realpath(repository.tree)
-
-
-def _mode(path: str) -> int | None:
-    """Return the mode of a file, of a link itself, ``None`` if there is none."""
-    status = status_of(path, follow=False)
-    return None if status is None else status.st_mode
-
-
-def _bytes(path: str, flags: int = 0) -> bytes | None:
-    """Return the first bytes of a regular file, ``None`` if it is none or cannot be read."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
-    except OSError as error:
-        check_looked(error)
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None  # a pipe holds for git what it does not hold now
-        return os.read(fd, _LARGEST + 1)
-    except OSError as error:
-        check_looked(error)
-        return None
-    finally:
-        os.close(fd)

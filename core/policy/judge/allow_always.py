@@ -9,9 +9,9 @@ from core.policy.judge.segment import decide, hidden_by, runs, takes_unknown
 from core.policy.judge.verdict import Context
 from core.policy.matching.path_patterns import is_literal
 from core.policy.matching.template_element import looks_typed
-from core.policy.programs.program import Program, program_of
-from core.policy.programs.unwrap import Unwrapped
-from core.policy.programs.wrappers import names_of
+from core.programs.program import Program, program_of
+from core.programs.unwrap import Unwrapped
+from core.programs.wrappers import names_of
 
 _SCRIPTED = frozenset(("awk", "gawk", "mawk", "nawk", "original-awk", "sed"))
 """Programs whose operand is code, which is never stored unless it is known to be harmless."""

@@ -10,11 +10,11 @@ from core.policy.judge.script_pins import changed, held
 from core.policy.judge.verdict import Context, Verdict
 from core.policy.matching.matchers import GlobMatch, surroundings
 from core.policy.matching.path_patterns import is_glob
-from core.policy.programs.carriers import carrier_problem
-from core.policy.programs.program import Program
-from core.policy.programs.safe_bins import safe_bin_problem
-from core.policy.programs.shims import own_paths
 from core.policy.rules.rules import Rule
+from core.programs.carriers import carrier_problem
+from core.programs.program import Program
+from core.programs.safe_bins import safe_bin_problem
+from core.programs.shims import own_paths
 
 # A member looked up on its class costs ten times a module's name.
 _ALLOW, _LISTED, _ROUTINE = Decision.ALLOW, Reason.ALLOWLISTED, Tier.ROUTINE

@@ -14,9 +14,9 @@ from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.stdio import Capture
 from core.policy.judge.verdict import Context
 from core.policy.matching.matchers import GlobMatch, surroundings
-from core.policy.programs.program import program_of
-from core.policy.programs.safe_bins import safe_bin_problem
-from core.policy.programs.unwrap import DEEPEST_NESTING, Unwrapped, unwrap
+from core.programs.program import program_of
+from core.programs.safe_bins import safe_bin_problem
+from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, unwrap
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from core.model.decision import Decision
-from core.policy.profiles.tables import table, words
+from core.programs.profiles.tables import table, words
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

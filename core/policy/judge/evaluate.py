@@ -44,10 +44,12 @@ _DENIAL = {
     Reason.CAPABILITY: DenialReason.CAPABILITY_DENIED,
 }
 
-_UNASKED = {
-    Decision.DENY: "Asking is off, so it is denied.",
-    Decision.ALLOW: "Approvals are skipped in this session, so it is allowed.",
-}
+_UNASKED = "Asking is off, so it is denied."
+_SKIPPED = "Approvals are skipped in this session."
+_MAY_DENY = (
+    "Approvals are skipped in this session, but a rule that denies might concern it, so it is "
+    "denied; /elevated on asks instead."
+)
 
 # A member looked up on its class costs ten times a module's name, and this is asked each time.
 _ALLOW, _ASK, _DENY = Decision
@@ -78,6 +80,8 @@ def evaluate(
 
     ``provisions`` are the rules, capabilities and skills of the agent.
     """
+    if _skips(policy):
+        provisions = replace(provisions, rules=provisions.rules.unasked())
     return with_exposure(plan, _evaluate(plan, policy, allowlist, acl, provisions))
 
 
@@ -142,7 +146,7 @@ def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
 def _of_shell(command: PlannedCommand, unreadable: Unreadable, context: Context) -> _Finding:
     """Judge the shell that an unreadable line needs; what the line does no rule can see."""
     shell = judge(command, context)
-    rule = f"{unreadable.rule}: {unreadable.detail}"
+    rule = unreadable.detail
     if shell.reason is Reason.RULE_DENIED:
         return _Finding(shell.decision, shell.reason, shell.rule, shell.tier)
     if shell.reason is Reason.RULE_ASKED:
@@ -168,7 +172,7 @@ def _environment(plan: ExecPlan) -> _Finding | None:
 
 
 def _uniform(plan: ExecPlan, finding: _Finding, policy: ExecPolicy) -> Evaluation:
-    final = _final(finding.decision, finding.reason, policy)
+    final = _final(finding.decision, policy)
     segments = tuple(
         SegmentVerdict(
             command.argv,
@@ -183,10 +187,21 @@ def _uniform(plan: ExecPlan, finding: _Finding, policy: ExecPolicy) -> Evaluatio
     return _concluded(finding, segments, policy, ())
 
 
-def _final(decision: Decision, reason: Reason, policy: ExecPolicy) -> Decision:
-    if decision is not _ASK or policy.ask is not ExecAsk.OFF:
-        return decision
-    return _ALLOW if policy.skip_approvals and reason is Reason.RULE_ASKED else _DENY
+def _skips(policy: ExecPolicy) -> bool:
+    """Return whether nobody is asked about anything; a call that asks for a question gets it."""
+    return policy.skip_approvals and policy.ask is ExecAsk.OFF
+
+
+def _final(decision: Decision, policy: ExecPolicy) -> Decision:
+    return _DENY if decision is _ASK and policy.ask is ExecAsk.OFF else decision
+
+
+def _note(finding: _Finding, final: Decision, policy: ExecPolicy) -> str:
+    """Return what is said about a question that is not asked; nothing where one is."""
+    if finding.decision is _ASK and final is _DENY:
+        full = policy.security is ExecSecurity.FULL
+        return f" {_MAY_DENY if full and _skips(policy) else _UNASKED}"
+    return f" {_SKIPPED}" if final is _ALLOW and _skips(policy) else ""
 
 
 def _concluded(
@@ -195,14 +210,14 @@ def _concluded(
     policy: ExecPolicy,
     promise: tuple[Promise, ...],
 ) -> Evaluation:
-    final = _final(finding.decision, finding.reason, policy)
+    final = _final(finding.decision, policy)
     why = WHY[finding.reason].format(rule=finding.rule) if segments else _NOTHING
+    why += _note(finding, final, policy)
     if final is not finding.decision:
-        why = f"{why} {_UNASKED[final]}"
-        segments = tuple(
-            replace(one, decision=_final(one.decision, one.reason, policy)) for one in segments
-        )
-    return Evaluation(final, finding.reason, why, segments, promise)
+        segments = tuple(replace(one, decision=_final(one.decision, policy)) for one in segments)
+    return Evaluation(
+        final, finding.reason, why, segments, promise, security=policy.security, ask=policy.ask
+    )
 
 
 def _promise(

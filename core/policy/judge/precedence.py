@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 
 from core.model.policy import (
+    ExecHost,
     ExecPolicy,
     ExecSecurity,
     PolicyLayer,
@@ -39,6 +40,14 @@ _STRICTER: dict[str, _Strictness] = {
     "safe_bins": _fewer_bins,
     "timeout_ms": lambda p, layer: min(p.timeout_ms, layer.timeout_ms or p.timeout_ms),
 }
+_STRICTER_ONLY = "and a call may only make it stricter"
+_IGNORED = {
+    "security": f"security={{call}} has no effect: {{source}} gives {{value}}, {_STRICTER_ONLY}.",
+    "ask": f"ask={{call}} has no effect: {{source}} gives {{value}}, {_STRICTER_ONLY}.",
+    "node": "node={call} has no effect: {source} binds this agent to {value}.",
+    "timeout_ms": "A timeout of {call} ms has no effect: {source} allows {value} ms.",
+}
+_UNUSED_IN_SANDBOX = frozenset(("security", "ask"))
 _CHOICES = ("host",)
 _SETTINGS = tuple(field.name for field in fields(ExecPolicy) if field.name != "sources")
 
@@ -59,6 +68,22 @@ def resolve(layers: Sequence[PolicyLayer], approvals: PolicyLayer) -> ExecPolicy
         other = replace(call, host=None) if call.host is policy.host else call
         policy = _hardened(_first([other], chosen, policy), call)
     return _hardened(policy, _denial(approvals) if policy.skip_approvals else approvals)
+
+
+def ignored(call: PolicyLayer, policy: ExecPolicy) -> tuple[str, ...]:
+    """Return a sentence for each setting of a call that the effective policy does not follow."""
+    return tuple(
+        sentence.format(
+            call=getattr(call, name), source=policy.sources[name], value=getattr(policy, name)
+        )
+        for name, sentence in _IGNORED.items()
+        if getattr(call, name) not in {None, getattr(policy, name)}
+        and not (name in _UNUSED_IN_SANDBOX and _is_sandboxed(policy))
+    )
+
+
+def _is_sandboxed(policy: ExecPolicy) -> bool:
+    return policy.host is ExecHost.SANDBOX and policy.sources["host"] != CALL
 
 
 def _denial(approvals: PolicyLayer) -> PolicyLayer:

@@ -9,7 +9,7 @@ from core.model.approval import AllowlistEntry
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Content
 from core.policy.matching.allowlist import Allowlist
-from core.policy.programs.carriers import in_system_directory
+from core.programs.carriers import in_system_directory
 
 
 def content_of(command: PlannedCommand) -> Content:

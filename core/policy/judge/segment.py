@@ -11,11 +11,11 @@ from core.policy.judge.environment import judge_changes
 from core.policy.judge.verdict import Context, Verdict
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.matchers import surroundings
-from core.policy.programs.program import Program, program_of
-from core.policy.programs.unwrap import Unwrapped, binding_problem, reading_applet, unwrap
-from core.policy.programs.wrapper_grammar import Opaque
-from core.policy.programs.wrappers import is_shell, names_of
 from core.policy.rules.rules import Rule, Ruling
+from core.programs.program import Program, program_of
+from core.programs.unwrap import Unwrapped, binding_problem, reading_applet, unwrap
+from core.programs.wrapper_grammar import Opaque
+from core.programs.wrappers import is_shell, names_of
 
 _strictness = attrgetter("decision")
 _RULED = {

@@ -12,9 +12,9 @@ from core.model.command import Connector, ExecPlan, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict
 from core.policy.judge.verdict import Context
 from core.policy.matching.matchers import VectorMatch, surroundings
-from core.policy.programs.program import program_of
-from core.policy.programs.safe_bins import safe_bin_problem
-from core.policy.programs.unwrap import Unwrapped, unwrap
+from core.programs.program import program_of
+from core.programs.safe_bins import safe_bin_problem
+from core.programs.unwrap import Unwrapped, unwrap
 
 
 def judge_input(

@@ -14,9 +14,9 @@ from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.policy import Trust
 from core.model.stdio import Capture
 from core.policy.judge.verdict import Context
-from core.policy.profiles.tables import section, table, words
-from core.policy.programs.carriers import profile_for
-from core.policy.programs.wrappers import names_of
+from core.programs.carriers import profile_for
+from core.programs.profiles.tables import section, table, words
+from core.programs.wrappers import names_of
 
 
 def has_terminal(plan: ExecPlan) -> bool:

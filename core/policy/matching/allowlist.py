@@ -19,7 +19,7 @@ from core.policy.matching.path_patterns import (
     is_glob,
 )
 from core.policy.matching.template_element import Surroundings, looks_typed
-from core.policy.programs.carriers import harmless
+from core.programs.carriers import harmless
 
 _Paths = PathIndex[AllowlistEntry]
 _Shape = tuple[int | None, str | None]

@@ -13,10 +13,10 @@ from core.model.decision import Decision
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.path_patterns import PathIndex
 from core.policy.matching.template_element import Surroundings, below
-from core.policy.profiles.carrier_profile import Effect
-from core.policy.programs.carriers import bounded, effects, harmless, in_system_directory
-from core.policy.programs.required_operands import required_of
-from core.policy.programs.wrappers import names_of
+from core.programs.carriers import bounded, effects, harmless, in_system_directory
+from core.programs.profiles.carrier_profile import Effect
+from core.programs.required_operands import required_of
+from core.programs.wrappers import names_of
 
 # A member looked up on its class costs ten times a module's name.
 _READS, _RUNS = Effect.READS, Effect.RUNS

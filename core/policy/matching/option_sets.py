@@ -16,7 +16,7 @@ from core.policy.matching.template_element import (
     Surroundings,
     of_rule,
 )
-from core.policy.profiles.tables import section, table, words
+from core.programs.profiles.tables import section, table, words
 
 _OPTION = re.compile(r"-[^-=<>\s]|-{1,2}[A-Za-z0-9][A-Za-z0-9._-]*")
 

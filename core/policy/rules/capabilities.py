@@ -7,7 +7,7 @@ as it is written and, where the planner found a link in it, as it leads as well.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from posixpath import join
 
@@ -15,13 +15,18 @@ from core.model.command import ExecPlan, PinnedFile, PlannedCommand
 from core.policy.matching.matchers import surroundings
 from core.policy.matching.path_arguments import normal, seen_from_links, starts, without_addresses
 from core.policy.matching.template_element import Surroundings, below
-from core.policy.profiles.carrier_profile import Effect
-from core.policy.programs.carriers import bounded, effects
-from core.policy.programs.wrappers import names_of, wrapper_kind
+from core.programs.carriers import bounded, effects
+from core.programs.implicit_reads import Contents, contents_of, names_no_file, reads_elsewhere
+from core.programs.profiles.carrier_profile import Effect
+from core.programs.unwrap import Unwrapped, unwrap
+from core.programs.wrapper_grammar import Opaque
+from core.programs.wrappers import names_of, wrapper_kind
 
 TOOL = "Exec"
 """The tool that S3 calls by this name, for it takes vectors only."""
 
+_UNHELD = "cannot be held to the granted folders"
+_UNTOLD = "the program {!r} of a wrapper is not known before it starts"
 _CLIMBS = re.compile(r"/\.\.(?:/|\Z)")
 _HARMLESS = frozenset((Effect.READS,))
 
@@ -47,27 +52,49 @@ class Capabilities:
         """Return whether a normal absolute path is below a folder that is granted at all."""
         return self._may(path, writes=False)
 
-    def _command(self, command: PlannedCommand, folder: str) -> str | None:
+    def _command(
+        self,
+        command: PlannedCommand,
+        folder: str,
+        *,
+        inner: bool = False,
+        gets_more: bool = False,
+    ) -> str | None:
+        """Return what goes beyond; ``gets_more``: its last arguments come from standard input.
+
+        A program that was not found is denied with a better reason; below a wrapper (``inner``) it
+        is refused here, for xargs may name another one by then.
+        """
         file = command.executable
         if file is None:
-            return None  # it is denied all the same, with a better reason
+            return _UNTOLD.format(command.argv[0]) if inner else None
         if not all(self._may(path, writes=False) for path in (file.path, file.realpath)):
             return f"the program {file.realpath} is outside the folders granted for reading"
         at = surroundings(command, folder)
         if command.inner:
-            inner = (self._command(one, at.cwd) for one in command.inner)
-            return next((one for one in inner if one is not None), None)
-        names = names_of(command.argv[0]) | names_of(file.path) | names_of(file.realpath)
-        kind = wrapper_kind(names, len(command.argv) - 1)
-        if kind is not None:
-            return f"{kind}, and what it runs cannot be held to the granted folders"
-        return self._words(command, file, at)
+            return self._inner(command, file, at, gets_more=gets_more)
+        if names_no_file(len(command.argv) - 1 + gets_more, file.path, file.realpath):
+            return None if self._may(at.cwd, writes=False) else _folder_outside(at.cwd, "reading")
+        if reads_elsewhere(command.argv, file.path, file.realpath):
+            return f"{command.argv[0]} would read files that are not named, which {_UNHELD}"
+        return _unheld(command, file, gets_more=gets_more) or self._words(command, file, at)
+
+    def _inner(
+        self, command: PlannedCommand, file: PinnedFile, at: Surroundings, *, gets_more: bool
+    ) -> str | None:
+        """Return what goes beyond of what a wrapper runs."""
+        unwrapped = unwrap(command.argv, file)
+        if _gives_names(unwrapped) and (problem := _reads_found(command.inner)):
+            return problem
+        more = gets_more or _adds_arguments(unwrapped)
+        found = (self._command(one, at.cwd, inner=True, gets_more=more) for one in command.inner)
+        return next((one for one in found if one is not None), None)
 
     def _words(self, command: PlannedCommand, file: PinnedFile, at: Surroundings) -> str | None:
         writes = _may_write(command, file)
         need = "writing" if writes else "reading"
         if not self._may(at.cwd, writes=writes):
-            return f"the working directory {at.cwd} is outside the folders granted for {need}"
+            return _folder_outside(at.cwd, need)
         for name, real in command.links:
             if not self._may(real, writes=writes):
                 where = real or "more places than are checked"
@@ -82,6 +109,43 @@ class Capabilities:
     def _may(self, path: str, *, writes: bool) -> bool:
         roots = self.write if writes else (*self.read, *self.write)
         return any(below(root, path) for root in roots)
+
+
+def _adds_arguments(found: Unwrapped | Opaque | None) -> bool:
+    """Return whether a wrapper gives its command words of its standard input, as xargs does."""
+    return isinstance(found, Unwrapped) and found.open_ended and not found.between
+
+
+def _gives_names(found: Unwrapped | Opaque | None) -> bool:
+    """Return whether a wrapper gives its commands names that it finds, as find does."""
+    return isinstance(found, Unwrapped) and found.open_ended and bool(found.between)
+
+
+def _reads_found(commands: Iterable[PlannedCommand]) -> str | None:
+    """Return which command would read what is found: a link there may lead anywhere."""
+    for one in commands:
+        file, given = one.executable, any("{}" in word for word in one.argv[1:])
+        if file is None or not given:
+            continue
+        if contents_of(one.argv, file.path, file.realpath) is not Contents.NONE:
+            return (
+                f"{one.argv[0]} would read what is found, also through links, which {_UNHELD}; "
+                "name the files, or use grep -r"
+            )
+    return None
+
+
+def _folder_outside(folder: str, need: str) -> str:
+    return f"the working directory {folder} is outside the folders granted for {need}"
+
+
+def _unheld(command: PlannedCommand, file: PinnedFile, *, gets_more: bool) -> str | None:
+    """Return why nothing can be said of what a command will name, ``None`` if its words say it."""
+    if gets_more:
+        return f"{command.argv[0]} would get arguments from standard input, which {_UNHELD}"
+    names = names_of(command.argv[0]) | names_of(file.path) | names_of(file.realpath)
+    kind = wrapper_kind(names, len(command.argv) - 1)
+    return None if kind is None else f"{kind}, and what it runs {_UNHELD}"
 
 
 def _may_write(command: PlannedCommand, file: PinnedFile) -> bool:

@@ -14,11 +14,12 @@ from core.policy.matching.option_sets import option_set, shipped_sets
 from core.policy.matching.path_patterns import at_home, complaint, is_glob
 from core.policy.matching.template_element import OptionSet, Surroundings, below
 from core.policy.matching.word_pattern import WordsMatch
-from core.policy.profiles.carrier_profile import Effect
 from core.policy.rules.capabilities import Capabilities
 from core.policy.rules.file_denials import ReadsMatch
 from core.policy.rules.rules import NO_RULES, Match, Rule, Rules
 from core.policy.rules.skills import NO_SKILLS, Find, Skills, skills_of
+from core.programs.profiles.carrier_profile import Effect
+from core.programs.safe_bins import profiled
 from core.settings import CoreSettings
 from core.settings.rules import (
     CapabilitiesSection,
@@ -81,8 +82,10 @@ def compiled(
     it there are none. ``real`` returns the real path of a root, which may lie behind a link.
 
     Raises:
-        BadRule: a rule is ill written, or one of its examples does not behave.
+        BadRule: a rule is ill written, one of its examples does not behave, or a safe bin has no
+            profile.
     """
+    _check_safe_bins(settings)
     reader = _Reader(settings.tools.exec.roots, home, real, settings.tools.exec.option_sets)
     path: KeyPath = ("tools", "exec", "rules")
     shared = reader.rules(settings.tools.exec.rules, path, "tools.exec.rules")
@@ -96,6 +99,24 @@ def compiled(
         )
     skills = NO_SKILLS if find is None else skills_of(settings.skills.bins, find)
     return Compiled(Provisions(_numbered(shared)), agents, skills)
+
+
+def _check_safe_bins(settings: CoreSettings) -> None:
+    """Refuse a safe bin without a profile: nothing would come of it (S1 "Safe bins")."""
+    shared: KeyPath = ("tools", "exec", "safeBins")
+    places: list[tuple[KeyPath, Iterable[str]]] = [(shared, settings.tools.exec.safe_bins)]
+    for number, entry in enumerate(settings.agents.entries):
+        path: KeyPath = ("agents", "list", number, *shared)
+        places.append((path, entry.tools.exec.safe_bins or ()))
+    for path, names in places:
+        unknown = next((name for name in names if name not in profiled()), None)
+        if unknown is not None:
+            known = ", ".join(sorted(profiled()))
+            raise BadRule(
+                path,
+                f"{unknown!r} cannot be a safe bin: of what it does with its arguments nothing is "
+                f"known. Those that can are {known}; let others run by an allowlist entry or rule.",
+            )
 
 
 def rule_mistakes(

@@ -14,7 +14,7 @@ from core.model.decision import Decision
 from core.policy.matching.path_arguments import normal, pieces, starts, without_addresses
 from core.policy.matching.path_patterns import fold, segment_fits, segments_fit
 from core.policy.matching.template_element import Surroundings
-from core.policy.programs.implicit_reads import Contents, contents_of
+from core.programs.implicit_reads import Contents, contents_of, reads_elsewhere
 
 _MOST_NAMED = 4096
 """Most paths that the words of one command are cut into; more ask."""
@@ -52,6 +52,8 @@ class ReadsMatch:
         if not paths:
             return None
         path, realpath = paths
+        if reads_elsewhere(argv, path, realpath):
+            return Decision.ASK
         contents = contents_of(argv, path, realpath)
         if contents in {Contents.NONE, Contents.FILES}:
             return None

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from core.policy.matching.path_patterns import is_glob
-from core.policy.programs.carriers import is_carrier
-from core.policy.programs.inline_code import inline_of
-from core.policy.programs.unwrap import is_multiplexer
-from core.policy.programs.wrappers import names_of, wrapper_kind
+from core.programs.carriers import is_carrier
+from core.programs.inline_code import inline_of
+from core.programs.unwrap import is_multiplexer
+from core.programs.wrappers import names_of, wrapper_kind
 
 
 def never_counts(pattern: str, argv: Sequence[str] | None = None) -> str | None:

@@ -6,11 +6,11 @@ from core.model.decision import Decision
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.matchers import EffectMatch, GlobMatch, VectorMatch
 from core.policy.matching.template_element import ElementKind, looks_typed
-from core.policy.profiles.carrier_profile import Effect
-from core.policy.programs.carriers import effects, is_judged
 from core.policy.rules.compiled import Compiled
 from core.policy.rules.lint_entries import never_counts
 from core.policy.rules.rules import Rule
+from core.programs.carriers import effects, is_judged
+from core.programs.profiles.carrier_profile import Effect
 
 _PATH = "<PATH>"
 _PATHS = frozenset((_PATH, f"{_PATH}…", f"{_PATH}..."))

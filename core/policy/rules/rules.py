@@ -17,8 +17,8 @@ from core.policy.matching.matchers import Called, EffectMatch, Folder, GlobMatch
 from core.policy.matching.path_patterns import PathIndex, fold
 from core.policy.matching.template_element import Surroundings
 from core.policy.matching.word_pattern import WordsMatch
-from core.policy.programs.implicit_reads import Contents, contents_of
 from core.policy.rules.file_denials import ReadsMatch
+from core.programs.implicit_reads import Contents, contents_of
 
 _MOST_KEPT = 16_384
 Match = VectorMatch | GlobMatch | EffectMatch | ReadsMatch | WordsMatch
@@ -195,6 +195,7 @@ class Rules:
         "_every",
         "_globs",
         "_kept",
+        "_unasked",
         "restrict",
         "rules",
     )
@@ -208,8 +209,16 @@ class Rules:
         self._by_path: dict[str, list[Rule]] = {}
         self._by_name: dict[str, list[Rule]] = {}
         self._kept: dict[tuple[str, str, str], _Concerning] = {}
+        self._unasked: Rules | None = None
         for rule in self.rules:
             self._index(rule)
+
+    def unasked(self) -> "Rules":
+        """Return the rules that hold where approvals are skipped: all but those that ask."""
+        if self._unasked is None:
+            kept = [rule for rule in self.rules if rule.decide is not Decision.ASK]
+            self._unasked = self if len(kept) == len(self.rules) else Rules(kept)
+        return self._unasked
 
     def ruling(
         self,

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from core.policy.matching.option_sets import options_problem, shipped_sets
-from core.policy.profiles.load_profiles import profile_of
-from core.policy.profiles.tables import Table, section, table, words
-from core.policy.programs.carriers import carrier_profile, profiled
-from core.policy.programs.safe_bins import profiled as safe_bins
+from core.programs.carriers import carrier_profile, profiled
+from core.programs.profiles.load_profiles import profile_of
+from core.programs.profiles.tables import Table, section, table, words
+from core.programs.safe_bins import profiled as safe_bins
 
 _Judge = Callable[[Sequence[str]], str | None]
 

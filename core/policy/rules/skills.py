@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.model.command import PinnedFile
-from core.policy.profiles.tables import section, table, words
-from core.policy.programs.carriers import is_carrier, profiled
-from core.policy.programs.program import program_of
-from core.policy.programs.wrappers import names_of
+from core.programs.carriers import is_carrier, profiled
+from core.programs.profiles.tables import section, table, words
+from core.programs.program import program_of
+from core.programs.wrappers import names_of
 
 Find = Callable[[str], PinnedFile | str]
 """Look a name up on the fixed search path: the file, or why there is none."""

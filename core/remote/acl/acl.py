@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from core.errors import ConfigError
 from core.policy.matching.argv_template import ArgvTemplate
-from core.policy.programs.wrappers import is_shell, names_of
+from core.programs.wrappers import is_shell, names_of
 from core.remote.acl.line_numbers import line_of
 from core.remote.ids import KeyId
 from core.validation.model_errors import faults, place
@@ -55,7 +55,7 @@ def _vector(argv: tuple[str, ...]) -> tuple[str, ...]:
     if program is None or ("/" in program and not program.startswith("/")):
         raise ValueError("the program must be a plain name or an absolute path, not a template")
     if is_shell(names_of(program)):
-        raise ValueError(f"{program!r} is a shell; list the command that it would run (S4)")
+        raise ValueError(f"{program!r} is a shell; list the command that it would run")
     return argv
 
 

@@ -13,8 +13,8 @@ from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished, OutputChunk, Streams
 from core.model.stdio import Capture, Environ, Stdio
 from core.planning.planner import Planner, Refusal
-from core.policy.programs.wrappers import is_shell, names_of
 from core.ports import RunWatcher
+from core.programs.wrappers import is_shell, names_of
 from core.remote.acl.acl import ExecTable
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.host.active_runs import Session

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from core.errors import StateError
+from core.errors import NotFound, StateError
 from core.files.private import read_private, replace_private
 from core.ipc.strict_json import unique
 from core.model.address import Address
@@ -119,10 +119,10 @@ class Contacts(_Strict):
         """Return these contacts without one.
 
         Raises:
-            StateError: there is none of that name.
+            NotFound: there is none of that name.
         """
         if self.named(name) is None:
-            raise StateError(f"No contact is named {name!r}; see `sayso exec contacts list`.")
+            raise NotFound(f"No contact is named {name!r}; see `sayso exec contacts list`.")
         kept = tuple(one for one in self.contacts if name not in {one.name, one.agent_id})
         return Contacts(contacts=kept)
 

@@ -13,11 +13,11 @@ from core.store.approvals.deadlines import (
 )
 from core.store.approvals.decide import answer, cancel, mark_remembered
 from core.store.approvals.duplicates import ended_with
-from core.store.approvals.history_rows import history
+from core.store.approvals.history_rows import history, search
 from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.queries import find, get, pending, unremembered
-from core.store.approvals.requesters import find_for
+from core.store.approvals.requesters import find_for, references
 from core.store.schema.records import (
     Answer,
     ApprovalDraft,
@@ -48,7 +48,9 @@ __all__ = [
     "mark_remembered",
     "next_wake",
     "pending",
+    "references",
     "remind_due",
+    "search",
     "settle_unrouted",
     "unremembered",
     "wake_in",

@@ -1,5 +1,8 @@
 """List what was asked, allowed and refused, the newest first."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from sqlalchemy import (
     JSON,
     Connection,
@@ -14,14 +17,18 @@ from sqlalchemy import (
     select,
 )
 
-from core.model.approval import ApprovalReply, ApprovalState
+from core.model.approval import ApprovalReply, ApprovalState, GrantTerms
 from core.model.decision import DenialReason
 from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey, TaskId
 from core.model.result import Finished, Output
 from core.store.approvals.queries import actor_of
+from core.store.schema.json_columns import load
 from core.store.schema.records import HistoryRow
 from core.store.schema.states import DecisionSource, RowState
 from core.store.schema.tables import approvals, decisions, runs
+
+_PAGE, _MOST_SEARCHED = 500, 10_000
+"""Rows that a search reads at once, and in all."""
 
 # Only these parts of the result are read: what a run printed may be long, and a list is of many.
 _RESULT = cast(runs.c.result, JSON().with_variant(Text(), "sqlite"))
@@ -45,6 +52,7 @@ _ASKED: Select[tuple[object, ...]] = (
         approvals.c.state,
         decisions.c.source,
         decisions.c.reply,
+        decisions.c.terms,
         decisions.c.reason,
         decisions.c.channel,
         decisions.c.account,
@@ -73,6 +81,7 @@ _UNASKED: Select[tuple[object, ...]] = (
         null().label("state"),
         literal(DecisionSource.POLICY.value).label("source"),
         null().label("reply"),
+        null().label("terms"),
         null().label("reason"),
         null().label("account"),
         runs.c.state.label("run_state"),
@@ -86,18 +95,56 @@ _UNASKED: Select[tuple[object, ...]] = (
 
 
 def history(
-    conn: Connection, limit: int, before_ms: int | None = None, agent: str | None = None
+    conn: Connection,
+    limit: int,
+    before_ms: int | None = None,
+    agent: str | None = None,
+    since_ms: int | None = None,
 ) -> tuple[HistoryRow, ...]:
-    """Return at most ``limit`` approvals and unasked runs made before ``before_ms``."""
+    """Return the last ``limit`` approvals and unasked runs from ``since_ms`` to ``before_ms``."""
+    narrowed = partial(_narrowed, before_ms=before_ms, agent=agent, since_ms=since_ms)
     rows = [
         row
         for query, table in ((_ASKED, approvals), (_UNASKED, runs))
-        for row in conn.execute(_narrowed(query, table, before_ms, agent), {"p_limit": limit})
-        .mappings()
-        .all()
+        for row in conn.execute(narrowed(query, table), {"p_limit": limit}).mappings().all()
     ]
     rows.sort(key=lambda row: (-int(row["created_ms"]), str(row["id"])))
     return tuple(_history_row(row) for row in rows[:limit])
+
+
+def search(
+    conn: Connection,
+    keep: Callable[[HistoryRow], bool],
+    limit: int,
+    before_ms: int | None = None,
+    agent: str | None = None,
+    since_ms: int | None = None,
+) -> tuple[HistoryRow, ...]:
+    """Return the newest rows that ``keep`` takes, ``limit`` at most, among the last 10,000."""
+    found: dict[ApprovalId, HistoryRow] = {}
+    seen: set[ApprovalId] = set()
+    size = _PAGE
+    while len(seen) < _MOST_SEARCHED:
+        page = history(conn, size, before_ms, agent, since_ms)
+        fresh = [row for row in page if row.id not in seen]
+        seen.update(row.id for row in fresh)
+        found.update((row.id, row) for row in fresh if keep(row))
+        if len(page) < size or len(found) >= limit:
+            break
+        # Rows of one millisecond may be on both sides of the page's end, so they are read again.
+        before_ms = page[-1].at_ms + 1
+        size = _PAGE + sum(row.at_ms == page[-1].at_ms for row in page)
+    return tuple(found.values())[:limit]
+
+
+def rows_of(conn: Connection, ids: Sequence[str]) -> tuple[HistoryRow, ...]:
+    """Return the rows of these ids."""
+    rows = (
+        row
+        for query, table in ((_ASKED, approvals), (_UNASKED, runs))
+        for row in conn.execute(query.where(table.c.id.in_(ids)), {"p_limit": len(ids)}).mappings()
+    )
+    return tuple(map(_history_row, rows))
 
 
 def _narrowed(
@@ -105,9 +152,12 @@ def _narrowed(
     table: Table,
     before_ms: int | None,
     agent: str | None,
+    since_ms: int | None,
 ) -> Select[tuple[object, ...]]:
     if before_ms is not None:
         query = query.where(table.c.created_ms < before_ms)
+    if since_ms is not None:
+        query = query.where(table.c.created_ms >= since_ms)
     if agent is not None:
         query = query.where(table.c.agent == agent)
     return query
@@ -133,6 +183,7 @@ def _history_row(row: RowMapping) -> HistoryRow:
         state=RowState(run_state) if run_state else ApprovalState(row["state"]),
         end=end,
         task=TaskId(row["task"]) if row["task"] is not None else None,
+        terms=load(GrantTerms, row["terms"]) if row["terms"] else None,
     )
 
 

@@ -14,11 +14,11 @@ from core.store.schema.tables import requests
 
 _CLAIM = (
     insert(requests)
-    .values(request_key=bindparam("p_key"), run_id=bindparam("p_id"), wish=bindparam("p_wish"))
+    .values(request_key=bindparam("p_key"), run_id=bindparam("p_id"), digest=bindparam("p_digest"))
     .on_conflict_do_nothing()
     .returning(requests.c.run_id)
 )
-_BY_KEY = select(requests.c.run_id, requests.c.wish).where(
+_BY_KEY = select(requests.c.run_id, requests.c.digest).where(
     requests.c.request_key == bindparam("p_key")
 )
 _FREE = delete(requests).where(requests.c.run_id == bindparam("p_id"))
@@ -59,7 +59,7 @@ def claim_key(conn: Connection, key: str | None, run_id: str, digest: str | None
     """Bind a request key to a run id, once; ``True`` if there is no key or it was free."""
     if key is None:
         return True
-    row = {"p_key": key, "p_id": run_id, "p_wish": digest}
+    row = {"p_key": key, "p_id": run_id, "p_digest": digest}
     return conn.execute(_CLAIM, row).first() is not None
 
 
@@ -71,7 +71,7 @@ def free_key(conn: Connection, run_id: ApprovalId) -> None:
 def by_request_key(conn: Connection, key: str, digest: str | None = None) -> ApprovalId | None:
     """Return the run or approval that this request key already made.
 
-    Nothing is compared where ``digest`` is ``None``, or was not kept (before revision 0006).
+    Nothing is compared where ``digest`` is ``None`` or was not kept.
 
     Raises:
         Conflict: it was made for another request.
@@ -79,7 +79,7 @@ def by_request_key(conn: Connection, key: str, digest: str | None = None) -> App
     found = conn.execute(_BY_KEY, {"p_key": key}).first()
     if found is None:
         return None
-    if None not in {digest, found.wish} and digest != found.wish:
+    if None not in {digest, found.digest} and digest != found.digest:
         shown = key.rpartition("\x1f")[2]  # before it stand the parts that keep callers apart
         raise Conflict(
             f"The request key {shown} belongs to run {found.run_id}, a different request: another "

@@ -51,6 +51,18 @@ def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
     return Meant(found, known, asker, askers_of(conn, found[0].id))
 
 
+def references(conn: Connection, requester: Requester) -> frozenset[str]:
+    """Return how lists of approvers may name who asks: the account, the person, its accounts.
+
+    Only the account where a program asks over the socket (docs/decisions/0007).
+    """
+    person = votes.requester_person(conn, requester)
+    if person is None:
+        return frozenset((requester.account,))
+    linked = people.accounts_of(conn, person)
+    return frozenset((requester.account, f"person:{person}", *linked))
+
+
 def askers_of(conn: Connection, approval_id: ApprovalId) -> tuple[Requester, ...]:
     """Return who asked a question, or an identical one that waits with it; in no order."""
     rows = conn.execute(_ASKERS, {"p_id": approval_id}).scalars()

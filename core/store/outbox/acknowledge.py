@@ -91,6 +91,8 @@ def sent(conn: Connection, item_id: int, message: str) -> bool:
             delivery_clock.confirm(conn, item["approval_id"], now)
         else:
             messages.settle(conn, [item["approval_id"]], now)
+    elif item["kind"] == OutboxKind.REMINDER.value and not _is_pending(conn, item["approval_id"]):
+        messages.settle(conn, [item["approval_id"]], now_ms(conn))
     return True
 
 

@@ -24,7 +24,13 @@ from sqlalchemy.sql.selectable import Select
 
 from core.store.engine.notifications import OUTBOX, note
 from core.store.schema.states import OutboxKind, OutboxState
-from core.store.schema.tables import IS_ENDED_PROMPT, IS_SHOWN_PROMPT, IS_STALE_PROMPT, outbox
+from core.store.schema.tables import (
+    IS_ENDED_PROMPT,
+    IS_SHOWN_COPY,
+    IS_SHOWN_PROMPT,
+    IS_STALE_PROMPT,
+    outbox,
+)
 
 _FOLLOW_UP_COLUMNS = [
     outbox.c.approval_id,
@@ -42,6 +48,8 @@ _FOLLOW_UP_COLUMNS = [
     outbox.c.message,
     outbox.c.created_ms,
 ]
+OF_REMINDER = '{"of": "reminder"}'
+"""The payload of an edit that ends a reminder, and not a prompt."""
 _edit = outbox.alias("edit")
 
 
@@ -56,7 +64,10 @@ def _follow_ups(
         outbox.c.target,
         outbox.c.step,
         literal(kind.value),
-        outbox.c.payload,
+        case(
+            (outbox.c.kind == OutboxKind.REMINDER.value, OF_REMINDER),
+            else_=outbox.c.payload,
+        ),
         literal(OutboxState.READY.value),
         literal(0),
         bindparam("p_now", type_=outbox.c.due_ms.type),
@@ -69,7 +80,7 @@ def _follow_ups(
 
 _EDIT_KEY = literal("edit:") + cast(outbox.c.id, Text)
 _OF_APPROVALS = outbox.c.approval_id.in_(bindparam("p_ids", expanding=True))
-_EDITS = _follow_ups(OutboxKind.EDIT, _EDIT_KEY)
+_EDITS = _follow_ups(OutboxKind.EDIT, _EDIT_KEY, IS_SHOWN_COPY)
 _INSERT_EDITS = (
     insert(outbox)
     .from_select(_FOLLOW_UP_COLUMNS, _EDITS.where(_OF_APPROVALS))
@@ -104,7 +115,7 @@ _IS_UNSENT = and_(
 )
 _END_QUESTIONS = (
     update(outbox)
-    .where(_OF_APPROVALS, or_(_IS_UNSENT, IS_SHOWN_PROMPT))
+    .where(_OF_APPROVALS, or_(_IS_UNSENT, IS_SHOWN_COPY))
     .values(
         state=case((_IS_UNSENT, OutboxState.DROPPED.value), else_=OutboxState.STALE.value),
         why=case((_IS_UNSENT, "decided before it was sent"), else_=null()),
@@ -137,7 +148,10 @@ _COUNT_OPEN = select(func.count()).select_from(outbox).where(IS_STALE_PROMPT)
 
 
 def settle(conn: Connection, ids: Sequence[str], now: int) -> None:
-    """Drop the unsent prompts of ended approvals and enqueue an edit for each shown copy."""
+    """Drop the unsent prompts of ended approvals, and enqueue an edit for what is shown of them.
+
+    What is shown are copies and reminders.
+    """
     if conn.execute(_INSERT_EDITS, {"p_ids": ids, "p_now": now}).rowcount:
         note(conn, OUTBOX)
     conn.execute(_END_QUESTIONS, {"p_ids": ids})

@@ -87,6 +87,11 @@ class Paired:
     person: PersonId | None = None
 
 
+def draw_code() -> str:
+    """Return a new code: 40 random bits as eight letters and digits that cannot be confused."""
+    return "".join(secrets.choice(_CROCKFORD) for _ in range(CODE_LENGTH))
+
+
 def begin(conn: Connection, name: str) -> PairingCode | None:
     """Draw a code for a person; an earlier one ends. ``None`` if there is no such person."""
     if not people.exists(conn, name):
@@ -94,7 +99,7 @@ def begin(conn: Connection, name: str) -> PairingCode | None:
     now = now_ms(conn)
     conn.execute(_CLOSE, {"p_person": name, "p_now": now})
     conn.execute(_FORGET_TRIES, {"p_channel": "", "p_account": "", "p_now": now})  # the old ones
-    code = "".join(secrets.choice(_CROCKFORD) for _ in range(CODE_LENGTH))
+    code = draw_code()
     expires = now + CODE_LIFE_MS
     conn.execute(_OPEN, {"code_hash": _hash(code), "person": name, "expires_ms": expires})
     return PairingCode(code, expires)

@@ -75,6 +75,9 @@ _RESTORE = (
 _CLOSE_PAIRINGS = delete(pairings).where(pairings.c.person == bindparam("p_id"))
 _PEOPLE = select(people.c.id, people.c.revoked_ms).order_by(people.c.id)
 _ACCOUNTS = select(accounts.c.channel, accounts.c.account, accounts.c.person, accounts.c.name)
+_ACCOUNTS_OF = select(accounts.c.channel, accounts.c.account).where(
+    accounts.c.person == bindparam("p_person")
+)
 _HAS_ASKED = (
     select(questions.c.id).where(questions.c.requester == bindparam("p_requester")).limit(1)
 )
@@ -139,6 +142,12 @@ def person_of(conn: Connection, channel: str, account: str) -> KnownAs:
     keys = {"p_channel": channel, "p_account": account, "p_ref": ref}
     row = conn.execute(_PERSON_OF, keys).one()
     return KnownAs(PersonId(row.person or ref), bool(row.revoked))
+
+
+def accounts_of(conn: Connection, person: PersonId) -> tuple[str, ...]:
+    """Return the linked accounts of a person, each with its channel."""
+    rows = conn.execute(_ACCOUNTS_OF, {"p_person": person})
+    return tuple(f"{row.channel}:{row.account}" for row in rows)
 
 
 def known_as(conn: Connection, actor: Actor) -> KnownAs:

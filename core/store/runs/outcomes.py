@@ -8,11 +8,14 @@ from sqlalchemy import Connection, RowMapping, bindparam, select
 from core.model.approval import ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
-from core.model.result import Denied, ExecResult, Finished, Unknown
+from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from core.store.schema.json_columns import load, plain
 from core.store.schema.states import RowState
 from core.store.schema.tables import decisions, runs
 
+_TAIL = 20_000
+"""Characters of an event's tail, with its mark (S0 "Output caps")."""
+_CUT = "… (truncated)"
 _RUN = select(runs.c.state, runs.c.result, runs.c.reason, runs.c.why).where(
     runs.c.id == bindparam("p_id")
 )
@@ -46,10 +49,22 @@ def _of_run(run_id: ApprovalId, run: RowMapping) -> ExecResult | None:
 
 
 def code_words(result: Finished) -> str:
-    """Return the code that an event shows: an exit code, or ``signal N``."""
-    if result.signal is not None:
-        return f"signal {result.signal}"
-    return "unknown" if result.exit_code is None else str(result.exit_code)
+    """Return what an event shows: an exit code or ``signal N``, and what else ended the run."""
+    code = "unknown" if result.exit_code is None else str(result.exit_code)
+    code = code if result.signal is None else f"signal {result.signal}"
+    if result.timed_out:
+        return f"{code}, stopped at its time limit"
+    if result.cancelled:
+        return f"{code}, cancelled"
+    return f"{code}, {DenialReason.PLAN_DRIFT}" if result.drift else code
+
+
+def event_tail(output: Output) -> str:
+    """Return the end of what was printed, marked where its beginning is missing (S0)."""
+    tail = output.tail[-_TAIL:]
+    if not tail or (not output.truncated and len(tail) == len(output.text)):
+        return tail
+    return f"{_CUT}\n{tail[-(_TAIL - len(_CUT) - 1) :]}"
 
 
 def storable(result: Finished) -> Finished:

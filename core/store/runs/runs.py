@@ -18,7 +18,7 @@ from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_run
 from core.store.outbox import messages
-from core.store.runs.outcomes import code_words, outcome
+from core.store.runs.outcomes import code_words, event_tail, outcome
 from core.store.runs.outcomes import storable as kept_form
 from core.store.runs.recovery import InterruptedRun, interrupted, recover, recover_of, unclaimed
 from core.store.schema.json_columns import dump, load, plain
@@ -50,7 +50,6 @@ __all__ = [
     "unclaimed",
 ]
 
-_TAIL = 20_000
 _IS_STARTED = runs.c.state == RowState.STARTED.value
 _OF_RUN = runs.c.id == bindparam("p_id")
 _SESSION_AND_PLACE = (runs.c.session, runs.c.place)
@@ -194,8 +193,7 @@ def finish(
     row = conn.execute(_FINISH, values | {"p_code": result.exit_code}).first()
     if row is None:
         return False
-    tail = result.output.tail[-_TAIL:]
-    text = finished_text(row.place, run_id, code_words(result), tail)
+    text = finished_text(row.place, run_id, code_words(result), event_tail(result.output))
     _notify(conn, row.session, EventKind.FINISHED, text, run_id, now)
     messages.update_shown(conn, [run_id], now)
     return True

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey, Target, TaskId
@@ -158,3 +158,4 @@ class HistoryRow:
     state: RowState | ApprovalState
     end: Finished | None
     task: TaskId | None = None
+    terms: GrantTerms | None = None

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0009"
+SCHEMA_VERSION: Final = "0010"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -107,7 +107,7 @@ requests = Table(
     metadata,
     Column("request_key", Text, primary_key=True),
     Column("run_id", Text, nullable=False, unique=True),
-    Column("wish", Text),  # SHA-256 of what was asked (request_keys); NULL: from before 0006
+    Column("digest", Text),  # SHA-256 of what was asked, see request_digest; NULL: not compared
 )
 
 runs = Table(
@@ -177,23 +177,6 @@ outbox = Table(
     Column("created_ms", BigInteger, nullable=False),
 )
 
-leases = Table(
-    "leases",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("holder", Text, nullable=False),
-    Column("token", BigInteger, nullable=False),
-    Column("expires_ms", BigInteger, nullable=False),
-)
-
-cursors = Table(
-    "cursors",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    Column("token", BigInteger, nullable=False),
-)
-
 replicas = Table(
     "replicas",
     metadata,
@@ -233,6 +216,8 @@ IS_UNASKED_RUN: Final = text("runs.asked = 0")
 IS_OPEN_RUN: Final = text("runs.state IN ('queued', 'started')")
 IS_OPEN_ITEM: Final = text("outbox.state IN ('ready', 'sending')")
 IS_SHOWN_PROMPT: Final = text("(outbox.kind = 'prompt' AND outbox.state = 'sent')")
+IS_SHOWN_COPY: Final = text("(outbox.kind IN ('prompt', 'reminder') AND outbox.state = 'sent')")
+"""A prompt, or a reminder of one, that says that an answer is awaited."""
 IS_ENDED_PROMPT: Final = text("(outbox.kind = 'prompt' AND outbox.state IN ('stale', 'closed'))")
 IS_STALE_PROMPT: Final = text("outbox.state = 'stale'")
 

@@ -3,7 +3,9 @@
 from sqlalchemy import Connection, bindparam, select
 
 from core.model.identity import ApprovalId
+from core.store.approvals.history_rows import rows_of
 from core.store.approvals.queries import SHORTEST_PREFIX, find, plain_ref
+from core.store.schema.records import HistoryRow
 from core.store.schema.tables import runs
 
 _MOST = 10
@@ -27,3 +29,8 @@ def matching(conn: Connection, ref: str) -> tuple[ApprovalId, ...]:
         return tuple(asked)
     found = conn.execute(_RUNS, {"p_low": low, "p_high": low + _LAST}).scalars()
     return tuple(dict.fromkeys([*asked, *(ApprovalId(run_id) for run_id in found)]))
+
+
+def past(conn: Connection, ref: str) -> tuple[HistoryRow, ...]:
+    """Return the rows of the history that ``ref`` may mean; more than one is ambiguous."""
+    return rows_of(conn, matching(conn, ref))

@@ -15,6 +15,7 @@ from core.store.schema.tables import IS_PENDING, approvals, runs
 
 _IS_RUN = select(runs.c.id).where(runs.c.id == bindparam("p_id"))
 _PENDING = select(func.count()).select_from(approvals).where(IS_PENDING)
+_WAITING = select(func.count(), func.min(approvals.c.created_ms)).where(IS_PENDING)
 
 
 def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
@@ -36,6 +37,20 @@ def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
 def pending(conn: Connection) -> int:
     """Return how many approvals wait for an answer."""
     return int(conn.execute(_PENDING).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many approvals wait for an answer, and when the oldest was asked (epoch ms)."""
+
+    count: int
+    oldest_ms: int | None
+
+
+def waiting(conn: Connection) -> Waiting:
+    """Return how many approvals wait, and since when."""
+    count, oldest_ms = conn.execute(_WAITING).one()
+    return Waiting(int(count), None if oldest_ms is None else int(oldest_ms))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.commands import Approve
+from channels.commands import HELP, SLASH_COMMANDS, Approve, Details
 from channels.memory import MemoryChannel
 from core.approvals.routing.approvers import Approvers
 from core.model.approval import HALF_HOUR, ApprovalReply
@@ -36,7 +36,10 @@ async def test_always_shows_what_is_stored_and_a_limit_ends_it(tmp_path: Path) -
 
     assert offered is not None
     assert reply is not None
-    assert "lets agent main run this without asking:\n/usr/bin/uptime\n" in offered.text.text
+    assert (
+        "lets agent main run this without asking:\n/usr/bin/uptime with any arguments\n"
+        in offered.text.text
+    )
     assert ["30 min", "This session", "Always", "Only once"] == [c.label for c in offered.choices]
     assert asked.code in reply.text.text
     assert isinstance(first, Finished)
@@ -78,7 +81,10 @@ async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:
         told = await channel.press_choice(PLACE, "Always", ANA)
 
     assert offered is not None
-    assert f"\n{script}, while it stays as it is\nWith a time, session" in offered.text.text
+    assert (
+        f"\n{script} with any arguments, while it stays as it is\nWith a time, session"
+        in offered.text.text
+    )
     assert told is not None
     assert "Always allowed from now on, while its code stays as it is" in told.text.text
 
@@ -142,7 +148,11 @@ async def test_run_goes_through_the_same_policy(tmp_path: Path) -> None:
     """An allowed line runs and shows its output; one that is asked about is told when it ended."""
     channel = MemoryChannel()
     list_patterns(tmp_path, "/usr/bin/uname")
-    async with gate_at(tmp_path) as gate, sending(gate, channel, approvers=("bob",)) as inbox:
+    people = Approvers({"memory": frozenset({"ana", "bob"})})
+    async with (
+        gate_at(tmp_path, people=people) as gate,
+        sending(gate, channel, approvers=("bob",)) as inbox,
+    ):
         allowed = await say(inbox, "/run uname -s")
         asked = await say(inbox, "/run hostname --fqdn-of-nobody", place=HERE)
         await until(lambda: prompts(channel))
@@ -152,9 +162,71 @@ async def test_run_goes_through_the_same_policy(tmp_path: Path) -> None:
 
     assert re.search(r"finished after [\d.]+ s, code 0", allowed)
     assert "Linux" in allowed
-    assert "is waiting for approval" in asked
-    assert "A requester cannot approve" in own
+    assert "is waiting for approval by another person than you" in asked
+    assert "you can neither allow nor deny it" in own
+    assert f"/stop {code}" in own
+    assert "another terminal" not in own
     assert "not in senders" in stranger
+
+
+async def test_a_requester_who_alone_could_answer_is_not_asked(tmp_path: Path) -> None:
+    """It is denied at once, with the way out: an answer of the requester would not count."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        denied = await say(inbox, f"/run touch {tmp_path}/made", place=HERE)
+
+    assert "did not run (no_route)" in denied
+    assert "memory:ana requested this and is the only approver" in denied
+    assert "add another person to the approvers" in denied
+    assert prompts(channel) == []
+
+
+async def test_help_and_refusals_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    """Words of ours are no words of a command: no mark of a line feed, no escape."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        asked = [await ask(gate, tmp_path, f"touch made-{number}") for number in range(3)]
+        await until(lambda: prompts(channel))
+        shown = prompts(channel)[0].id
+        replies = [
+            await say(inbox, "/help"),
+            await say(inbox, "/start"),
+            await say(inbox, "/approve nothing perhaps"),
+            *[await say(inbox, f"/{one.name} ?? ??") for one in SLASH_COMMANDS],
+            await say(inbox, "yes", to=shown),
+        ]
+
+    assert len(asked) == 3
+    assert replies[0] == HELP
+    assert "\n/exec [host=…] [security=…]" in replies[0]
+    assert [reply for reply in replies if "\u23ce" in reply or "\\u{" in reply] == []
+
+
+async def test_details_are_shown_to_those_who_may_look_and_decide_nothing(
+    tmp_path: Path,
+) -> None:
+    """What a prompt folds, with the policy in effect, also after its end; strangers get none."""
+    channel = MemoryChannel()
+    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+        asked = await ask(gate, tmp_path, "touch secret-plan")
+        await until(lambda: prompts(channel))
+        shown = await say(inbox, Details(asked.run_id), to=prompts(channel)[0].id)
+        strange = await say(inbox, Details(asked.run_id), BOB)
+        still = await gate.status(asked.run_id)
+        await say(inbox, f"/approve {asked.code} deny")
+        after = await say(inbox, Details(asked.run_id))
+        gone = await say(inbox, Details("0" * 26))
+
+    lines = shown.splitlines()
+    assert lines[0] == asked.code
+    assert "Program: touch: /usr/bin/touch" in lines
+    assert "Policy: security allowlist, ask on-miss" in lines
+    assert f"Id: {asked.run_id}" in lines
+    assert isinstance(still, Pending)
+    assert after == shown
+    assert "You may not use Details" in strange
+    assert "touch" not in strange
+    assert "no longer stored" in gone
 
 
 async def test_the_end_of_an_asked_run_is_told_where_it_was_asked(tmp_path: Path) -> None:
@@ -230,7 +302,8 @@ async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path) -> None:
 async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path) -> None:
     """/elevated full runs what would be asked about; off ends it."""
     channel = MemoryChannel()
-    async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
+    people = Approvers({"memory": frozenset({"bob"})})
+    async with gate_at(tmp_path, people=people) as gate, sending(gate, channel) as inbox:
         gate.rulebook.elevated = True
         await say(inbox, "/elevated full")
         elevated = await say(inbox, f"/run touch {tmp_path}/made")

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -59,10 +60,44 @@ def test_only_the_called_group_is_imported() -> None:
     assert "[]" == done.stdout.strip()
 
 
-def test_no_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without words the help is printed, and the exit code is that of a misuse."""
-    assert 2 == main([])
-    assert "sayso demo" in capsys.readouterr().out
+def test_no_command_is_one_screen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without words: what to do next, on 80x24; the exit code is 0 as of `gh`."""
+    monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
+    assert main([]) == 0
+    screen = capsys.readouterr().out.splitlines()
+
+    assert screen[2].startswith("Next: sayso init")
+    assert len(screen) < 24
+    assert max(map(len, screen)) <= 80
+
+
+def test_the_next_step_is_that_of_the_home(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The control: another state, another step; a socket that nobody listens on is no gateway."""
+    monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.json5").touch()
+    with socket.socket(socket.AF_UNIX) as gateway:
+        gateway.bind("gateway.sock")
+        steps = []
+        for act in (lambda: None, gateway.listen, gateway.close):
+            act()
+            assert main([]) == 0
+            steps.append(capsys.readouterr().out.splitlines()[2].split()[2])
+    assert steps == ["serve", "status", "serve"]
+
+
+def test_the_help_begins_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first screen of the long help holds the first commands, not the end of a list."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    first = capsys.readouterr().out.splitlines()[:12]
+
+    assert "Start here:" in first
+    assert any("sayso init" in line for line in first)
 
 
 def test_unknown_command_is_a_misuse() -> None:

@@ -66,9 +66,11 @@ def test_check_tells_programs_the_same(home: Path) -> None:
 
     done = sayso(home, "config", "check", "--json")
 
-    assert done.returncode == 2
-    assert json.loads(done.stdout) == {
-        "ok": False,
+    assert (done.returncode, done.stdout) == (2, "")
+    assert json.loads(done.stderr)["error"] == {
+        "type": "InvalidConfig",
+        "message": "config.json5:1: tools.exec.aks: unknown key; did you mean `ask`?",
+        "exitCode": 2,
         "problems": [
             {
                 "place": "config.json5:1",

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from bot.app import gateway
-from bot.cli.approve import _CODE
+from bot.cli.listings import _CODE
 from bot.explain.batch_entry import REQUESTER
 from bot.explain.explain_one import explain_one, to_json
 from bot.intake.callers.caller import Admitted, of_peer
-from bot.intake.results.results import approval
+from bot.intake.results.questions import ApprovalAnswer
+from bot.intake.results.rules import ExplainAnswer
 from bot.settings import load
 from core.ipc.unix import Peer
 from core.model.approval import ApprovalReply, GrantTerms
@@ -94,7 +95,7 @@ async def test_what_waits_behind_another_question_is_told(tmp_path: Path) -> Non
         await store.close()
 
     first, second = sorted(waiting, key=lambda one: one.behind is not None)
-    assert (None, first.id) == (approval(first)["behind"], approval(second)["behind"])
+    assert (None, first.id) == (ApprovalAnswer.of(first).behind, ApprovalAnswer.of(second).behind)
     assert CODE_LENGTH == _CODE
 
 
@@ -117,7 +118,7 @@ async def test_the_method_and_the_command_answer_the_same(tmp_path: Path) -> Non
             answered = await api.call(socket, "policy.explain", **wish)
             typed = explain_one(None, words, "main", str(tmp_path), environ, session=session)
 
-            assert answered == to_json(typed)
+            assert answered == ExplainAnswer.model_validate(to_json(typed)).as_json()
             assert decision == answered["decision"]
             assert ("tools.exec" if session == "main" else "session") == host_of(answered)
             assert (ASKS if decision == "ask" else None) == answered["asks"]
@@ -139,7 +140,9 @@ async def test_a_grant_of_a_task_counts_for_that_task(tmp_path: Path) -> None:
             for one in (task, TaskId("other"), None)
         }
     typed = {
-        one: to_json(explain_one(None, words, "main", str(tmp_path), environ, task=one))
+        one: ExplainAnswer.model_validate(
+            to_json(explain_one(None, words, "main", str(tmp_path), environ, task=one))
+        ).as_json()
         for one in told
     }
 

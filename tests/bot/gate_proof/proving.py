@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.chat.inbox import GateInbox, inbox_of
-from bot.gate_proof.alarm import Alarm
+from bot.gate_proof.alarm import Alarm, Audience
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.entry_points import Answer
 from bot.gate_proof.prover import Proof, Prover
@@ -90,7 +90,7 @@ async def proving(
         prover = Prover(
             guard=guard,
             journal=gate.journal,
-            alarm=Alarm(guard.lockdown, gate.store, gate.journal, (PLACE,)),
+            alarm=Alarm(guard.lockdown, gate.store, gate.journal, Audience((PLACE,))),
             home=home,
             search_path=DEFAULT_SEARCH_PATH,
             patience_s=patience_s,
@@ -115,8 +115,8 @@ def _askers(table: Table) -> Askers:
 
 
 async def no_health() -> dict[str, object]:
-    """Report nothing."""
-    return {}
+    """Report that no part is known."""
+    return {"ok": True, "pid": 1, "parts": {}, "openSurfaces": 0}
 
 
 class Careless(Rulebook):

@@ -153,7 +153,7 @@ async def test_a_copy_whose_sending_was_lost_is_edited_when_pressed(tmp_path: Pa
 
 
 async def test_reminder_and_expiry_reach_the_people(tmp_path: Path) -> None:
-    """At half time the place is reminded; at the end the message says that it expired."""
+    """At half time the place is reminded; at the end both messages say that it expired."""
     channel = MemoryChannel()
     async with gate_at(tmp_path, timeout_ms=600, remind_ms=300) as gate, sending(gate, channel):
         await ask(gate, tmp_path)
@@ -162,11 +162,16 @@ async def test_reminder_and_expiry_reach_the_people(tmp_path: Path) -> None:
         await gate.store.write(approvals.remind_due, 100)
         await until(lambda: len(channel.shown) == 2)
         prompt, reminder = channel.shown.values()
+        waiting = reminder.notice
         await asyncio.sleep(0.3)
         await gate.expire()
-        await until(lambda: prompt.outcome)
+        await until(lambda: prompt.outcome and reminder.notice is not waiting)
+        await settled(gate)
 
-    assert isinstance(reminder.notice, NoticeCard)
-    assert "Still waiting" in reminder.notice.text.text
+    assert isinstance(waiting, NoticeCard)
+    assert "Still waiting" in waiting.text.text
+    assert prompt.id == reminder.about
+    assert reminder.notice is not None
+    assert "Expired" in reminder.notice.text.text
     assert isinstance(prompt.outcome, OutcomeCard)
     assert ApprovalState.EXPIRED is prompt.outcome.state

@@ -72,13 +72,11 @@ def test_the_doctor_warns_of_open_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize("entry", [{"pattern": "/usr/bin/uname"}, {"id": "a"}])
 def test_adding_an_idle_entry_lets_it_count_again(tmp_path: Path, entry: dict[str, str]) -> None:
     """Another id tells the gateway, and `policy explain` knows before the gateway has judged."""
-    listed = {"pattern": "/usr/bin/uname", **entry}
-    state = home(tmp_path, IDLE, {"version": 1, "agents": {"main": {"allowlist": [listed]}}})
     at_ms = round(time.time() * 1000) - 31 * 86_400_000
+    listed = {"pattern": "/usr/bin/uname", "lastUsedAt": at_ms, **entry}
+    state = home(tmp_path, IDLE, {"version": 1, "agents": {"main": {"allowlist": [listed]}}})
     seen = {"main": {"/usr/bin/uname": at_ms, "a": at_ms}}
-    used = {"main": {"/usr/bin/uname": {"lastUsedAt": at_ms}}}
     write(state / "exec-approvals.seen.json", {"version": 1, "agents": seen})
-    write(state / "exec-approvals.usage.json", {"version": 1, "agents": used})
 
     before = json.loads(sayso(state, "policy", "explain", "--json", "--", "uname").stdout)
     added = sayso(state, "approvals", "allowlist", "add", "--json", "/usr/bin/uname")

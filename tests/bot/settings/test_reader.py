@@ -370,3 +370,31 @@ def test_rules_of_a_variable_replace_those_of_the_file(home: Path) -> None:
 
     assert 1 == len(lines), lines
     assert above.startswith("SAYSO_TOOLS__EXEC__RULES: tools.exec.rules[0].match: ")
+
+
+def test_a_malformed_secret_names_what_it_was_read_from(tmp_path: Path) -> None:
+    """The place is where the configuration points from; the mistake is elsewhere."""
+    file = tmp_path / "config.json5"
+    for reference, source in (
+        ('{file: "t"}', f"{tmp_path}/t"),
+        ('{env: "TG"}', "environment variable TG"),
+    ):
+        file.write_text(f"{{channels: {{telegram: {{\n  token: {reference}}}}}}}")
+        file.chmod(0o600)
+        (tmp_path / "t").write_text("no token")
+        (tmp_path / "t").chmod(0o600)
+        with pytest.raises(InvalidConfig) as failed:
+            read(tmp_path, {"TG": "no token"})
+        assert str(failed.value).endswith(f"it was read from {source}")
+        assert str(failed.value).startswith("config.json5:2: channels.telegram.token: must look")
+
+
+def test_without_a_file_a_mistake_is_never_in_it(tmp_path: Path) -> None:
+    """What is missing beside a variable is missed there."""
+    variable = "SAYSO_CHANNELS__TELEGRAM__APIBASEURL"
+    with pytest.raises(InvalidConfig) as failed:
+        read(tmp_path, {variable: "http://127.0.0.1:1"})
+    assert str(failed.value) == f"{variable}: channels.telegram.token: is required; add it"
+    with pytest.raises(InvalidConfig) as failed:
+        read(tmp_path, {"SAYSO_CHANNELS__TELEGRAM__TOKEN": "x"})
+    assert str(failed.value).startswith("SAYSO_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token")

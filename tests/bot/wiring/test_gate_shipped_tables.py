@@ -4,8 +4,8 @@ import pytest
 
 from bot.wiring.gate import check_tables
 from core.errors import StateError
-from core.policy.profiles.tables import Table
 from core.policy.rules import self_test
+from core.programs.profiles.tables import Table
 
 
 def test_a_broken_table_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

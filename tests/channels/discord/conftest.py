@@ -16,7 +16,7 @@ async def server() -> AsyncIterator[DiscordServer]:
 
 
 @pytest.fixture
-async def world(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
+async def setup(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
     """Return a bot and Ana in a server's channel."""
     made = DiscordGuild(server, channel_for(server))
     yield made

@@ -71,7 +71,7 @@ class DiscordGuild:
         """Reply to a message, which pings the bot."""
         await self.server.say(CHANNEL, ANA, text, reply_to=int(message))
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for a private note or a message of the bot."""
         await self.server.until(lambda: any(words in text for text in self.seen()))
 

@@ -33,26 +33,26 @@ class TestSlash:
 
     @pytest.mark.parametrize("reply", list(ApprovalReply))
     async def test_approve_takes_an_id_and_a_decision(
-        self, world: DiscordGuild, inbox: RecordingInbox, reply: ApprovalReply
+        self, setup: DiscordGuild, inbox: RecordingInbox, reply: ApprovalReply
     ) -> None:
         """``/approve`` arrives as typed text would, and is answered in private."""
-        await world.channel.start(inbox)
-        sent = await world.server.slash(CHANNEL, ANA, "approve", id="7K3F9Q", decision=reply)
+        await setup.channel.start(inbox)
+        sent = await setup.server.slash(CHANNEL, ANA, "approve", id="7K3F9Q", decision=reply)
 
         (inbound,) = await inbox.take()
-        await world.told("Allowed once: 7K3F9Q.")
+        await setup.sees("Allowed once: 7K3F9Q.")
 
         assert inbound.command == Approve("7k3f9q", reply)
         assert inbound.actor == Actor("discord", str(ANA), f"Person {ANA}")
         assert sent.ephemeral
 
     async def test_a_denial_takes_a_reason(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The note reaches the agent."""
-        await world.channel.start(inbox)
+        await setup.channel.start(inbox)
         options = {"id": "7K3F9Q", "decision": "deny", "note": "use staging"}
-        await world.server.slash(CHANNEL, ANA, "approve", **options)
+        await setup.server.slash(CHANNEL, ANA, "approve", **options)
 
         (inbound,) = await inbox.take()
 
@@ -80,55 +80,55 @@ class TestSlash:
     )
     async def test_each_command_arrives_as_it_would_be_typed(
         self,
-        world: DiscordGuild,
+        setup: DiscordGuild,
         inbox: RecordingInbox,
         name: str,
         options: dict[str, str],
         command: Command,
     ) -> None:
         """Fields become words in the order of the grammar, whatever order they were filled in."""
-        await world.channel.start(inbox)
-        sent = await world.server.slash(CHANNEL, ANA, name, **options)
+        await setup.channel.start(inbox)
+        sent = await setup.server.slash(CHANNEL, ANA, name, **options)
 
         (inbound,) = await inbox.take()
-        await world.server.until(lambda: sent.answered)
+        await setup.server.until(lambda: sent.answered)
 
         assert command == inbound.command
         assert sent.ephemeral
 
     async def test_a_command_of_another_version_is_told(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """What Discord still lists and this version does not know decides nothing."""
-        await world.channel.start(inbox)
+        await setup.channel.start(inbox)
         data = {"id": "1", "name": "allow", "type": 1, "options": []}
-        sent = await world.server.interact(CHANNEL, ANA, 2, {"data": data})
-        await world.server.until(lambda: bool(sent.notes))
+        sent = await setup.server.interact(CHANNEL, ANA, 2, {"data": data})
+        await setup.server.until(lambda: bool(sent.notes))
 
         assert isinstance(inbox.got[0].command, Malformed)
         assert "Not understood" in sent.notes[0]
 
-    async def test_pending_lists(self, world: DiscordGuild, inbox: RecordingInbox) -> None:
+    async def test_pending_lists(self, setup: DiscordGuild, inbox: RecordingInbox) -> None:
         """``/pending`` asks for the list."""
-        await world.channel.start(inbox)
-        await world.server.slash(CHANNEL, ANA, "pending")
+        await setup.channel.start(inbox)
+        await setup.server.slash(CHANNEL, ANA, "pending")
 
         (inbound,) = await inbox.take()
 
         assert inbound.command == PendingList()
 
     async def test_commands_are_registered_only_where_they_changed(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A second start finds its commands and leaves them alone."""
-        await world.channel.start(inbox)
-        await world.channel.stop()
-        await world.channel.start(inbox)
+        await setup.channel.start(inbox)
+        await setup.channel.stop()
+        await setup.channel.start(inbox)
 
-        assert world.server.count("putCommands") == 1
-        names = [one["name"] for one in world.server.state.commands]
+        assert setup.server.count("putCommands") == 1
+        names = [one["name"] for one in setup.server.state.commands]
         assert names == [command.name for command in SLASH_COMMANDS]
-        world.server.state.commands[0]["description"] = "of an older version"
-        await world.channel.stop()
-        await world.channel.start(inbox)
-        assert world.server.count("putCommands") == 2
+        setup.server.state.commands[0]["description"] = "of an older version"
+        await setup.channel.stop()
+        await setup.channel.start(inbox)
+        assert setup.server.count("putCommands") == 2

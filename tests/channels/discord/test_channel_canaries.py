@@ -26,35 +26,35 @@ def _everywhere(canary: Canary, size: int) -> Approval:
 
 
 async def test_discord_is_sent_no_secret_and_no_log_has_the_token(
-    world: DiscordGuild, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    setup: DiscordGuild, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Prompts of each size, files, edits, groups, threads, notices; every logger at its loudest."""
     caplog.set_level(logging.DEBUG)
-    assert isinstance(world.channel, Groups)
-    assert isinstance(world.channel, Threads)
-    await world.channel.start(inbox)
+    assert isinstance(setup.channel, Groups)
+    assert isinstance(setup.channel, Threads)
+    await setup.channel.start(inbox)
     groups = 0
     for number, canary in enumerate(CANARIES):
-        world.server.state.nonces.clear()
+        setup.server.state.nonces.clear()
         of = _everywhere(canary, (10, 3_000, 9_000)[number % 3])
         card = build_prompt(of)
-        message = await world.channel.post(world.target, card)
-        await world.channel.update(world.target, message, build_outcome(of))
-        await world.channel.notify(Target("discord", str(CHANNEL)), NoticeCard(redact(canary.text)))
-        if world.channel.fits((card,)):
+        message = await setup.channel.post(setup.target, card)
+        await setup.channel.update(setup.target, message, build_outcome(of))
+        await setup.channel.notify(Target("discord", str(CHANNEL)), NoticeCard(redact(canary.text)))
+        if setup.channel.fits((card,)):
             groups += 1
-            message = await world.channel.post_group(world.target, (card,))
-            await world.channel.update_group(world.target, message, (build_outcome(of),))
-        await world.channel.open_thread(world.target, redact(canary.text))
-    await world.channel.stop()
+            message = await setup.channel.post_group(setup.target, (card,))
+            await setup.channel.update_group(setup.target, message, (build_outcome(of),))
+        await setup.channel.open_thread(setup.target, redact(canary.text))
+    await setup.channel.stop()
 
-    files = [one["attachments"] for one in world.server.messages(CHANNEL)]
-    sent = repr([call.body for call in world.server.calls]) + repr(files)
+    files = [one["attachments"] for one in setup.server.messages(CHANNEL)]
+    sent = repr([call.body for call in setup.server.calls]) + repr(files)
     assert sum(bool(kept) for kept in files) > 5
     assert groups > 5
     for canary in CANARIES:
         assert [secret for secret in canary.secrets if secret in sent + caplog.text] == []
-    assert world.server.state.token not in caplog.text
+    assert setup.server.state.token not in caplog.text
 
 
 def test_the_checker_sees_a_leak() -> None:

@@ -10,7 +10,7 @@ from tests.emulators.discord import DiscordServer
 
 
 @pytest.fixture
-async def world(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
+async def setup(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
     """Return a bot and Ana, where a prompt that is posted again is long after the first."""
     server.state.nonce_seconds = 0
     made = DiscordGuild(server, channel_for(server))

@@ -4,7 +4,7 @@ from tests.contracts.people import PeopleContract
 
 
 class TestDiscordPeople(PeopleContract):
-    """The contract; the world is in ``conftest.py``, and all that Ana types mentions the bot."""
+    """The contract; the setup is in ``conftest.py``, and all that Ana types mentions the bot."""
 
     mentions = ("{}",)
     rounds = 80

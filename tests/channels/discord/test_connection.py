@@ -1,6 +1,7 @@
 """What keeps the bot from connecting is told, and mended by itself where it can be."""
 
 import asyncio
+import gc
 import logging
 
 import pytest
@@ -43,6 +44,23 @@ class TestLine:
         shown = caplog.text + health.detail + str(raised.value) + repr(channel.__dict__)
         assert "a-token-that-nobody" not in shown
 
+    async def test_a_stop_while_connecting_leaves_nothing_behind(
+        self, server: DiscordServer, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The library reports a new session after a pause, also where the client is closed then."""
+        channel = channel_for(server)
+        starting = asyncio.create_task(channel.start(inbox))
+        async with asyncio.timeout(5):
+            while not server.gateway.live:
+                await asyncio.sleep(0.005)
+        await asyncio.sleep(0.03)
+        await channel.stop()
+        await asyncio.sleep(0.2)
+        gc.collect()
+        await asyncio.gather(starting)
+
+        assert [] == [one.getMessage() for one in caplog.records if one.exc_info]
+
     async def test_a_refused_intent_is_permanent(
         self, server: DiscordServer, inbox: RecordingInbox
     ) -> None:
@@ -57,13 +75,13 @@ class TestLine:
         assert server.gateway.identifies == 1
 
     async def test_an_endpoint_url_that_steals_presses_is_told(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """With an interactions endpoint set, presses go elsewhere: health must say so."""
-        world.server.state.endpoint = "https://elsewhere.example"
-        await world.channel.start(inbox)
+        setup.server.state.endpoint = "https://elsewhere.example"
+        await setup.channel.start(inbox)
 
-        health = await world.channel.check()
+        health = await setup.channel.check()
 
         assert not health.ok
         assert "Interactions Endpoint URL" in health.detail

@@ -21,12 +21,12 @@ class TestTyping:
     """Plain messages."""
 
     async def test_text_without_a_mention_is_hidden_by_discord(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """In a server the bot hears only what mentions it."""
-        await world.channel.start(inbox)
-        await world.server.say(CHANNEL, ANA, "approve 7K3F9Q allow-once")
-        await world.server.say(CHANNEL, ANA, f"approve 7K3F9Q deny <@{BOT}>")
+        await setup.channel.start(inbox)
+        await setup.server.say(CHANNEL, ANA, "approve 7K3F9Q allow-once")
+        await setup.server.say(CHANNEL, ANA, f"approve 7K3F9Q deny <@{BOT}>")
 
         (inbound,) = await inbox.take()
 
@@ -48,13 +48,13 @@ class TestTyping:
         assert inbound.command == Approve("7k3f9q", ApprovalReply.ALLOW_ONCE)
 
     async def test_direct_messages_need_no_mention(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A person is written to by id, and what it writes back comes from that place."""
-        await world.channel.start(inbox)
-        message = await world.channel.post(_DIRECT, build_prompt(approval()))
-        direct = world.server.state.direct[ANA]
-        await world.server.say(direct, ANA, "deny because it is live", reply_to=int(message))
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(_DIRECT, build_prompt(approval()))
+        direct = setup.server.state.direct[ANA]
+        await setup.server.say(direct, ANA, "deny because it is live", reply_to=int(message))
 
         (inbound,) = await inbox.take()
 
@@ -63,41 +63,41 @@ class TestTyping:
         assert inbound.replied_to == message
 
     async def test_a_press_in_a_direct_message_comes_from_it(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Buttons work in direct messages, and the place is the one that was written to."""
-        await world.channel.start(inbox)
-        message = await world.channel.post(_DIRECT, build_prompt(approval()))
-        await world.server.press(world.server.state.direct[ANA], int(message), ANA, "Deny")
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(_DIRECT, build_prompt(approval()))
+        await setup.server.press(setup.server.state.direct[ANA], int(message), ANA, "Deny")
 
         (inbound,) = await inbox.take()
 
         assert inbound.place == _DIRECT
 
     async def test_a_reply_with_its_ping_counts_and_one_without_is_told(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Discord empties a reply that does not ping; its person must not believe it counted."""
-        await world.channel.start(inbox)
-        message = int(await world.channel.post(world.target, build_prompt(approval())))
-        await world.server.say(CHANNEL, ANA, "yes", reply_to=message)
+        await setup.channel.start(inbox)
+        message = int(await setup.channel.post(setup.target, build_prompt(approval())))
+        await setup.server.say(CHANNEL, ANA, "yes", reply_to=message)
         (first,) = await inbox.take()
-        await world.server.say(CHANNEL, ANA, "yes", reply_to=message, ping=False)
+        await setup.server.say(CHANNEL, ANA, "yes", reply_to=message, ping=False)
         _, second = await inbox.take(2)
 
         assert first.command == BareReply(ApprovalReply.ALLOW_ONCE)
         assert first.replied_to == str(message)
         assert isinstance(second.command, Malformed)
-        await world.told("Discord hides the text of this reply")
+        await setup.sees("Discord hides the text of this reply")
 
     async def test_a_reply_to_somebody_else_is_talk(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """``yes`` under another person's message decides nothing."""
-        await world.channel.start(inbox)
-        other = await world.server.say(CHANNEL, EVE, "shall I?")
-        await world.server.say(CHANNEL, ANA, "yes", reply_to=int(other["id"]))
-        await world.server.say(CHANNEL, ANA, f"<@{BOT}>")
+        await setup.channel.start(inbox)
+        other = await setup.server.say(CHANNEL, EVE, "shall I?")
+        await setup.server.say(CHANNEL, ANA, "yes", reply_to=int(other["id"]))
+        await setup.server.say(CHANNEL, ANA, f"<@{BOT}>")
 
         (inbound,) = await inbox.take()
 
@@ -114,16 +114,16 @@ class TestTyping:
         ids=["webhook", "bot", "forwarded", "system"],
     )
     async def test_words_that_no_person_wrote_answer_nothing(
-        self, world: DiscordGuild, inbox: RecordingInbox, extra: dict[str, Any]
+        self, setup: DiscordGuild, inbox: RecordingInbox, extra: dict[str, Any]
     ) -> None:
         """Webhooks, bots, forwarded and system messages are ignored."""
         if "message_snapshots" in extra:
             extra = {"message_snapshots": [{"message": _snapshot()}]}
         if "author" in extra:
             extra["author"].setdefault("avatar", None)
-        await world.channel.start(inbox)
-        await world.server.say(CHANNEL, ANA, f"<@{BOT}> approve 7K3F9Q allow-once", **extra)
-        await world.type("approve 7K3F9Q deny")
+        await setup.channel.start(inbox)
+        await setup.server.say(CHANNEL, ANA, f"<@{BOT}> approve 7K3F9Q allow-once", **extra)
+        await setup.type("approve 7K3F9Q deny")
 
         (inbound,) = await inbox.take()
 

@@ -31,100 +31,100 @@ class TestCalls:
         ids=["unknown", "no access", "blocked", "a name"],
     )
     async def test_a_place_that_cannot_be_written_is_permanent(
-        self, world: DiscordGuild, inbox: RecordingInbox, target: Target, words: str
+        self, setup: DiscordGuild, inbox: RecordingInbox, target: Target, words: str
     ) -> None:
         """Unknown and closed places are not tried again, and the error says what to do."""
-        world.server.state.forbidden.add(CHANNEL)
-        world.server.state.blocked.add(ANA)
-        await world.channel.start(inbox)
+        setup.server.state.forbidden.add(CHANNEL)
+        setup.server.state.blocked.add(ANA)
+        await setup.channel.start(inbox)
         with pytest.raises(ChannelError, match=words) as raised:
-            await world.channel.post(target, build_prompt(approval()))
+            await setup.channel.post(target, build_prompt(approval()))
 
         assert raised.value.permanent
 
     async def test_an_update_in_a_deleted_channel_is_no_error(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Where the whole channel is gone, nothing is left to edit."""
-        await world.channel.start(inbox)
-        message = await world.channel.post(world.target, build_prompt(approval()))
-        world.server.state.missing.add(CHANNEL)
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(setup.target, build_prompt(approval()))
+        setup.server.state.missing.add(CHANNEL)
 
         outcome = build_outcome(approval(resolution=resolved()))
-        await world.channel.update(world.target, message, outcome)
+        await setup.channel.update(setup.target, message, outcome)
 
     @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.LOSE])
     async def test_a_send_of_unknown_fate_is_repeated_without_a_duplicate(
-        self, world: DiscordGuild, inbox: RecordingInbox, kind: FaultKind
+        self, setup: DiscordGuild, inbox: RecordingInbox, kind: FaultKind
     ) -> None:
         """The nonce makes a prompt that is posted again the same message."""
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(kind, "createMessage"))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(kind, "createMessage"))
         card = build_prompt(approval(plan(text="echo " + "b" * 3000)))
         with pytest.raises(ChannelError, match="cannot be reached") as raised:
-            await world.channel.post(world.target, card)
+            await setup.channel.post(setup.target, card)
         assert not raised.value.permanent
 
-        message = await world.channel.post(world.target, card)
-        again = await world.channel.post(world.target, card)
+        message = await setup.channel.post(setup.target, card)
+        again = await setup.channel.post(setup.target, card)
 
-        shown = world.server.messages(CHANNEL)
+        shown = setup.server.messages(CHANNEL)
         assert message == again == shown[-1]["id"]
         assert len({one["content"] for one in shown}) == len(shown) == 3
 
     async def test_a_server_that_forgets_nonces_shows_the_duplicate(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Negative control: without the nonce the repeated prompt stands there twice."""
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(FaultKind.LOSE, "createMessage"))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(FaultKind.LOSE, "createMessage"))
         with pytest.raises(ChannelError):
-            await world.channel.post(world.target, build_prompt(approval()))
-        world.server.state.nonces.clear()
-        await world.channel.post(world.target, build_prompt(approval()))
+            await setup.channel.post(setup.target, build_prompt(approval()))
+        setup.server.state.nonces.clear()
+        await setup.channel.post(setup.target, build_prompt(approval()))
 
-        assert len(world.server.messages(CHANNEL)) == 2
+        assert len(setup.server.messages(CHANNEL)) == 2
 
     async def test_a_short_429_is_slept_through(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The library waits as long as it is told and sends once."""
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 429, retry_after=1))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 429, retry_after=1))
         started = time.monotonic()
-        await world.channel.post(world.target, build_prompt(approval()))
+        await setup.channel.post(setup.target, build_prompt(approval()))
 
         assert 1 <= time.monotonic() - started < 3
-        assert world.server.count("createMessage") == 1
+        assert setup.server.count("createMessage") == 1
 
     async def test_a_long_429_is_the_outboxs_to_schedule(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A wait beyond 30 seconds is raised at once, with its length."""
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 429, retry_after=60))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 429, retry_after=60))
         with pytest.raises(ChannelError) as raised:
-            await world.channel.post(world.target, build_prompt(approval()))
+            await setup.channel.post(setup.target, build_prompt(approval()))
 
         assert raised.value.retry_after_ms == 60_000
         assert not raised.value.permanent
 
     async def test_a_502_is_repeated_by_the_library_without_a_duplicate(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """One bad gateway delays a prompt by a second."""
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 502))
-        await world.channel.post(world.target, build_prompt(approval()))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 502))
+        await setup.channel.post(setup.target, build_prompt(approval()))
 
-        assert len(world.server.messages(CHANNEL)) == 1
+        assert len(setup.server.messages(CHANNEL)) == 1
 
-    async def test_a_503_is_for_later(self, world: DiscordGuild, inbox: RecordingInbox) -> None:
+    async def test_a_503_is_for_later(self, setup: DiscordGuild, inbox: RecordingInbox) -> None:
         """A server error is not permanent."""
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 503))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(FaultKind.STATUS, "createMessage", 503))
         with pytest.raises(ChannelError, match="HTTP 503") as raised:
-            await world.channel.post(world.target, build_prompt(approval()))
+            await setup.channel.post(setup.target, build_prompt(approval()))
 
         assert not raised.value.permanent
 
@@ -132,7 +132,7 @@ class TestCalls:
         self, server: DiscordServer, inbox: RecordingInbox
     ) -> None:
         """Told its budget in headers, the library paces itself: no 429 is provoked."""
-        server.pacing = Pacing(3, 0.5)
+        server.buckets["createMessage"] = Pacing(3, 0.5)
         channel = channel_for(server)
         await channel.start(inbox)
         for number in range(7):

@@ -31,19 +31,19 @@ class TestGateway:
 
     @pytest.mark.parametrize("way", ["op 7", "1001", "4000", "abort"])
     async def test_a_press_in_the_gap_is_replayed(
-        self, world: DiscordGuild, inbox: RecordingInbox, way: str
+        self, setup: DiscordGuild, inbox: RecordingInbox, way: str
     ) -> None:
         """However the socket ends, the session is resumed and what came meanwhile arrives."""
-        await world.channel.start(inbox)
-        message = await world.channel.post(world.target, build_prompt(approval()))
-        server = world.server
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(setup.target, build_prompt(approval()))
+        server = setup.server
         if way == "op 7":
             await server.gateway.order(7)
         elif way == "abort":
             await server.gateway.abort()
         else:
             await server.gateway.hang_up(int(way))
-        await world.press(message, ApprovalReply.ALLOW_ONCE)
+        await setup.press(message, ApprovalReply.ALLOW_ONCE)
 
         (inbound,) = await inbox.take()
         await server.until(lambda: bool(server.gateway.live))
@@ -52,20 +52,20 @@ class TestGateway:
         assert (server.gateway.identifies, server.gateway.resumes) == (1, 1)
 
     async def test_an_invalid_session_is_replaced_and_old_buttons_work(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """After op 9 the client waits, identifies anew, and takes presses on older messages."""
-        await world.channel.start(inbox)
-        message = await world.channel.post(world.target, build_prompt(approval()))
-        await world.server.gateway.order(9, data=False)
-        await _healthy(world.channel, ok=False)
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.server.gateway.order(9, data=False)
+        await _healthy(setup.channel, ok=False)
 
-        await world.server.until(lambda: bool(world.server.gateway.live))
-        await world.press(message, ApprovalReply.DENY)
+        await setup.server.until(lambda: bool(setup.server.gateway.live))
+        await setup.press(message, ApprovalReply.DENY)
         await inbox.take()
 
-        assert world.server.gateway.identifies == 2
-        await _healthy(world.channel)
+        assert setup.server.gateway.identifies == 2
+        await _healthy(setup.channel)
 
     async def test_a_gateway_restarted_in_between_gets_the_press(
         self, server: DiscordServer, inbox: RecordingInbox, tmp_path: Path
@@ -184,16 +184,16 @@ class TestGateway:
         assert (server.gateway.identifies, server.gateway.resumes) == (2, 0)
 
     async def test_an_event_that_breaks_the_library_is_passed_over(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """A payload that the library cannot read ends its loop; ours resumes behind it."""
-        await world.channel.start(inbox)
-        message = await world.channel.post(world.target, build_prompt(approval()))
-        await world.server.gateway.emit("INTERACTION_CREATE", {"id": "no number"})
-        await world.press(message, ApprovalReply.ALLOW_ONCE)
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.server.gateway.emit("INTERACTION_CREATE", {"id": "no number"})
+        await setup.press(message, ApprovalReply.ALLOW_ONCE)
 
         (inbound,) = await inbox.take()
-        await _healthy(world.channel)
+        await _healthy(setup.channel)
 
         assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
-        assert world.server.gateway.identifies == 1
+        assert setup.server.gateway.identifies == 1

@@ -16,7 +16,7 @@ async def server() -> AsyncIterator[SlackServer]:
 
 
 @pytest.fixture
-async def world(server: SlackServer) -> AsyncIterator[SlackWorkspace]:
+async def setup(server: SlackServer) -> AsyncIterator[SlackWorkspace]:
     """Yield an app and Ana in its channel; stop what a failing test left running."""
     made = SlackWorkspace(server, channel_for(server))
     yield made

@@ -39,13 +39,13 @@ class CountingInbox:
     ],
 )
 async def test_each_button_brings_its_answer(
-    world: SlackWorkspace, inbox: RecordingInbox, reply: ApprovalReply, command: Command
+    setup: SlackWorkspace, inbox: RecordingInbox, reply: ApprovalReply, command: Command
 ) -> None:
     """Each button names the wish, the whole id, the member and the message."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    press = await world.press(message, reply)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    press = await setup.press(message, reply)
+    await setup.channel.stop()
 
     (inbound,) = inbox.got
     assert press.acked
@@ -69,68 +69,68 @@ async def test_each_button_brings_its_answer(
     ],
 )
 async def test_each_typed_form_counts(
-    world: SlackWorkspace, inbox: RecordingInbox, line: str, command: Command
+    setup: SlackWorkspace, inbox: RecordingInbox, line: str, command: Command
 ) -> None:
     """Slash command, plain words and mention are the same; what Slack made a link is words."""
-    await world.channel.start(inbox)
-    await world.type(line)
+    await setup.channel.start(inbox)
+    await setup.type(line)
 
     (inbound,) = await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert inbound.command == command
     assert inbound.actor.account == ANA
 
 
 async def test_a_thread_takes_the_words_without_the_slash(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Slack has no slash commands in threads; the words and a bare reply count there."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
     with pytest.raises(LookupError):
-        await world.server.people.slash(CHANNEL, ANA, "/approve 7K3F9Q deny", ts_of(message))
-    say = world.server.people.say
+        await setup.server.people.slash(CHANNEL, ANA, "/approve 7K3F9Q deny", ts_of(message))
+    say = setup.server.people.say
     await say(CHANNEL, ANA, "approve 7K3F9Q deny", ts_of(message))
     await inbox.take()
     await say(CHANNEL, ANA, "deny because it is live", ts_of(message))
 
     first, second = await inbox.take(2)
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.channel.stop()
 
     assert first.command == DENY
     assert first.place == Target("slack", CHANNEL, thread=ts_of(message))
     assert second.command == BareReply(ApprovalReply.DENY, "it is live")
     assert second.replied_to == message
-    assert {note["thread_ts"] for note in world.server.state.whispers} == {ts_of(message)}
+    assert {note["thread_ts"] for note in setup.server.state.whispers} == {ts_of(message)}
 
 
 async def test_a_bare_word_that_replies_to_nobody_is_talk(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """``yes`` in a channel, or in a thread that a member began, decides nothing."""
-    await world.channel.start(inbox)
-    await world.channel.post(world.target, build_prompt(approval()))
-    await world.type("yes")
-    (root,) = await world.server.people.say(CHANNEL, BOB, "shall we?")
-    await world.server.people.say(CHANNEL, ANA, "yes", root.payload["event"]["ts"])
-    await world.type("approve 7K3F9Q deny")
+    await setup.channel.start(inbox)
+    await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.type("yes")
+    (root,) = await setup.server.people.say(CHANNEL, BOB, "shall we?")
+    await setup.server.people.say(CHANNEL, ANA, "yes", root.payload["event"]["ts"])
+    await setup.type("approve 7K3F9Q deny")
 
     (inbound,) = await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert inbound.command == DENY
 
 
-async def test_a_mention_in_the_prompts_thread_counts_once(world: SlackWorkspace) -> None:
+async def test_a_mention_in_the_prompts_thread_counts_once(setup: SlackWorkspace) -> None:
     """The mention and the message are two events of one answer, in either order."""
     inbox = CountingInbox()
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    events = await world.server.people.say(CHANNEL, ANA, "@sayso yes", ts_of(message))
-    await world.server.until(lambda: all(event.acked for event in events))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    events = await setup.server.people.say(CHANNEL, ANA, "@sayso yes", ts_of(message))
+    await setup.server.until(lambda: all(event.acked for event in events))
+    await setup.channel.stop()
 
     assert len(events) == 2
     (inbound,) = inbox.got
@@ -139,43 +139,43 @@ async def test_a_mention_in_the_prompts_thread_counts_once(world: SlackWorkspace
 
 
 async def test_a_direct_message_is_written_and_heard(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """A prompt to a member stands in the direct messages; answers there come from the member."""
     target = Target("slack", ANA)
-    await world.channel.start(inbox)
-    message = await world.channel.post(target, build_prompt(approval()))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(target, build_prompt(approval()))
     place = message.partition(":")[0]
-    await world.server.people.press(place, ts_of(message), ANA, "Deny")
-    await world.server.people.say(place, ANA, "approve 7K3F9Q deny")
+    await setup.server.people.press(place, ts_of(message), ANA, "Deny")
+    await setup.server.people.say(place, ANA, "approve 7K3F9Q deny")
     pressed, typed = await inbox.take(2)
-    await world.channel.update(target, message, build_outcome(approval(resolution=resolved())))
-    sent = world.server.state.places[place].messages.values
-    await world.server.until(
+    await setup.channel.update(target, message, build_outcome(approval(resolution=resolved())))
+    sent = setup.server.state.places[place].messages.values
+    await setup.server.until(
         lambda: any("Allowed once: 7K" in seen(m.get("blocks", [])) for m in sent())
     )
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert place.startswith("D")
     assert pressed.place == typed.place == target
-    assert not world.can_press(message)
-    assert world.server.state.whispers == []
+    assert not setup.can_press(message)
+    assert setup.server.state.whispers == []
 
 
-async def test_a_thread_is_written_to(world: SlackWorkspace, inbox: RecordingInbox) -> None:
+async def test_a_thread_is_written_to(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
     """A prompt for a thread stands in it, and a press there is answered there."""
-    root = world.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
-    await world.channel.start(inbox)
-    message = await world.channel.post(
+    root = setup.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(
         Target("slack", CHANNEL, thread=root), build_prompt(approval())
     )
-    await world.press(message, ApprovalReply.DENY)
-    await world.told("Allowed once")
-    await world.channel.stop()
+    await setup.press(message, ApprovalReply.DENY)
+    await setup.sees("Allowed once")
+    await setup.channel.stop()
 
-    assert world.sent(message)["thread_ts"] == root
+    assert setup.sent(message)["thread_ts"] == root
     assert inbox.got[0].place == Target("slack", CHANNEL, thread=root)
-    assert world.server.state.whispers[0]["thread_ts"] == root
+    assert setup.server.state.whispers[0]["thread_ts"] == root
 
 
 @pytest.mark.parametrize(
@@ -190,45 +190,45 @@ async def test_a_thread_is_written_to(world: SlackWorkspace, inbox: RecordingInb
     ids=["bot", "app", "ourselves", "edit", "bot message"],
 )
 async def test_words_that_no_member_typed_answer_nothing(
-    world: SlackWorkspace, inbox: RecordingInbox, more: dict[str, object]
+    setup: SlackWorkspace, inbox: RecordingInbox, more: dict[str, object]
 ) -> None:
     """Bots, apps, edits and our own messages are acknowledged and ignored."""
-    await world.channel.start(inbox)
-    (event,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q allow-once", event=more)
-    await world.server.until(lambda: event.acked)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    (event,) = await setup.server.people.say(CHANNEL, ANA, "approve 7K3F9Q allow-once", event=more)
+    await setup.server.until(lambda: event.acked)
+    await setup.channel.stop()
 
     assert inbox.got == []
 
 
-async def test_a_foreign_button_is_told(world: SlackWorkspace, inbox: RecordingInbox) -> None:
+async def test_a_foreign_button_is_told(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
     """A button of an earlier version, or of nobody, decides nothing and says so."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
     for button in (
         {"action_id": "approval:allow-once", "value": ID, "block_id": f"approval:{ID}"},
         {"action_id": f"o:{ID}x"},
         {"action_id": f"f:{ID}"},
     ):
-        await world.server.people.press_action(world.sent(message), CHANNEL, ANA, button)
+        await setup.server.people.press_action(setup.sent(message), CHANNEL, ANA, button)
     await inbox.take(3)
-    await world.told("This button is from another version of Sayso")
-    await world.channel.stop()
+    await setup.sees("This button is from another version of Sayso")
+    await setup.channel.stop()
 
     assert all(isinstance(inbound.command, Malformed) for inbound in inbox.got)
 
 
-async def test_a_refusal_is_told_to_that_member_alone(world: SlackWorkspace) -> None:
+async def test_a_refusal_is_told_to_that_member_alone(setup: SlackWorkspace) -> None:
     """Bob, who may not answer, gets a note that only he sees; the prompt stays as it is."""
     inbox = CountingInbox()
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    before = dict(world.sent(message))
-    await world.server.people.press(CHANNEL, ts_of(message), BOB, LABELS[ApprovalReply.ALLOW_ONCE])
-    await world.told("You may not answer this.")
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    before = dict(setup.sent(message))
+    await setup.server.people.press(CHANNEL, ts_of(message), BOB, LABELS[ApprovalReply.ALLOW_ONCE])
+    await setup.sees("You may not answer this.")
+    await setup.channel.stop()
 
-    (note,) = world.server.state.whispers
+    (note,) = setup.server.state.whispers
     assert (note["channel"], note["user"]) == (CHANNEL, BOB)
-    assert world.sent(message) == before
-    assert len(world.server.state.places[CHANNEL].messages) == 1
+    assert setup.sent(message) == before
+    assert len(setup.server.state.places[CHANNEL].messages) == 1

@@ -19,24 +19,24 @@ class SlackContract(ChannelContract):
     """The contract, with what only Slack does differently."""
 
     async def test_answers_given_while_stopped_count_after_a_restart(
-        self, world: ChannelSetup, inbox: RecordingInbox
+        self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """Slack fails a press that nobody takes, and says so; a typed answer it sends again."""
-        assert isinstance(world, SlackWorkspace)
-        await world.channel.start(inbox)
-        message = await world.channel.post(world.target, build_prompt(approval()))
-        await world.channel.stop()
-        press = await world.press(message, ApprovalReply.DENY)
-        (typed,) = await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+        assert isinstance(setup, SlackWorkspace)
+        await setup.channel.start(inbox)
+        message = await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.channel.stop()
+        press = await setup.press(message, ApprovalReply.DENY)
+        (typed,) = await setup.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
         assert press.failed
         assert inbox.got == []
 
-        await world.channel.start(inbox)
+        await setup.channel.start(inbox)
         (inbound,) = await inbox.take()
 
         assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
-        await world.server.until(lambda: typed.acked)
-        await world.channel.stop()
+        await setup.server.until(lambda: typed.acked)
+        await setup.channel.stop()
 
 
 class TestSocketMode(SlackContract):
@@ -47,7 +47,7 @@ class TestHttpMode(SlackContract):
     """The contract, over signed requests."""
 
     @pytest.fixture
-    async def world(self, server: SlackServer) -> AsyncIterator[SlackWorkspace]:
+    async def setup(self, server: SlackServer) -> AsyncIterator[SlackWorkspace]:
         """Yield an app that listens, and a workspace that knows its address."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

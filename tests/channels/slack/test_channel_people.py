@@ -4,6 +4,6 @@ from tests.contracts.people import PeopleContract
 
 
 class TestSlackPeople(PeopleContract):
-    """The contract; the world is in ``conftest.py``."""
+    """The contract; the setup is in ``conftest.py``."""
 
     mentions = ("@sayso {}", "@sayso: {}")

@@ -20,25 +20,25 @@ from tests.support.stores import sqlite_bench
 @pytest.mark.parametrize("grouped", [False, True], ids=["alone", "grouped"])
 @pytest.mark.parametrize("to", [CHANNEL, ANA], ids=["channel", "direct messages"])
 async def test_a_reply_and_a_press_find_the_recorded_copy(
-    world: SlackWorkspace, inbox: RecordingInbox, tmp_path: Path, to: str, grouped: bool
+    setup: SlackWorkspace, inbox: RecordingInbox, tmp_path: Path, to: str, grouped: bool
 ) -> None:
     """The store knows a member's prompt by the member; Slack tells of it by the conversation."""
     target = Target("slack", to)
     async with asynccontextmanager(sqlite_bench)(tmp_path) as bench:
         asked = await bench.ask(draft(targets=(target,), timeout_ms=10 * MINUTE))
         (item,) = await bench.store.write(outbox.claim, 10, 5_000, ("slack",))
-        await world.channel.start(inbox)
+        await setup.channel.start(inbox)
         (found,) = await bench.store.read(approvals.find, asked)
         card = build_prompt(found)
-        assert isinstance(world.channel, Groups)
-        sent = world.channel.post_group(target, (card,)) if grouped else None
-        message = await (sent or world.channel.post(target, card))
+        assert isinstance(setup.channel, Groups)
+        sent = setup.channel.post_group(target, (card,)) if grouped else None
+        message = await (sent or setup.channel.post(target, card))
         assert await bench.store.write(outbox.sent, item.id, message)
         place, label = message.partition(":")[0], f"{card.code} deny" if grouped else "Deny"
-        await world.server.people.press(place, ts_of(message), ANA, label)
-        await world.server.people.say(place, ANA, "deny because it is live", ts_of(message))
+        await setup.server.people.press(place, ts_of(message), ANA, label)
+        await setup.server.people.say(place, ANA, "deny because it is live", ts_of(message))
         pressed, replied = await inbox.take(2)
-        await world.channel.stop()
+        await setup.channel.stop()
 
         assert isinstance(replied.command, BareReply)
         assert pressed.replied_to == replied.replied_to == message

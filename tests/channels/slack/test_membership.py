@@ -20,7 +20,7 @@ LOOKUP = "usergroups.users.list"
 
 @pytest.fixture
 def named(server: SlackServer) -> SlackWorkspace:
-    """Return a world whose settings name two groups; Bob is in one of them."""
+    """Return a setup whose settings name two groups; Bob is in one of them."""
     server.state.user_groups["S0OPS0001"] = {ANA}
     return SlackWorkspace(server, channel_for(server, approvers=[ANA, LEADS], senders=[LEADS, OPS]))
 
@@ -106,13 +106,13 @@ async def test_an_unknown_group_or_a_missing_scope_is_nobodys(
 
 
 async def test_without_named_groups_nothing_is_asked(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """No call, so no wait; nor for a wish that needs no right."""
-    await world.channel.start(inbox)
-    await world.type("/pending")
-    await world.channel.stop()
-    assert world.server.count(LOOKUP) == 0
+    await setup.channel.start(inbox)
+    await setup.type("/pending")
+    await setup.channel.stop()
+    assert setup.server.count(LOOKUP) == 0
 
 
 async def test_a_cry_for_help_needs_no_lookup(named: SlackWorkspace, inbox: RecordingInbox) -> None:

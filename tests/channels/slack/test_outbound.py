@@ -28,124 +28,124 @@ from tests.emulators.slack_rules import buttons, texts
     [Fault(FaultKind.LOSE, "chat.postMessage")],
 )
 async def test_a_message_that_was_taken_is_found(
-    world: SlackWorkspace, inbox: RecordingInbox, fault: Fault
+    setup: SlackWorkspace, inbox: RecordingInbox, fault: Fault
 ) -> None:
     """The answer got lost: the message is found by its metadata, and there is one."""
-    await world.channel.start(inbox)
-    world.server.faults.add(fault)
-    message = await world.channel.post(world.target, build_prompt(fresh()))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    setup.server.faults.add(fault)
+    message = await setup.channel.post(setup.target, build_prompt(fresh()))
+    await setup.channel.stop()
 
-    assert prompts(world) == [ts_of(message)]
+    assert prompts(setup) == [ts_of(message)]
 
 
 @pytest.mark.parametrize("thread", [False, True])
 async def test_a_message_that_was_not_taken_is_sent_again_later(
-    world: SlackWorkspace, inbox: RecordingInbox, thread: bool
+    setup: SlackWorkspace, inbox: RecordingInbox, thread: bool
 ) -> None:
     """Nothing is found, so it is the outbox's turn; then it is sent, once."""
-    root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
+    root = setup.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
     target = Target("slack", CHANNEL, thread=root)
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.DROP, "chat.postMessage"))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.DROP, "chat.postMessage"))
     with pytest.raises(Unconfirmed) as raised:
-        await world.channel.post(target, build_prompt(fresh()))
+        await setup.channel.post(target, build_prompt(fresh()))
     assert not raised.value.permanent
-    message = await world.channel.post(target, build_prompt(fresh()))
-    await world.channel.stop()
+    message = await setup.channel.post(target, build_prompt(fresh()))
+    await setup.channel.stop()
 
-    assert prompts(world) == [ts_of(message)]
+    assert prompts(setup) == [ts_of(message)]
 
 
 @pytest.mark.parametrize("thread", [False, True])
 async def test_a_gateway_that_died_after_sending_leaves_one_prompt(
-    world: SlackWorkspace, inbox: RecordingInbox, thread: bool
+    setup: SlackWorkspace, inbox: RecordingInbox, thread: bool
 ) -> None:
     """The next gateway claims the row again, and finds what the first one had sent."""
-    root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
+    root = setup.server.state.typed(CHANNEL, ANA, "the deployment")["ts"] if thread else ""
     target = Target("slack", CHANNEL, thread=root)
-    await world.channel.start(inbox)
-    first = await world.channel.post(target, build_prompt(approval()))
-    await world.channel.stop()
-    successor = channel_for(world.server)
+    await setup.channel.start(inbox)
+    first = await setup.channel.post(target, build_prompt(approval()))
+    await setup.channel.stop()
+    successor = channel_for(setup.server)
     await successor.start(inbox)
     second = await successor.post(target, build_prompt(approval()))
     await successor.stop()
 
     assert first == second
-    assert len(prompts(world)) == 1
+    assert len(prompts(setup)) == 1
 
 
 async def test_without_the_lookup_there_would_be_two(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Negative control: where history may not be read, the same crash shows two prompts."""
-    world.server.state.scopes.discard("channels:history")
-    await world.channel.start(inbox)
-    await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.stop()
-    successor = channel_for(world.server)
+    setup.server.state.scopes.discard("channels:history")
+    await setup.channel.start(inbox)
+    await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.stop()
+    successor = channel_for(setup.server)
     await successor.start(inbox)
-    await successor.post(world.target, build_prompt(approval()))
+    await successor.post(setup.target, build_prompt(approval()))
     await successor.stop()
 
-    assert len(prompts(world)) == 2
+    assert len(prompts(setup)) == 2
 
 
 async def test_metadata_of_others_is_not_believed(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """A member's app that copies our metadata cannot pass for our prompt."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    copied = {**world.sent(message), "user": ANA}
-    del world.server.state.places[CHANNEL].messages[ts_of(message)]
-    world.server.state.places[CHANNEL].messages[copied["ts"]] = copied
-    again = await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    copied = {**setup.sent(message), "user": ANA}
+    del setup.server.state.places[CHANNEL].messages[ts_of(message)]
+    setup.server.state.places[CHANNEL].messages[copied["ts"]] = copied
+    again = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.stop()
 
     assert again != message
 
 
 async def test_a_copy_that_ended_does_not_stand_for_a_new_one(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """What was edited had been recorded, so a prompt that is sent again is shown again."""
-    await world.channel.start(inbox)
-    first = await world.channel.post(world.target, build_prompt(approval()))
+    await setup.channel.start(inbox)
+    first = await setup.channel.post(setup.target, build_prompt(approval()))
     final = build_outcome(approval(resolution=resolved()))
-    await world.channel.update(world.target, first, final)
-    second = await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.stop()
+    await setup.channel.update(setup.target, first, final)
+    second = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.stop()
 
-    assert prompts(world) == [ts_of(first), ts_of(second)]
-    assert world.can_press(second)
+    assert prompts(setup) == [ts_of(first), ts_of(second)]
+    assert setup.can_press(second)
 
 
-async def test_a_fresh_prompt_costs_one_call(world: SlackWorkspace, inbox: RecordingInbox) -> None:
+async def test_a_fresh_prompt_costs_one_call(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
     """Nobody can have sent it before, so nothing is looked up."""
-    await world.channel.start(inbox)
-    await world.channel.post(world.target, build_prompt(fresh()))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    await setup.channel.post(setup.target, build_prompt(fresh()))
+    await setup.channel.stop()
 
-    assert world.server.count("conversations.history") == 0
+    assert setup.server.count("conversations.history") == 0
 
 
 async def test_a_long_command_is_taken_up_where_it_broke_off(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Of a command in three messages only what is missing is sent after a fault."""
     card = build_prompt(approval(plan(text="x" * 15_000)))
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.DELAY, "chat.postMessage", seconds=0))
-    world.server.faults.add(Fault(FaultKind.DROP, "chat.postMessage"))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.DELAY, "chat.postMessage", seconds=0))
+    setup.server.faults.add(Fault(FaultKind.DROP, "chat.postMessage"))
     with pytest.raises(Unconfirmed):
-        await world.channel.post(world.target, card)
-    assert len(prompts(world)) == 1
-    message = await world.channel.post(world.target, card)
-    await world.channel.stop()
+        await setup.channel.post(setup.target, card)
+    assert len(prompts(setup)) == 1
+    message = await setup.channel.post(setup.target, card)
+    await setup.channel.stop()
 
-    sent = list(world.server.state.places[CHANNEL].messages.values())
+    sent = list(setup.server.state.places[CHANNEL].messages.values())
     assert len(sent) == 3
     assert all(before["ts"] < after["ts"] for before, after in pairwise(sent))
     assert [bool(buttons(one["blocks"])) for one in sent] == [False, False, True]
@@ -156,15 +156,15 @@ async def test_a_long_command_is_taken_up_where_it_broke_off(
 
 
 async def test_a_doubt_is_remembered_until_it_can_be_settled(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The message was taken, but neither answer nor history came: the next try finds it."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
-    world.server.faults.add(Fault(FaultKind.STATUS, "conversations.history", 500))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
+    setup.server.faults.add(Fault(FaultKind.STATUS, "conversations.history", 500))
     with pytest.raises(Unconfirmed):
-        await world.channel.post(world.target, build_prompt(fresh()))
-    message = await world.channel.post(world.target, build_prompt(fresh()))
-    await world.channel.stop()
+        await setup.channel.post(setup.target, build_prompt(fresh()))
+    message = await setup.channel.post(setup.target, build_prompt(fresh()))
+    await setup.channel.stop()
 
-    assert prompts(world) == [ts_of(message)]
+    assert prompts(setup) == [ts_of(message)]

@@ -18,42 +18,42 @@ from tests.emulators.slack_rules import seen
 TITLE = redact("Agent main: <!channel> nightly")
 
 
-async def opened(world: SlackWorkspace, target: Target) -> Target:
+async def opened(setup: SlackWorkspace, target: Target) -> Target:
     """Open a thread in a place."""
-    assert isinstance(world.channel, Threads)
-    return await world.channel.open_thread(target, TITLE)
+    assert isinstance(setup.channel, Threads)
+    return await setup.channel.open_thread(target, TITLE)
 
 
 @pytest.mark.parametrize("to", [CHANNEL, ANA], ids=["channel", "direct messages"])
 async def test_prompt_end_and_notice_stand_in_the_thread(
-    world: SlackWorkspace, inbox: RecordingInbox, to: str
+    setup: SlackWorkspace, inbox: RecordingInbox, to: str
 ) -> None:
     """The returned place takes all that a channel's own place takes."""
-    await world.channel.start(inbox)
-    thread = await opened(world, Target("slack", to, account="x"))
-    message = await world.channel.post(thread, build_prompt(approval()))
-    notice = await world.channel.notify(thread, NoticeCard(redact("Half time passed")))
-    await world.channel.update(thread, message, build_outcome(approval(resolution=resolved())))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    thread = await opened(setup, Target("slack", to, account="x"))
+    message = await setup.channel.post(thread, build_prompt(approval()))
+    notice = await setup.channel.notify(thread, NoticeCard(redact("Half time passed")))
+    await setup.channel.update(thread, message, build_outcome(approval(resolution=resolved())))
+    await setup.channel.stop()
 
     assert (thread.channel, thread.to, thread.account) == ("slack", to, "x")
-    assert {world.sent(one)["thread_ts"] for one in (message, notice)} == {thread.thread}
-    assert not world.can_press(message)
-    root = world.sent(f"{message.partition(':')[0]}:{thread.thread}")
+    assert {setup.sent(one)["thread_ts"] for one in (message, notice)} == {thread.thread}
+    assert not setup.can_press(message)
+    root = setup.sent(f"{message.partition(':')[0]}:{thread.thread}")
     assert seen(root["blocks"]) == TITLE.text
 
 
 async def test_an_answer_in_the_thread_comes_from_there(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Words without the slash and a press both name the thread."""
-    await world.channel.start(inbox)
-    thread = await opened(world, world.target)
-    message = await world.channel.post(thread, build_prompt(approval()))
-    await world.press(message, ApprovalReply.DENY)
-    await world.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny", thread.thread)
+    await setup.channel.start(inbox)
+    thread = await opened(setup, setup.target)
+    message = await setup.channel.post(thread, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.DENY)
+    await setup.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny", thread.thread)
     pressed, typed = await inbox.take(2)
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert pressed.replied_to == message
     assert typed.command == Approve("7k3f9q", ApprovalReply.DENY)
@@ -61,54 +61,54 @@ async def test_an_answer_in_the_thread_comes_from_there(
 
 
 async def test_a_thread_has_no_threads_of_its_own(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """A place that is a thread is returned as it is, and nothing is sent."""
-    root = world.server.state.typed(CHANNEL, ANA, "the deployment")["ts"]
+    root = setup.server.state.typed(CHANNEL, ANA, "the deployment")["ts"]
     place = Target("slack", CHANNEL, thread=root)
-    await world.channel.start(inbox)
-    thread = await opened(world, place)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    thread = await opened(setup, place)
+    await setup.channel.stop()
 
     assert thread == place
-    assert prompts(world) == []
+    assert prompts(setup) == []
 
 
 async def test_a_title_whose_sending_was_not_confirmed_is_found(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Slack took it and the answer got lost: the thread is there, once."""
-    world.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
-    world.server.faults.add(Fault(FaultKind.STATUS, "conversations.history", 500))
-    await world.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
+    setup.server.faults.add(Fault(FaultKind.STATUS, "conversations.history", 500))
+    await setup.channel.start(inbox)
     with pytest.raises(ChannelError) as raised:
-        await opened(world, world.target)
-    thread = await opened(world, world.target)
-    await world.channel.stop()
+        await opened(setup, setup.target)
+    thread = await opened(setup, setup.target)
+    await setup.channel.stop()
 
     assert not raised.value.permanent
-    assert prompts(world) == [thread.thread]
+    assert prompts(setup) == [thread.thread]
 
 
 async def test_two_sessions_with_one_title_have_two_threads(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Where nothing is in doubt, nothing is looked up."""
-    await world.channel.start(inbox)
-    first, second = await opened(world, world.target), await opened(world, world.target)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    first, second = await opened(setup, setup.target), await opened(setup, setup.target)
+    await setup.channel.stop()
 
     assert first != second
-    assert world.server.count("conversations.history") == 0
+    assert setup.server.count("conversations.history") == 0
 
 
 async def test_a_place_without_us_is_refused_for_good(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The words say what to do."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     with pytest.raises(ChannelError, match="invite the bot") as raised:
-        await opened(world, Target("slack", "C0OTHER01"))
-    await world.channel.stop()
+        await opened(setup, Target("slack", "C0OTHER01"))
+    await setup.channel.stop()
 
     assert raised.value.permanent

@@ -54,17 +54,19 @@ async def test_a_missing_scope_is_told_with_what_is_lost(server: SlackServer) ->
     """What narrower rights leave out is no fault; what an approver needs is one."""
     server.state.scopes -= {"im:write", "usergroups:read"}
     found = await proofs(server, ANA)
-    assert found["scope im:write"].ok
+    assert not found["scope im:write"].ok
+    assert not found["scope im:write"].serious
     assert "no prompt can be sent to a member" in found["scope im:write"].detail
-    assert found["scope usergroups:read"].ok
+    assert not found["scope usergroups:read"].serious
 
     named = await proofs(server, LEADS)
     assert not named["scope usergroups:read"].ok
+    assert named["scope usergroups:read"].serious
     assert "install the app again" in named["scope usergroups:read"].detail
     assert not named[LEADS].ok
 
     server.state.scopes.discard("chat:write")
-    assert not (await proofs(server))["scope chat:write"].ok
+    assert (await proofs(server))["scope chat:write"].serious
 
 
 async def test_each_approver_that_cannot_answer_is_told(server: SlackServer) -> None:
@@ -90,7 +92,7 @@ async def test_members_that_may_not_be_read_are_not_called_proven(server: SlackS
     server.state.scopes.discard("users:read")
     found = await proofs(server, ANA)
 
-    assert found["scope users:read"].ok
+    assert not found["scope users:read"].serious
     assert not found[ANA].ok
     assert "needed: users:read" in found[ANA].detail
 

@@ -19,59 +19,59 @@ from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack import SlackServer
 
 
-async def until_down(world: SlackWorkspace) -> None:
+async def until_down(setup: SlackWorkspace) -> None:
     """Wait until health is bad."""
-    while (await world.channel.check()).ok:
+    while (await setup.channel.check()).ok:
         await asyncio.sleep(0.02)
 
 
-async def until_up(world: SlackWorkspace) -> None:
+async def until_up(setup: SlackWorkspace) -> None:
     """Wait until health is good."""
-    while not (await world.channel.check()).ok:
+    while not (await setup.channel.check()).ok:
         await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("how", ["abort", "close", "disconnect"])
 async def test_a_lost_socket_is_connected_again(
-    world: SlackWorkspace, inbox: RecordingInbox, how: str
+    setup: SlackWorkspace, inbox: RecordingInbox, how: str
 ) -> None:
     """After each kind of end a press comes in over a new socket."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.server.delivery.hang_up(how)
-    await world.server.until(lambda: bool(world.server.delivery.sockets))
-    press = await world.press(message, ApprovalReply.DENY)
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.server.delivery.hang_up(how)
+    await setup.server.until(lambda: bool(setup.server.delivery.sockets))
+    press = await setup.press(message, ApprovalReply.DENY)
 
     await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert press.acked
-    assert world.server.count("apps.connections.open") == 2
+    assert setup.server.count("apps.connections.open") == 2
 
 
 async def test_words_typed_while_the_socket_was_down_arrive(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """An event that met no socket is delivered once there is one again."""
-    await world.channel.start(inbox)
-    await world.server.delivery.hang_up("abort")
-    await world.type("approve 7K3F9Q deny")
+    await setup.channel.start(inbox)
+    await setup.server.delivery.hang_up("abort")
+    await setup.type("approve 7K3F9Q deny")
 
     await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
 
 async def test_a_refused_ticket_does_not_keep_it_down(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The library would ask for ever with a ticket that Slack no longer takes."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.STATUS, "link"))
-    await world.server.delivery.hang_up("abort")
-    await until_down(world)
-    await world.server.until(lambda: bool(world.server.delivery.sockets))
-    await until_up(world)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "link"))
+    await setup.server.delivery.hang_up("abort")
+    await until_down(setup)
+    await setup.server.until(lambda: bool(setup.server.delivery.sockets))
+    await until_up(setup)
+    await setup.channel.stop()
 
 
 async def test_the_library_alone_would_stay_down(server: SlackServer) -> None:
@@ -130,21 +130,21 @@ async def test_a_wrong_token_shows_in_health_and_nowhere_else(
 
 
 async def test_no_secret_reaches_the_log(
-    world: SlackWorkspace, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    setup: SlackWorkspace, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """At level DEBUG, through reconnects and refusals, no token, ticket or payload is logged."""
     caplog.set_level(logging.DEBUG)
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.DENY)
-    await world.type("/approve 7K3F9Q deny canary-of-a-note")
-    world.server.faults.add(Fault(FaultKind.STATUS, "link"))
-    await world.server.delivery.hang_up("abort")
-    await until_down(world)
-    await world.server.until(lambda: bool(world.server.delivery.sockets))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.DENY)
+    await setup.type("/approve 7K3F9Q deny canary-of-a-note")
+    setup.server.faults.add(Fault(FaultKind.STATUS, "link"))
+    await setup.server.delivery.hang_up("abort")
+    await until_down(setup)
+    await setup.server.until(lambda: bool(setup.server.delivery.sockets))
+    await setup.channel.stop()
 
-    state = world.server.state
+    state = setup.server.state
     assert "Failed to connect" in caplog.text
     for secret in (state.bot_token, state.app_token, state.signing_secret, "canary-of-a-note"):
         assert secret not in caplog.text

@@ -1,6 +1,7 @@
 """Signed requests: only Slack's, only fresh ones, and each counts once."""
 
 import json
+import logging
 import time
 from collections.abc import AsyncIterator
 
@@ -77,6 +78,20 @@ async def test_a_forged_or_old_request_is_refused(
     """A wrong signature and a replay after ten minutes are answered with 401."""
     key = server.state.signing_secret if secret is None else secret
     assert await send(address, key, age) == 401
+    assert inbox.got == []
+
+
+async def test_a_badly_signed_post_is_logged_in_short(
+    inbox: RecordingInbox, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A stranger's 900 kB leave a line in the log, and not themselves."""
+    caplog.set_level(logging.DEBUG)
+    assert await send(address, "0" * 32, body=json.dumps({"x": "x" * 900_000})) == 401
+    assert await send(address, "0" * 32, body="x" * 900_000) == 400
+
+    assert "Invalid request signature" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert len(caplog.text) < 5_000
     assert inbox.got == []
 
 

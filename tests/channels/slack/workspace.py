@@ -106,7 +106,7 @@ class SlackWorkspace:
         else:
             await self.server.people.say(CHANNEL, ANA, text)
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for a note that only Ana sees."""
         await self.server.until(lambda: any(words in text for text in self.notes()))
 
@@ -134,7 +134,7 @@ def fresh() -> Approval:
     return replace(approval(), created_ms=now, deadline_ms=now + 600_000)
 
 
-def prompts(world: SlackWorkspace, channel: str = CHANNEL) -> list[str]:
+def prompts(setup: SlackWorkspace, channel: str = CHANNEL) -> list[str]:
     """Return the timestamps of the bot's messages in a channel."""
-    messages = world.server.state.places[channel].messages.values()
-    return [str(one["ts"]) for one in messages if one["user"] == world.server.state.bot_user]
+    messages = setup.server.state.places[channel].messages.values()
+    return [str(one["ts"]) for one in messages if one["user"] == setup.server.state.bot_user]

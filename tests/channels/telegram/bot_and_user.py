@@ -86,7 +86,7 @@ class TelegramUsers:
         """Type a message."""
         await self.server.say(CHAT, ANA, text)
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for a note over a button, or for a message of the bot."""
         await self.server.until(lambda: any(words in text for text in self.seen()))
 

@@ -16,6 +16,6 @@ async def server() -> AsyncIterator[TelegramServer]:
 
 
 @pytest.fixture
-async def world(server: TelegramServer) -> TelegramUsers:
+async def setup(server: TelegramServer) -> TelegramUsers:
     """Return a bot and Ana's private chat with it."""
     return TelegramUsers(server, channel_for(server))

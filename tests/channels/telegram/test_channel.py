@@ -19,23 +19,23 @@ from tests.contracts.channel_setup import RecordingInbox
 class TestTelegram(ChannelContract):
     """The contract, on the real python-telegram-bot."""
 
-    def thread_parent(self, world: TelegramUsers) -> Target:
+    def thread_parent(self, setup: TelegramUsers) -> Target:
         """Return a group with topics."""
-        world.server.state.forums[GROUP] = {}
+        setup.server.state.forums[GROUP] = {}
         return Target("telegram", str(GROUP))
 
 
 async def test_update_of_the_message_carries_no_buttons_and_no_preview(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Previews are off in prompts and edits."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
     outcome = build_outcome(approval(resolution=resolved()))
-    await world.channel.update(world.target, message, outcome)
-    await world.channel.stop()
+    await setup.channel.update(setup.target, message, outcome)
+    await setup.channel.stop()
 
-    writing = [call for call in world.server.calls if call.method in _WRITING]
+    writing = [call for call in setup.server.calls if call.method in _WRITING]
     assert [call.method for call in writing] == ["sendMessage", "editMessageText"]
     for call in writing:
         assert '"is_disabled": true' in call.parameters["link_preview_options"]
@@ -46,28 +46,28 @@ _WRITING = {"sendMessage", "editMessageText"}
 
 
 async def test_allow_always_has_a_button_only_with_a_promise(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Without anything to store there are two buttons."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval(promise=())))
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval(promise=())))
+    await setup.channel.stop()
 
-    row = world.server.state.message(CHAT, int(message))["reply_markup"]["inline_keyboard"][0]
+    row = setup.server.state.message(CHAT, int(message))["reply_markup"]["inline_keyboard"][0]
     assert [button["text"] for button in row] == ["Allow once", "Deny"]
 
 
 async def test_a_bare_reply_to_the_prompt_is_an_answer(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """``no: use staging`` as a reply to a prompt is a denial; elsewhere it is talk."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.server.say(CHAT, ANA, "no: use staging")
-    await world.server.say(CHAT, ANA, "deny because it is live", reply_to=int(message))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.server.say(CHAT, ANA, "no: use staging")
+    await setup.server.say(CHAT, ANA, "deny because it is live", reply_to=int(message))
 
     (inbound,) = await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert inbound.command == BareReply(ApprovalReply.DENY, "it is live")
     assert inbound.replied_to == message
@@ -90,75 +90,75 @@ async def test_a_bare_reply_to_the_prompt_is_an_answer(
     ids=["bot", "channel", "inline bot", "forwarded"],
 )
 async def test_words_that_their_sender_did_not_write_answer_nothing(
-    world: TelegramUsers, inbox: RecordingInbox, extra: dict[str, object]
+    setup: TelegramUsers, inbox: RecordingInbox, extra: dict[str, object]
 ) -> None:
     """Bots, channels, inline bots and forwarded messages are ignored."""
-    await world.channel.start(inbox)
-    await world.server.say(CHAT, ANA, "/approve 7K3F9Q allow-once", **extra)
-    await world.server.say(CHAT, ANA, "/approve 7K3F9Q deny")
+    await setup.channel.start(inbox)
+    await setup.server.say(CHAT, ANA, "/approve 7K3F9Q allow-once", **extra)
+    await setup.server.say(CHAT, ANA, "/approve 7K3F9Q deny")
 
     (inbound,) = await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
 
 
 async def test_a_command_for_another_bot_is_not_ours(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """``/approve@other_bot`` is ignored, ``/approve@us`` counts."""
-    await world.channel.start(inbox)
-    await world.server.say(GROUP, ANA, "/approve@other_bot 7K3F9Q allow-once")
-    await world.server.say(GROUP, ANA, "/approve@Sayso_Test_Bot 7K3F9Q deny")
+    await setup.channel.start(inbox)
+    await setup.server.say(GROUP, ANA, "/approve@other_bot 7K3F9Q allow-once")
+    await setup.server.say(GROUP, ANA, "/approve@Sayso_Test_Bot 7K3F9Q deny")
 
     (inbound,) = await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY)
     assert inbound.place == Target("telegram", str(GROUP))
 
 
 async def test_a_forum_topic_is_written_to_and_heard(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """A prompt goes to its topic, and an answer there comes from it."""
-    world.server.state.forums[GROUP] = {5: "Deployments"}
+    setup.server.state.forums[GROUP] = {5: "Deployments"}
     topic = Target("telegram", str(GROUP), thread="5")
-    await world.channel.start(inbox)
-    message = await world.channel.post(topic, build_prompt(approval()))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(topic, build_prompt(approval()))
     extra = {"message_thread_id": 5, "is_topic_message": True}
-    await world.server.say(GROUP, ANA, "/approve 7K3F9Q perhaps", **extra)
+    await setup.server.say(GROUP, ANA, "/approve 7K3F9Q perhaps", **extra)
 
     (inbound,) = await inbox.take()
-    await world.server.until(lambda: len(world.server.messages(GROUP)) == 3)
-    await world.channel.stop()
+    await setup.server.until(lambda: len(setup.server.messages(GROUP)) == 3)
+    await setup.channel.stop()
 
     assert inbound.place == topic
-    assert world.server.state.message(GROUP, int(message))["message_thread_id"] == 5
-    assert world.server.messages(GROUP)[-1]["message_thread_id"] == 5
+    assert setup.server.state.message(GROUP, int(message))["message_thread_id"] == 5
+    assert setup.server.messages(GROUP)[-1]["message_thread_id"] == 5
 
 
-async def test_foreign_callback_data_is_told(world: TelegramUsers, inbox: RecordingInbox) -> None:
+async def test_foreign_callback_data_is_told(setup: TelegramUsers, inbox: RecordingInbox) -> None:
     """A button that we did not make decides nothing and says so."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    sent = world.server.state.message(CHAT, int(message))
-    query = world.server.state.press_data(sent, ANA, f"a1|o|{ID}x")
-    await world.server.state.notify()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    sent = setup.server.state.message(CHAT, int(message))
+    query = setup.server.state.press_data(sent, ANA, f"a1|o|{ID}x")
+    await setup.server.state.notify()
 
     (inbound,) = await inbox.take()
-    await world.server.until(lambda: world.server.state.presses[query].answered)
-    await world.channel.stop()
+    await setup.server.until(lambda: setup.server.state.presses[query].answered)
+    await setup.channel.stop()
 
     assert isinstance(inbound.command, Malformed)
-    press = world.server.state.presses[query]
+    press = setup.server.state.presses[query]
     assert press.alert
     assert press.text is not None
     assert "another version" in press.text
 
 
 async def test_a_long_reply_to_a_press_is_cut_there_and_sent_whole(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """A note over a button holds 200 characters; the rest is not lost."""
     words = "already decided " * 20
@@ -168,36 +168,36 @@ async def test_a_long_reply_to_a_press_is_cut_there_and_sent_whole(
         async def receive(self, inbound: object) -> Reply:
             return Reply(redact(words))
 
-    await world.channel.start(Talkative())
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.DENY)
-    await world.told(words.strip())
-    await world.channel.stop()
+    await setup.channel.start(Talkative())
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.DENY)
+    await setup.sees(words.strip())
+    await setup.channel.stop()
 
-    (press,) = world.server.state.presses.values()
+    (press,) = setup.server.state.presses.values()
     assert press.text is not None
     assert press.text.endswith("…")
 
 
 async def test_a_press_on_a_message_too_old_to_be_shown_is_answered(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram then names the chat and the message alone (Bot API InaccessibleMessage)."""
-    world.server.state.query_seconds = 0
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    old = {"chat": world.server.state.chat(CHAT), "message_id": int(message), "date": 0}
-    world.server.state.press_data(old, ANA, f"p|d:{ID}")
-    await world.server.state.notify()
+    setup.server.state.query_seconds = 0
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    old = {"chat": setup.server.state.chat(CHAT), "message_id": int(message), "date": 0}
+    setup.server.state.press_data(old, ANA, f"p|d:{ID}")
+    await setup.server.state.notify()
 
     (inbound,) = await inbox.take()
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.channel.stop()
 
     assert (Approve(ID, ApprovalReply.DENY), message) == (inbound.command, inbound.replied_to)
 
 
-async def test_a_reply_without_words_says_so(world: TelegramUsers) -> None:
+async def test_a_reply_without_words_says_so(setup: TelegramUsers) -> None:
     """A command that printed nothing has an empty tail; Telegram takes no empty message."""
 
     @dataclass
@@ -205,7 +205,7 @@ async def test_a_reply_without_words_says_so(world: TelegramUsers) -> None:
         async def receive(self, inbound: object) -> Reply:
             return Reply(redact(""))
 
-    await world.channel.start(Silent())
-    await world.type("/tail 7K3F9Q")
-    await world.told("(nothing)")
-    await world.channel.stop()
+    await setup.channel.start(Silent())
+    await setup.type("/tail 7K3F9Q")
+    await setup.sees("(nothing)")
+    await setup.channel.stop()

@@ -20,25 +20,25 @@ PLACE = Target("telegram", str(GROUP))
 
 
 async def test_a_session_gets_a_topic_of_its_own(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Prompts go there, and what is typed there comes from there."""
-    world.server.state.forums[GROUP] = {}
-    channel = world.channel
+    setup.server.state.forums[GROUP] = {}
+    channel = setup.channel
     assert isinstance(channel, Threads)
     await channel.start(inbox)
     topic = await channel.open_thread(PLACE, redact("agent:main · \U0001f600" * 30))
     message = await channel.post(topic, build_prompt(approval()))
     extra = {"message_thread_id": int(topic.thread), "is_topic_message": True}
-    await world.server.say(GROUP, 42, "/pending", **extra)
+    await setup.server.say(GROUP, 42, "/pending", **extra)
     (inbound,) = await inbox.take()
     await channel.update(topic, message, build_outcome(approval(resolution=resolved())))
     await channel.stop()
 
     assert topic == inbound.place
-    (title,) = world.server.state.forums[GROUP].values()
+    (title,) = setup.server.state.forums[GROUP].values()
     assert 100 < utf16(title) <= 128
-    shown = world.server.state.message(GROUP, int(message))
+    shown = setup.server.state.message(GROUP, int(message))
     assert int(topic.thread) == shown["message_thread_id"]
 
 
@@ -48,10 +48,10 @@ async def test_a_session_gets_a_topic_of_its_own(
     ids=["group", "private"],
 )
 async def test_a_place_without_topics_is_permanent(
-    world: TelegramUsers, inbox: RecordingInbox, place: Target, words: str
+    setup: TelegramUsers, inbox: RecordingInbox, place: Target, words: str
 ) -> None:
     """The error says what to do, and the outbox does not try again."""
-    channel = world.channel
+    channel = setup.channel
     assert isinstance(channel, Threads)
     await channel.start(inbox)
     with pytest.raises(ChannelError, match=words) as raised:
@@ -62,12 +62,12 @@ async def test_a_place_without_topics_is_permanent(
 
 
 async def test_a_bot_that_may_not_manage_topics_is_told(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram's refusal becomes the right to give."""
     words = "Bad Request: not enough rights to create a topic"
-    world.server.faults.add(Fault(FaultKind.STATUS, "createForumTopic", 400, words=words))
-    channel = world.channel
+    setup.server.faults.add(Fault(FaultKind.STATUS, "createForumTopic", 400, words=words))
+    channel = setup.channel
     assert isinstance(channel, Threads)
     await channel.start(inbox)
     with pytest.raises(ChannelError, match="group administrator who can manage") as raised:
@@ -78,43 +78,43 @@ async def test_a_bot_that_may_not_manage_topics_is_told(
 
 
 async def test_a_topic_that_is_gone_is_permanent(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Nobody waits for a topic that was deleted."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     with pytest.raises(ChannelError, match="topic is gone") as raised:
-        await world.channel.post(
+        await setup.channel.post(
             Target("telegram", str(GROUP), thread="9"), build_prompt(approval())
         )
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert raised.value.permanent
 
 
-async def test_the_menu_shows_every_command(world: TelegramUsers, inbox: RecordingInbox) -> None:
+async def test_the_menu_shows_every_command(setup: TelegramUsers, inbox: RecordingInbox) -> None:
     """Clients list them under the bot's menu."""
-    await world.channel.start(inbox)
-    await world.server.until(lambda: world.server.count("setMyCommands") == 1)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    await setup.server.until(lambda: setup.server.count("setMyCommands") == 1)
+    await setup.channel.stop()
 
     expected = [(command.name, command.description) for command in SLASH_COMMANDS]
-    menu = [(one["command"], one["description"]) for one in world.server.state.commands]
+    menu = [(one["command"], one["description"]) for one in setup.server.state.commands]
     assert expected == menu
 
 
 async def test_without_the_menu_everything_else_works(
-    world: TelegramUsers, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
+    setup: TelegramUsers, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A menu that cannot be set is a warning."""
     caplog.set_level(logging.WARNING)
-    world.server.faults.add(Fault(FaultKind.STATUS, "setMyCommands", 400))
-    await world.channel.start(inbox)
-    await world.server.until(
-        lambda: any(call.method == "setMyCommands" for call in world.server.calls)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "setMyCommands", 400))
+    await setup.channel.start(inbox)
+    await setup.server.until(
+        lambda: any(call.method == "setMyCommands" for call in setup.server.calls)
     )
-    await world.type("/pending")
+    await setup.type("/pending")
     await inbox.take()
-    assert (await world.channel.check()).ok
-    await world.channel.stop()
+    assert (await setup.channel.check()).ok
+    await setup.channel.stop()
 
     assert "Cannot set the command menu" in caplog.text

@@ -53,35 +53,35 @@ async def test_an_outage_while_polling_shows_in_health_and_heals(inbox: Recordin
         await channel.stop()
 
 
-async def test_a_second_poller_shows_in_health(world: TelegramUsers, inbox: RecordingInbox) -> None:
+async def test_a_second_poller_shows_in_health(setup: TelegramUsers, inbox: RecordingInbox) -> None:
     """Two gateways on one bot are reported, with what to do."""
-    await world.channel.start(inbox)
-    await world.server.until(lambda: world.server._poll is not None)
-    world.server.faults.add(Fault(FaultKind.STATUS, "getUpdates", 409), 50)
-    await world.server.say(CHAT, ANA, "wake the open poll")
-    await world.server.until(lambda: any(call.status == 409 for call in world.server.calls))
+    await setup.channel.start(inbox)
+    await setup.server.until(lambda: setup.server._poll is not None)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "getUpdates", 409), 50)
+    await setup.server.say(CHAT, ANA, "wake the open poll")
+    await setup.server.until(lambda: any(call.status == 409 for call in setup.server.calls))
     await asyncio.sleep(0.05)
 
-    health = await world.channel.check()
-    await world.channel.stop()
+    health = await setup.channel.check()
+    await setup.channel.stop()
 
     assert not health.ok
     assert "Another program is polling" in health.detail
 
 
 async def test_a_refused_token_is_told_and_polling_survives_a_wrong_401(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The library would stop polling for good at a 401; the channel goes on."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.STATUS, "getUpdates", 401))
-    await world.type("talk that ends the open poll")
-    await world.server.until(lambda: any(call.status == 401 for call in world.server.calls))
-    await world.type("/pending")
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "getUpdates", 401))
+    await setup.type("talk that ends the open poll")
+    await setup.server.until(lambda: any(call.status == 401 for call in setup.server.calls))
+    await setup.type("/pending")
 
     await inbox.take()
-    assert (await world.channel.check()).ok
-    await world.channel.stop()
+    assert (await setup.channel.check()).ok
+    await setup.channel.stop()
 
 
 async def test_a_wrong_token_is_permanent_and_never_named(
@@ -104,90 +104,90 @@ async def test_a_wrong_token_is_permanent_and_never_named(
     [(404, "Chat not found"), (403, "must press Start")],
 )
 async def test_a_place_that_cannot_be_written_is_permanent(
-    world: TelegramUsers, inbox: RecordingInbox, chat: int, words: str
+    setup: TelegramUsers, inbox: RecordingInbox, chat: int, words: str
 ) -> None:
     """Unknown chats and people who never pressed Start are not tried again."""
-    world.server.state.missing.add(404)
-    world.server.state.blocked.add(403)
-    await world.channel.start(inbox)
+    setup.server.state.missing.add(404)
+    setup.server.state.blocked.add(403)
+    await setup.channel.start(inbox)
     with pytest.raises(ChannelError, match=words) as raised:
-        await world.channel.post(Target("telegram", str(chat)), build_prompt(approval()))
-    await world.channel.stop()
+        await setup.channel.post(Target("telegram", str(chat)), build_prompt(approval()))
+    await setup.channel.stop()
 
     assert raised.value.permanent
 
 
 async def test_a_long_flood_wait_is_the_outboxs_to_schedule(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """429 with a long wait is raised at once, and other chats are not held up."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", 429, retry_after=30))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", 429, retry_after=30))
     started = time.monotonic()
     with pytest.raises(ChannelError) as raised:
-        await world.channel.post(world.target, build_prompt(approval()))
+        await setup.channel.post(setup.target, build_prompt(approval()))
     with pytest.raises(ChannelError) as again:
-        await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.post(Target("telegram", "200"), build_prompt(approval(id=OTHER_ID)))
-    await world.channel.stop()
+        await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.post(Target("telegram", "200"), build_prompt(approval(id=OTHER_ID)))
+    await setup.channel.stop()
 
     assert raised.value.retry_after_ms == 30_000
     assert not raised.value.permanent
     assert 25_000 < (again.value.retry_after_ms or 0) <= 30_000
     assert time.monotonic() - started < 2
-    assert world.server.count("sendMessage") == 1
+    assert setup.server.count("sendMessage") == 1
 
 
 async def test_a_short_flood_wait_is_slept_through(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """429 with one second is repeated by the channel itself."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", 429, retry_after=1))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", 429, retry_after=1))
     started = time.monotonic()
-    await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.stop()
+    await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.stop()
 
     assert 1 <= time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize("status", [500, 502])
 async def test_a_server_error_is_for_later(
-    world: TelegramUsers, inbox: RecordingInbox, status: int
+    setup: TelegramUsers, inbox: RecordingInbox, status: int
 ) -> None:
     """5xx is neither permanent nor repeated blindly."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", status))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", status))
     with pytest.raises(ChannelError) as raised:
-        await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.stop()
+        await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.stop()
 
     assert not raised.value.permanent
 
 
 @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.LOSE])
 async def test_a_dropped_connection_is_for_later(
-    world: TelegramUsers, inbox: RecordingInbox, kind: FaultKind
+    setup: TelegramUsers, inbox: RecordingInbox, kind: FaultKind
 ) -> None:
     """A connection that dies before or after the message was taken raises, not hangs."""
-    await world.channel.start(inbox)
-    world.server.faults.add(Fault(kind, "sendMessage"))
+    await setup.channel.start(inbox)
+    setup.server.faults.add(Fault(kind, "sendMessage"))
     with pytest.raises(ChannelError, match="cannot be reached") as raised:
-        await world.channel.post(world.target, build_prompt(approval()))
-    await world.channel.stop()
+        await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.channel.stop()
 
     assert not raised.value.permanent
 
 
 async def test_a_chat_gets_a_burst_and_then_one_message_a_second(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The fifth of five notices to one chat waits."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     started = time.monotonic()
     notice = NoticeCard(redact("Half time passed"))
-    await asyncio.gather(*(world.channel.notify(world.target, notice) for _ in range(5)))
+    await asyncio.gather(*(setup.channel.notify(setup.target, notice) for _ in range(5)))
     took = time.monotonic() - started
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert 0.9 < took < 4

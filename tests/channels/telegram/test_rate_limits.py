@@ -19,53 +19,53 @@ OUTCOME = build_outcome(approval(resolution=resolved()))
 
 
 async def test_an_edit_never_waits_behind_prompts(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While five notices to the chat wait for their turns, the final state is shown at once."""
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    waiting = [asyncio.create_task(world.channel.notify(world.target, NOTICE)) for _ in range(5)]
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    waiting = [asyncio.create_task(setup.channel.notify(setup.target, NOTICE)) for _ in range(5)]
     await asyncio.sleep(0.05)
-    await world.channel.update(world.target, message, OUTCOME)
+    await setup.channel.update(setup.target, message, OUTCOME)
     ahead = sum(task.done() for task in waiting)
 
     # Two need not wait, and the others a second each: told by turns, for the machine may be busy.
     assert ahead <= 3
     await asyncio.gather(*waiting)
-    await world.channel.stop()
-    assert 0 == world.server.state.rates.violations
+    await setup.channel.stop()
+    assert 0 == setup.server.state.rates.violations
 
 
 async def test_many_chats_at_once_keep_within_thirty_a_second(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Sixty prompts to sixty chats take about three seconds, and Telegram refuses none."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     started = time.monotonic()
     places = [Target("telegram", str(chat)) for chat in range(1, 61)]
-    await asyncio.gather(*(world.channel.post(at, build_prompt(approval())) for at in places))
+    await asyncio.gather(*(setup.channel.post(at, build_prompt(approval())) for at in places))
     took = time.monotonic() - started
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert 2.5 < took < 6
-    assert (60, 0) == (world.server.count("sendMessage"), world.server.state.rates.violations)
+    assert (60, 0) == (setup.server.count("sendMessage"), setup.server.state.rates.violations)
 
 
 async def test_a_turn_far_off_is_the_outboxs_to_schedule(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """What would wait more than five seconds is refused at once with its wait."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     place = Target("telegram", str(GROUP))
     sent = await asyncio.gather(
-        *(world.channel.notify(place, NOTICE) for _ in range(10)), return_exceptions=True
+        *(setup.channel.notify(place, NOTICE) for _ in range(10)), return_exceptions=True
     )
-    await world.channel.stop()
+    await setup.channel.stop()
 
     refused = [one for one in sent if isinstance(one, ChannelError)]
     assert 2 == len(refused)
     assert all(not one.permanent and (one.retry_after_ms or 0) > 5_000 for one in refused)
-    assert 0 == world.server.state.rates.violations
+    assert 0 == setup.server.state.rates.violations
 
 
 @pytest.mark.parametrize(
@@ -118,28 +118,28 @@ async def test_clocks_of_idle_chats_are_forgotten() -> None:
 
 
 async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """A prompt in five messages is not left half sent, even in a group that was busy."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     place = Target("telegram", str(GROUP))
-    await asyncio.gather(*(world.channel.notify(place, NOTICE) for _ in range(3)))
-    await world.channel.post(place, build_prompt(approval(plan(text="x" * 14_000))))
-    await world.channel.stop()
+    await asyncio.gather(*(setup.channel.notify(place, NOTICE) for _ in range(3)))
+    await setup.channel.post(place, build_prompt(approval(plan(text="x" * 14_000))))
+    await setup.channel.stop()
 
-    assert 8 == len(world.server.messages(GROUP))
-    assert "reply_markup" in world.server.messages(GROUP)[-1]
-    assert 0 == world.server.state.rates.violations
+    assert 8 == len(setup.server.messages(GROUP))
+    assert "reply_markup" in setup.server.messages(GROUP)[-1]
+    assert 0 == setup.server.state.rates.violations
 
 
-async def test_edits_are_paced_by_themselves(world: TelegramUsers, inbox: RecordingInbox) -> None:
+async def test_edits_are_paced_by_themselves(setup: TelegramUsers, inbox: RecordingInbox) -> None:
     """Eight at once, then four a second to a chat, so a long list ends soon."""
-    await world.channel.start(inbox)
-    message = await world.channel.notify(world.target, NOTICE)
+    await setup.channel.start(inbox)
+    message = await setup.channel.notify(setup.target, NOTICE)
     started = time.monotonic()
-    await asyncio.gather(*(world.channel.update(world.target, message, OUTCOME) for _ in range(12)))
+    await asyncio.gather(*(setup.channel.update(setup.target, message, OUTCOME) for _ in range(12)))
     took = time.monotonic() - started
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert 0.9 < took < 4
-    assert 1 == len(world.server.messages(CHAT))
+    assert 1 == len(setup.server.messages(CHAT))

@@ -16,41 +16,41 @@ from tests.emulators.telegram import TelegramServer
 
 
 async def test_an_update_is_confirmed_only_after_the_commit(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, the press is still at the platform: a kill loses nothing."""
     inbox.delay = 0.5
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.DENY)
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.DENY)
     await asyncio.sleep(0.3)
 
     assert inbox.got == []
-    assert len(world.server.state.updates) == 1
+    assert len(setup.server.state.updates) == 1
 
     await inbox.take()
-    await world.server.until(lambda: world.server.state.updates == [])
-    await world.channel.stop()
+    await setup.server.until(lambda: setup.server.state.updates == [])
+    await setup.channel.stop()
 
 
 async def test_a_gateway_that_dies_in_between_gets_the_press_again(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """An inbox that never returns, then a new channel: the press arrives there."""
     hanging = RecordingInbox(delay=3_600)
-    await world.channel.start(hanging)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.ALLOW_ONCE)
-    await world.server.until(lambda: world.server.count("getUpdates") > 0)
+    await setup.channel.start(hanging)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.ALLOW_ONCE)
+    await setup.server.until(lambda: setup.server.count("getUpdates") > 0)
 
-    successor = channel_for(world.server)  # the older poll ends with 409, as after a kill
+    successor = channel_for(setup.server)  # the older poll ends with 409, as after a kill
     await successor.start(inbox)
     (inbound,) = await inbox.take()
     await successor.stop()
 
     assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
     assert hanging.got == []
-    await _abandon(world.channel)
+    await _abandon(setup.channel)
 
 
 async def test_the_library_alone_would_have_lost_it(server: TelegramServer) -> None:
@@ -70,68 +70,68 @@ async def test_the_library_alone_would_have_lost_it(server: TelegramServer) -> N
 
 
 async def test_a_failing_store_keeps_the_press_and_is_asked_again(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """As often as the store fails, the answer comes again, and each is taken once."""
     inbox.failures = [BROKEN_STORE]
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.ALLOW_ONCE)
-    await world.type("/pending")
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.ALLOW_ONCE)
+    await setup.type("/pending")
 
     await inbox.take(2)
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.server.until(lambda: world.server.state.updates == [])
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.server.until(lambda: setup.server.state.updates == [])
+    await setup.channel.stop()
 
     assert len(inbox.got) == 2
 
 
 async def test_a_fault_of_ours_never_blocks_the_next_answer(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """An update that always breaks the inbox is given up, and its person is told."""
     inbox.failures = [KeyError("ours")] * 3
-    await world.channel.start(inbox)
-    await world.type("/approve 7K3F9Q deny")
-    await world.type("/pending")
+    await setup.channel.start(inbox)
+    await setup.type("/approve 7K3F9Q deny")
+    await setup.type("/pending")
 
     await inbox.take(seconds=30)
-    await world.told("Internal error: this answer was not recorded and changed nothing")
-    await world.channel.stop()
+    await setup.sees("Internal error: this answer was not recorded and changed nothing")
+    await setup.channel.stop()
 
     assert len(inbox.got) == 1
 
 
 async def test_a_slow_commit_ends_the_wait_at_the_button_and_is_told_in_the_chat(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The button is acknowledged without a word; success is said after the commit."""
     inbox.delay = 2.3
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.ALLOW_ONCE)
-    (press,) = world.server.state.presses.values()
-    await world.server.until(lambda: press.answered)
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.ALLOW_ONCE)
+    (press,) = setup.server.state.presses.values()
+    await setup.server.until(lambda: press.answered)
     assert press.text == ""
     assert inbox.got == []
 
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.channel.stop()
 
 
 async def test_a_query_that_is_too_old_is_told_in_the_chat(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """After an outage the platform takes no answer to the press; the decision counts."""
-    world.server.state.query_seconds = 0
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.ALLOW_ONCE)
+    setup.server.state.query_seconds = 0
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.ALLOW_ONCE)
 
     await inbox.take()
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.channel.stop()
 
 
 async def _abandon(channel: Channel) -> None:

@@ -30,7 +30,7 @@ from tests.emulators.telegram_delivery import SECRET_HEADER
 
 
 @pytest.fixture
-def world(server: TelegramServer) -> TelegramUsers:
+def setup(server: TelegramServer) -> TelegramUsers:
     """Return a bot behind a webhook and Ana's private chat with it."""
     return TelegramUsers(server, webhook_channel_for(server))
 
@@ -38,57 +38,57 @@ def world(server: TelegramServer) -> TelegramUsers:
 class TestWebhook(ChannelContract):
     """The contract, with updates delivered to us."""
 
-    def thread_parent(self, world: TelegramUsers) -> Target:
+    def thread_parent(self, setup: TelegramUsers) -> Target:
         """Return a group with topics."""
-        world.server.state.forums[GROUP] = {}
+        setup.server.state.forums[GROUP] = {}
         return Target("telegram", str(GROUP))
 
 
 async def test_the_webhook_is_set_with_its_secret_and_drops_nothing(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Only what we take is asked for, and what waits is kept."""
-    await world.channel.start(inbox)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    await setup.channel.stop()
 
-    (call,) = [one for one in world.server.calls if one.method == "setWebhook"]
+    (call,) = [one for one in setup.server.calls if one.method == "setWebhook"]
     assert SECRET == call.parameters["secret_token"]
     assert ["message", "callback_query"] == json.loads(call.parameters["allowed_updates"])
     assert "true" != call.parameters.get("drop_pending_updates")
 
 
 async def test_stop_leaves_the_webhook_so_that_updates_wait(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram tries on while nobody listens, and the next start gets it at once."""
-    await world.channel.start(inbox)
-    await world.channel.stop()
-    await world.type("/pending")
-    await world.server.until(lambda: len(world.server.delivery.attempts) == 1)
-    await world.server.until(lambda: bool(world.server.state.webhook.error))
+    await setup.channel.start(inbox)
+    await setup.channel.stop()
+    await setup.type("/pending")
+    await setup.server.until(lambda: len(setup.server.delivery.attempts) == 1)
+    await setup.server.until(lambda: bool(setup.server.state.webhook.error))
 
-    assert world.server.state.webhook.url.endswith("/telegram/updates")
-    assert 0 == world.server.count("deleteWebhook")
-    await world.channel.start(inbox)
+    assert setup.server.state.webhook.url.endswith("/telegram/updates")
+    assert 0 == setup.server.count("deleteWebhook")
+    await setup.channel.start(inbox)
     await inbox.take()
-    await world.server.until(lambda: world.server.state.updates == [])
-    await world.channel.stop()
+    await setup.server.until(lambda: setup.server.state.updates == [])
+    await setup.channel.stop()
 
 
 @pytest.mark.parametrize("given", [None, "", "wrong", SECRET[:-1], SECRET + "x", "ä"])
 async def test_a_request_without_the_secret_is_refused(
-    world: TelegramUsers, inbox: RecordingInbox, given: str | None
+    setup: TelegramUsers, inbox: RecordingInbox, given: str | None
 ) -> None:
     """Whoever knows the URL alone can answer nothing."""
-    await world.channel.start(inbox)
-    url = world.server.state.webhook.url
+    await setup.channel.start(inbox)
+    url = setup.server.state.webhook.url
     headers = {} if given is None else {SECRET_HEADER: given}
-    forged = {"update_id": 1, "message": world.server.state.say(CHAT, ANA, "/pending")}
+    forged = {"update_id": 1, "message": setup.server.state.say(CHAT, ANA, "/pending")}
     async with aiohttp.ClientSession() as session:
         for body in (forged, {}):
             async with session.post(url, json=body, headers=headers) as answer:
                 assert 403 == answer.status
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert not [one for one in inbox.got if one.key.endswith(":1")]
 
@@ -98,100 +98,100 @@ async def test_a_request_without_the_secret_is_refused(
     [b"", b"[]", b"{", b"\xff", b'{"update_id": null}', b'"x"', b'{"update_id": 1, "message": 7}'],
 )
 async def test_a_body_that_is_no_update_is_refused(
-    world: TelegramUsers, inbox: RecordingInbox, body: bytes
+    setup: TelegramUsers, inbox: RecordingInbox, body: bytes
 ) -> None:
     """It is answered with 400 and stops nothing."""
-    await world.channel.start(inbox)
+    await setup.channel.start(inbox)
     async with aiohttp.ClientSession() as session:
         headers = {SECRET_HEADER: SECRET, "Content-Type": "application/json"}
-        url = world.server.state.webhook.url
+        url = setup.server.state.webhook.url
         async with session.post(url, data=body, headers=headers) as answer:
             assert 400 == answer.status
-    await world.type("/pending")
+    await setup.type("/pending")
     await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
 
 async def test_a_press_is_confirmed_only_after_the_commit(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, the press is still at Telegram."""
     inbox.delay = 0.4
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.DENY)
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.DENY)
     await asyncio.sleep(0.2)
-    assert ([], 1) == (inbox.got, len(world.server.state.updates))
+    assert ([], 1) == (inbox.got, len(setup.server.state.updates))
 
     (inbound,) = await inbox.take()
-    await world.server.until(lambda: world.server.state.updates == [])
-    await world.channel.stop()
+    await setup.server.until(lambda: setup.server.state.updates == [])
+    await setup.channel.stop()
     assert Approve(ID, ApprovalReply.DENY) == inbound.command
 
 
 async def test_a_failing_store_lets_telegram_send_again(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """As often as the store fails the delivery is refused; then the answer counts once."""
     inbox.failures = [BROKEN_STORE] * 3
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.ALLOW_ONCE)
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.ALLOW_ONCE)
 
     await inbox.take()
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.server.until(lambda: world.server.state.updates == [])
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.server.until(lambda: setup.server.state.updates == [])
+    await setup.channel.stop()
 
-    assert [4] == list(world.server.delivery.attempts.values())
+    assert [4] == list(setup.server.delivery.attempts.values())
     assert 1 == len(inbox.got)
 
 
 async def test_an_update_that_is_sent_twice_is_handled_once(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Telegram sends again what it thinks was not taken."""
-    await world.channel.start(inbox)
-    await world.type("/pending")
-    (update,) = world.server.state.updates
+    await setup.channel.start(inbox)
+    await setup.type("/pending")
+    (update,) = setup.server.state.updates
     await inbox.take()
-    await world.server.until(lambda: world.server.state.updates == [])
+    await setup.server.until(lambda: setup.server.state.updates == [])
     async with aiohttp.ClientSession() as session:
         headers = {SECRET_HEADER: SECRET}
-        url = world.server.state.webhook.url
+        url = setup.server.state.webhook.url
         async with session.post(url, json=update, headers=headers) as answer:
             assert 200 == answer.status
-    await world.told("Allowed once: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.sees("Allowed once: 7K3F9Q.")
+    await setup.channel.stop()
 
-    assert 1 == world.server.count("sendMessage")
+    assert 1 == setup.server.count("sendMessage")
 
 
 async def test_stop_lets_the_press_in_hand_be_committed(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """What Telegram delivered before the stop is taken and confirmed."""
     inbox.delay = 0.4
-    await world.channel.start(inbox)
-    await world.type("/pending")
-    await world.server.until(lambda: len(world.server.delivery.attempts) == 1)
+    await setup.channel.start(inbox)
+    await setup.type("/pending")
+    await setup.server.until(lambda: len(setup.server.delivery.attempts) == 1)
     await asyncio.sleep(0.1)
-    await world.channel.stop()
+    await setup.channel.stop()
 
     assert 1 == len(inbox.got)
-    await world.server.until(lambda: world.server.state.updates == [])
+    await setup.server.until(lambda: setup.server.state.updates == [])
 
 
 async def test_a_webhook_of_somebody_else_shows_in_health(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Two programs on one token hear of each other here, too."""
-    await world.channel.start(inbox)
-    assert (await world.channel.check()).detail == "listening as @sayso_test_bot (mode webhook)"
-    world.server.state.webhook.url = "https://other.example/"
+    await setup.channel.start(inbox)
+    assert (await setup.channel.check()).detail == "listening as @sayso_test_bot (mode webhook)"
+    setup.server.state.webhook.url = "https://other.example/"
 
-    health = await world.channel.check()
-    await world.channel.stop()
+    health = await setup.channel.check()
+    await setup.channel.stop()
 
     assert not health.ok
     assert "another address" in health.detail
@@ -233,40 +233,40 @@ async def test_a_port_that_is_taken_is_told(server: TelegramServer, inbox: Recor
 
 
 async def test_polling_takes_a_webhook_away_and_loses_nothing(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The mode can be changed while answers wait."""
-    await world.channel.start(inbox)
-    await world.channel.stop()
-    await world.type("/pending")
-    polling = channel_for(world.server)
+    await setup.channel.start(inbox)
+    await setup.channel.stop()
+    await setup.type("/pending")
+    polling = channel_for(setup.server)
     await polling.start(inbox)
     await inbox.take()
     await polling.stop()
 
-    assert "" == world.server.state.webhook.url
+    assert "" == setup.server.state.webhook.url
 
 
 async def test_an_outage_at_the_start_is_tried_again(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The webhook is set once Telegram answers; the port is bound once."""
-    world.server.faults.add(Fault(FaultKind.STATUS, "setWebhook", 502), 2)
-    await world.channel.start(inbox)
-    assert not (await world.channel.check()).ok
-    await world.server.until(lambda: world.server.count("setWebhook") == 1)
-    await world.type("/pending")
+    setup.server.faults.add(Fault(FaultKind.STATUS, "setWebhook", 502), 2)
+    await setup.channel.start(inbox)
+    assert not (await setup.channel.check()).ok
+    await setup.server.until(lambda: setup.server.count("setWebhook") == 1)
+    await setup.type("/pending")
 
     await inbox.take()
-    await world.channel.stop()
+    await setup.channel.stop()
 
 
-async def test_neither_token_nor_secret_is_in_a_representation(world: TelegramUsers) -> None:
+async def test_neither_token_nor_secret_is_in_a_representation(setup: TelegramUsers) -> None:
     """What a log might print of the channel names no secret."""
-    await world.channel.start(RecordingInbox())
-    assert isinstance(world.channel, TelegramChannel)
-    shown = repr([world.channel._line, world.channel._sender, world.channel._settings])
-    await world.channel.stop()
+    await setup.channel.start(RecordingInbox())
+    assert isinstance(setup.channel, TelegramChannel)
+    shown = repr([setup.channel._line, setup.channel._sender, setup.channel._settings])
+    await setup.channel.stop()
 
     assert SECRET not in shown
-    assert world.server.state.token.partition(":")[2] not in shown
+    assert setup.server.state.token.partition(":")[2] not in shown

@@ -93,7 +93,7 @@ class WebhookDesk:
                 return
             await asyncio.sleep(0.05)
 
-    async def told(self, words: str) -> None:
+    async def sees(self, words: str) -> None:
         """Wait for a reply."""
         await self.service.until(
             lambda: any(words in str(told.get("text", "")) for told in self.service.told)

@@ -44,11 +44,11 @@ class TestWebhook(ChannelContract):
     groups = threads = False
 
     @pytest.fixture
-    async def world(self, service: WebhookService) -> AsyncIterator[WebhookDesk]:
+    async def setup(self, service: WebhookService) -> AsyncIterator[WebhookDesk]:
         """Return Ana at her service."""
-        world = WebhookDesk(service, channel_for(service))
-        yield world
-        for retry in world.retries:
+        setup = WebhookDesk(service, channel_for(service))
+        yield setup
+        for retry in setup.retries:
             retry.cancel()
 
 

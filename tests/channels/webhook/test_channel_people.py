@@ -15,10 +15,10 @@ class TestWebhookPeople(PeopleContract):
     rounds = 400
 
     @pytest.fixture
-    async def world(self) -> AsyncIterator[WebhookDesk]:
+    async def setup(self) -> AsyncIterator[WebhookDesk]:
         """Run a service with Ana at it."""
         async with WebhookService() as service:
-            world = WebhookDesk(service, channel_for(service))
-            yield world
-            for retry in world.retries:
+            setup = WebhookDesk(service, channel_for(service))
+            yield setup
+            for retry in setup.retries:
                 retry.cancel()

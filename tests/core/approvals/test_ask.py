@@ -16,10 +16,11 @@ from core.approvals.routing.tiers import TierTerms, tiers_of
 from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason, Tier
-from core.model.identity import AgentId, Target
+from core.model.identity import Actor, AgentId, Intake, Requester, Target
 from core.settings import ForwardMode
 from core.settings.approvals import TiersSection
 from core.store import Store, open_store, outbox
+from core.store.people import pairing, people
 from core.store.sessions import origins
 from tests.support.store_records import ASKER, SESSION, evaluation, plan
 
@@ -156,3 +157,57 @@ async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> Non
 def test_a_tier_never_needs_fewer_people_than_others_do() -> None:
     """Where the agent or all need more, the tier does not lower it."""
     assert [TierTerms(2).needed(3), TierTerms(2).needed(1), TierTerms().needed(3)] == [3, 2, 3]
+
+
+IN_CHAT = Requester(Intake.CHAT, "telegram:42")
+ONLY_ANA = Approvers({"telegram": frozenset({"42"})})
+
+
+async def _asked_by(asking: Asking, requester: Requester, fallback: Fallback) -> Approval:
+    request = ExecRequest(requester=requester, session=SESSION, cwd="/", line="x", origin=ROOM)
+    asked = await asking.open(request, plan(), evaluation(), fallback)
+    assert isinstance(asked, Approval)
+    return asked
+
+
+@pytest.mark.parametrize("state", [ApprovalState.DENIED, ApprovalState.ALLOWED])
+async def test_a_requester_is_no_one_to_ask(store: Store, state: ApprovalState) -> None:
+    """Denied at once, whatever askFallback says: that is for outages, and nobody is away."""
+    asking = _asking(store, Forwarding(True, ForwardMode.SESSION, ()), ONLY_ANA)
+    ended = (await _asked_by(asking, IN_CHAT, Fallback(state, "nobody is there"))).resolution
+    assert ended is not None
+    assert ended.state is ApprovalState.DENIED
+    assert ended.reason is DenialReason.NO_ROUTE
+    assert "telegram:42 requested this and is the only approver" in ended.note
+    assert await _places(store) == []
+
+
+async def test_where_nobody_is_listed_the_fallback_decides(store: Store) -> None:
+    """The requester changes nothing where there is no route at all."""
+    asking = _asking(store, Forwarding(True, ForwardMode.SESSION, ()), Approvers({}))
+    fallback = Fallback(ApprovalState.ALLOWED, "nobody is there")
+    ended = (await _asked_by(asking, IN_CHAT, fallback)).resolution
+    assert ended is not None
+    assert (ended.state, ended.note) == (ApprovalState.ALLOWED, "nobody is there")
+
+
+async def test_a_requester_is_asked_about_elsewhere(store: Store) -> None:
+    """A place with another approver is asked; on all accounts of the person it is the same one."""
+    rules = Forwarding(True, ForwardMode.TARGETS, (ROOM, CHIEF))
+    assert (await _asked_by(_asking(store, rules), IN_CHAT, NO_FALLBACK)).resolution is None
+    assert await _places(store) == [CHIEF]
+    await store.write(people.add, "ana")
+    for account in (Actor("telegram", "42"), Actor("slack", "U1")):
+        begun = await store.write(pairing.begin, "ana")
+        assert begun is not None
+        await store.write(pairing.pair, begun.code, account)
+    ended = (await _asked_by(_asking(store, rules), IN_CHAT, NO_FALLBACK)).resolution
+    assert ended is not None
+    assert ended.state is ApprovalState.DENIED
+
+
+async def test_whoever_is_listed_as_a_group_may_be_another(store: Store) -> None:
+    """Nobody knows who is in a group, so it is asked."""
+    group = Approvers({"telegram": frozenset({"42", "group:ops"})})
+    asking = _asking(store, Forwarding(True, ForwardMode.SESSION, ()), group)
+    assert (await _asked_by(asking, IN_CHAT, NO_FALLBACK)).resolution is None

@@ -11,6 +11,7 @@ from bot.intake.callers.caller import of_peer
 from bot.intake.methods.grants import GrantMethods, TaskParams
 from bot.intake.registry.params import AgentParams
 from core.approvals.answer import Answer, AnswerOutcome
+from core.errors import NotFound
 from core.ipc.unix import Peer
 from core.model.approval import HALF_HOUR, THIS_TASK, ApprovalReply
 from core.model.command import ExecRequest
@@ -116,19 +117,21 @@ async def test_without_a_task_it_cannot_be_allowed_for_one(tmp_path: Path) -> No
 async def test_the_end_of_a_task_asks_again_and_is_written_down(tmp_path: Path) -> None:
     """Only grants of the task end; where none holds, nothing is written."""
     async with gate_at(tmp_path) as gate:
-        methods = GrantMethods(gate)
+        methods = GrantMethods(gate.store, gate.rulebook, gate.journal)
         asked = await granted(gate, of_task("seq 3", tmp_path), THIS_TASK)
         other = await granted(gate, of_task("uname", tmp_path, "other"), THIS_TASK)
-        unknown = await methods.end_task(TaskParams(task="unknown"), SELF)
-        hers = await methods.end_task(TaskParams(task=FIX, agent="coder"), SELF)
+        with pytest.raises(NotFound):
+            await methods.end_task(TaskParams(task="unknown"), SELF)
+        with pytest.raises(NotFound):
+            await methods.end_task(TaskParams(task=FIX, agent="coder"), SELF)
         before = await gate.submit(of_task("seq 1", tmp_path))
         done = await methods.end_task(TaskParams(task=FIX), SELF)
         after = await gate.submit(of_task("seq 2", tmp_path))
         kept = await gate.submit(of_task("uname -r", tmp_path, "other"))
         left = await gate.store.read(grants.listed)
 
-    assert [False, False, True] == [one["done"] for one in (unknown, hers, done)]  # type: ignore[index]
-    assert asked.code in done["sentence"]  # type: ignore[index]
+    assert done.done is True
+    assert asked.code in done.sentence
     assert [Finished, Pending, Finished] == kinds([before, after, kept])
     assert [other.run_id] == [grant.id for grant in left]
     ends = [one for one in records(tmp_path) if one["kind"] == "people"]
@@ -142,12 +145,15 @@ async def test_the_list_and_the_history_tell_the_task(tmp_path: Path) -> None:
         await gate.submit(of_task("seq 9", tmp_path, None))
         await granted(gate, of_task("seq 3", tmp_path), THIS_TASK)
         await gate.submit(of_task("seq 1", tmp_path))
-        listed = await GrantMethods(gate).listed(AgentParams(), SELF)
+        listed = await GrantMethods(gate.store, gate.rulebook, gate.journal).listed(
+            AgentParams(), SELF
+        )
         past = await gate.store.read(history, 10)
 
-    (grant,) = listed["grants"]  # type: ignore[index]
-    assert (FIX, None) == (grant["task"], grant["session"])
-    assert (4, 2) == (grant["preview"]["looked"], grant["preview"]["matched"])
+    (grant,) = listed.grants
+    assert (FIX, None) == (grant.task, grant.session)
+    assert grant.preview is not None
+    assert (4, 2) == (grant.preview.looked, grant.preview.matched)
     assert {"seq 8": "other", "seq 9": None, "seq 3": FIX, "seq 1": FIX} == {
         row.text: row.task for row in past
     }

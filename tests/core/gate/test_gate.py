@@ -374,19 +374,45 @@ def records(home: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
 
 
-async def test_last_use_is_noted_apart_from_the_rules(tmp_path: Path) -> None:
-    """A run notes when and for what its entry was used, and leaves the rules' file alone (S1)."""
+@pytest.mark.parametrize("fault", ["mode", "text", "lost"])
+async def test_an_approvals_file_that_cannot_be_used_denies(tmp_path: Path, fault: str) -> None:
+    """With the place and the way out, in the journal and for the session; repaired, it counts."""
+    list_patterns(tmp_path, "/usr/bin/echo")
+    file = tmp_path / "exec-approvals.json"
+    good = file.read_bytes()
+    async with gate_at(tmp_path) as gate:
+        assert isinstance(await gate.submit(request("echo a", cwd=tmp_path)), Finished)
+        if fault == "lost":
+            file.unlink()
+        elif fault == "text":
+            file.write_text("{")
+        else:
+            file.chmod(0o644)
+        denied = await gate.submit(request("echo a", cwd=tmp_path))
+        file.write_bytes(good)
+        file.chmod(0o600)
+        again = await gate.submit(request("echo a", cwd=tmp_path))
+
+    assert isinstance(denied, Denied)
+    assert DenialReason.SECURITY_DENY is denied.reason
+    assert str(file) in denied.why
+    assert isinstance(again, Finished)
+    assert denied.run_id in {line.get("run") for line in records(tmp_path)}
+
+
+async def test_last_use_is_noted_beside_the_rule(tmp_path: Path) -> None:
+    """A run notes when and for what its entry was used; it is written later (S1)."""
     list_patterns(tmp_path, "/usr/bin/ech*")
     before = (tmp_path / "exec-approvals.json").read_bytes()
     async with gate_at(tmp_path) as gate:
         await gate.submit(request("echo --token=abcdef0123456789abcdef", cwd=tmp_path))
+        assert before == (tmp_path / "exec-approvals.json").read_bytes()
 
-    use = json.loads((tmp_path / "exec-approvals.usage.json").read_text())
-    noted = use["agents"]["main"]["/usr/bin/ech*"]
+    file = json.loads((tmp_path / "exec-approvals.json").read_text())
+    (noted,) = file["agents"]["main"]["allowlist"]
     assert "/usr/bin/echo" == noted["lastResolvedPath"]
     assert "echo" in noted["lastUsedCommand"]
     assert "abcdef0123456789" not in noted["lastUsedCommand"]
-    assert before == (tmp_path / "exec-approvals.json").read_bytes()
 
 
 async def test_always_that_cannot_be_stored_is_told(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ async def test_an_idle_entry_asks_and_always_renews_it(tmp_path: Path) -> None:
 
     assert isinstance(listed, Finished)
     assert isinstance(again, Finished)
-    assert 1 == (tmp_path / "exec-approvals.json").read_text().count("/usr/bin/uname")
+    text = (tmp_path / "exec-approvals.json").read_text()
+    assert 1 == text.count('"pattern": "/usr/bin/uname"')
 
 
 async def test_a_used_entry_stays(tmp_path: Path) -> None:

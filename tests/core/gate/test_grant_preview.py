@@ -44,16 +44,18 @@ async def test_grants_are_listed_with_what_they_match(tmp_path: Path) -> None:
         await answered(gate, "seq 3", tmp_path, ApprovalReply.ALLOW_ALWAYS)
         for number in range(4):
             await gate.submit(request(f"seq {number}", cwd=tmp_path))
-        listed = await GrantMethods(gate).listed(AgentParams(), of_peer(SELF))
+        listed = await GrantMethods(gate.store, gate.rulebook, gate.journal).listed(
+            AgentParams(), of_peer(SELF)
+        )
 
-    assert isinstance(listed, dict)
-    (grant,) = listed["grants"]
+    (grant,) = listed.grants
+    assert grant.preview is not None
     assert {
         "looked": 7,
         "matched": 6,
         "denied": ["seq 9"],
         "sentence": "would have matched 6 of the last 7 commands, 1 of them denied: seq 9",
-    } == grant["preview"]
+    } == grant.preview.as_json()
 
 
 async def test_knobs_change_no_preview(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ async def test_full_skips_approvals(tmp_path: Path, how: str, asks: str) -> None
 
     assert isinstance(before, Pending)
     assert isinstance(after, Finished)
-    assert "only security=deny, deny rules and capabilities still block" in change.sentence
+    assert "Approvals are skipped. Still denied: security=deny of exec-app" in change.sentence
 
 
 async def test_a_rule_that_denies_holds_where_approvals_are_skipped(tmp_path: Path) -> None:
@@ -211,6 +211,65 @@ async def test_a_rule_that_denies_holds_where_approvals_are_skipped(tmp_path: Pa
         result = await gate.submit(request("uname", cwd=tmp_path))
 
     assert isinstance(result, Denied)
+
+
+async def test_rules_that_ask_hide_nothing_where_approvals_are_skipped(tmp_path: Path) -> None:
+    """A line that cannot be parsed runs, unless a rule that denies might concern it."""
+    text = "uname; (true)"
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        gate.rulebook.compiled = _rules("ask")
+        skipped = [
+            await gate.submit(request(line, cwd=tmp_path)) for line in (text, "xargs -I{} uname {}")
+        ]
+        gate.rulebook.compiled = _rules("deny")
+        held = await gate.submit(request(text, cwd=tmp_path))
+
+    assert [Finished] * 2 == [type(one) for one in skipped]
+    assert isinstance(held, Denied)
+    assert "a rule that denies might concern it" in held.why
+
+
+async def test_a_rule_that_asks_lifts_no_denial(tmp_path: Path) -> None:
+    """What a rule asks about is not allowed where another rule denies what it may hide."""
+    both = settings(rule("ask", glob="/usr/bin/*sh"), rule("deny", glob="/usr/bin/who"))
+    async with ruled(tmp_path) as (gate, rules):
+        gate.rulebook.compiled = compiled(both, "/")
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        unread = await gate.submit(request("(who)", cwd=tmp_path))
+        wrapped = await gate.submit(request("bash -c 'who; (true)'", cwd=tmp_path))
+
+    assert [Denied] * 2 == [type(one) for one in (unread, wrapped)]
+
+
+async def test_a_call_that_asks_is_asked_about_where_approvals_are_skipped(tmp_path: Path) -> None:
+    """A call may only harden, so its question is asked; what a rule asks about asks as well."""
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        gate.rulebook.compiled = _rules("ask")
+        hardened = [ExecOverrides(ask=ask) for ask in (ExecAsk.ON_MISS, ExecAsk.ALWAYS)]
+        asked = [
+            await gate.submit(replace(request("uname; (true)", cwd=tmp_path), overrides=one))
+            for one in hardened
+        ]
+
+    assert [Pending] * 2 == [type(one) for one in asked]
+
+
+async def test_on_keeps_the_question_that_was_set(tmp_path: Path) -> None:
+    """``/elevated on`` sets host and security (S0 "Alias"), and leaves ``ask`` as it was."""
+    always = ExecOverrides(ask=ExecAsk.ALWAYS)
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.set(MAIN, always, ANA)
+        for mode in (Elevation.ON, Elevation.FULL, Elevation.ON):
+            await rules.elevate(MAIN, mode, ANA)
+        shown = await rules.shown(MAIN)
+        result = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert shown is not None
+    assert replace(always, host=ExecHost.GATEWAY, security=ExecSecurity.FULL) == shown.overrides
+    assert always == shown.before
+    assert isinstance(result, Pending)
 
 
 async def test_ask_that_is_set_beside_full_is_kept(tmp_path: Path) -> None:
@@ -235,6 +294,24 @@ async def test_full_security_needs_the_setting(tmp_path: Path) -> None:
     assert [False] * 3 == [change.done for change in refused]
     assert all("tools.elevated.enabled" in change.sentence for change in refused)
     assert isinstance(stale, Denied), "ask=off of the stale setting turns the miss into a denial"
+
+
+async def test_elevation_that_is_disabled_skips_nothing(tmp_path: Path) -> None:
+    """Once a reload disables it, the approvals file and rules ask again in an elevated session."""
+    floor = {"version": 1, "defaults": {"security": "allowlist", "ask": "always"}, "agents": {}}
+    (tmp_path / "exec-approvals.json").write_text(json.dumps(floor))
+    (tmp_path / "exec-approvals.json").chmod(0o600)
+    async with ruled(tmp_path) as (gate, rules):
+        layer = PolicyLayer("tools.exec", ExecHost.GATEWAY, ExecSecurity.FULL)
+        configured = gate.rulebook.configured
+        gate.rulebook.configured = lambda agent: (layer, *configured(agent))
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        skipped = await gate.submit(request("uname", cwd=tmp_path))
+        gate.rulebook.elevated = False
+        held = await gate.submit(request("uname", cwd=tmp_path))
+
+    assert isinstance(skipped, Finished)
+    assert isinstance(held, Pending)
 
 
 async def test_only_senders_set_anything(tmp_path: Path) -> None:
@@ -292,3 +369,30 @@ async def test_replicas_see_each_others_changes(postgres_url: str, tmp_path: Pat
 
     assert found is not None
     assert ExecAsk.ALWAYS is found.ask
+
+
+async def test_full_security_ends_with_the_rights_of_who_set_it(tmp_path: Path) -> None:
+    """Ana elevated a session and is no sender any more: the session is as it was before."""
+    async with ruled(tmp_path) as (gate, rules):
+        gate.rulebook.senders = Listing({"memory": frozenset({"ana"})})
+        await rules.set(MAIN, ExecOverrides(ask=ExecAsk.ALWAYS), ANA)
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        while_listed = await gate.submit(request("uname", cwd=tmp_path))
+        gate.rulebook.senders = Listing({"memory": frozenset({"bob"})})
+        taken_off = await gate.submit(request("uname", cwd=tmp_path))
+        gate.rulebook.senders = Listing({"memory": frozenset({"ana"})})
+        listed_again = await gate.submit(request("uname", cwd=tmp_path))
+        await gate.store.write(people.revoke, ANA.ref)
+        revoked = await gate.submit(request("uname", cwd=tmp_path))
+    assert [type(one) for one in (while_listed, taken_off, listed_again, revoked)] == [
+        *(Finished, Pending, Finished, Pending)
+    ]
+
+
+async def test_a_restriction_outlives_the_rights_of_who_set_it(tmp_path: Path) -> None:
+    """What makes a session stricter stays, whoever set it."""
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.set(MAIN, DENY, ANA)
+        gate.rulebook.senders = Listing({})
+        denied = await gate.submit(request("uname", cwd=tmp_path))
+    assert isinstance(denied, Denied)

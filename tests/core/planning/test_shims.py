@@ -15,8 +15,8 @@ from core.planning import shims
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH
 from core.planning.planner import Planner
 from core.policy.judge.evaluate import evaluate
-from core.policy.profiles.tables import section, table
-from core.policy.programs.shims import managers
+from core.programs.profiles.tables import section, table
+from core.programs.shims import managers
 from core.runner.runner import Runner
 from tests.support.plans import LISTED, listed
 from tests.support.runs import Watcher, new_run, planned, request, script

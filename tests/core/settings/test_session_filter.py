@@ -86,8 +86,24 @@ def test_only_the_beginning_of_a_key_is_looked_at() -> None:
         (("a/b/",), "a/b/c", True),
         (("//",), "anything", True),
         ((), "anything", False),
+        (("^agent:main:",), "agent:main:slack:1", True),
+        (("^agent:main:",), "x:agent:main:slack:1", False),
+        (("(slack|discord):",), "agent:main:discord:1", True),
+        (("v1.2",), "v1.2", True),
+        (("[1]",), "a[1]", True),
+        ((r"c\+\+",), "agent:c++:1", True),
+        (("/v1\\.2/",), "v1x2", False),
     ],
 )
-def test_a_word_in_slashes_is_a_pattern(words: tuple[str, ...], key: str, expected: bool) -> None:
-    """Every other word is a part of the key."""
+def test_a_word_is_a_part_of_the_key_or_a_pattern(
+    words: tuple[str, ...], key: str, expected: bool
+) -> None:
+    """Either is enough (S1 "substring or regex"); in slashes it is a pattern only."""
     assert expected is session_filter(words)(key)
+
+
+@pytest.mark.parametrize("word", ["c++", "(?:main|ops)", "a{3}", "[main", "^" * 300])
+def test_a_pattern_that_cannot_be_used_is_refused(word: str) -> None:
+    """It is never taken for a part of the key without a word."""
+    with pytest.raises(ValueError, match=r"a pattern .* write a backslash before it"):
+        session_filter((word,))

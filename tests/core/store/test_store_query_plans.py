@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import event
 
 from core.model.decision import DenialReason
+from core.model.identity import Intake, Requester
 from core.model.pending_limits import DEFAULT_LIMITS
 from core.store import approvals, outbox
 from core.store.approvals import grants
@@ -19,7 +20,8 @@ from core.store.outbox.message_lookup import approval_of
 from core.store.people import people, tokens
 from core.store.runs import runs
 from core.store.sessions import origins, overrides, threads
-from core.store.views import owners, past_commands
+from core.store.views import owners, past_commands, references
+from core.store.views.status import waiting
 from tests.support.store_records import ALICE, GROUP, ONCE, draft
 
 _NO_TABLE = r"due|to_remind|newest|CONSTANT ROW|\(subquery"
@@ -31,11 +33,13 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "remind_due": (approvals.remind_due, (10,)),
     "next_wake": (approvals.next_wake, ()),
     "pending": (approvals.pending, (10,)),
+    "waiting": (waiting, ()),
     "find": (approvals.find, ("abcd",)),
     "unremembered": (approvals.unremembered, (10,)),
     "answer": (approvals.answer, (_QUESTION.id, ONCE, ALICE, "in:1")),
     "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
     "known_as": (people.known_as, (ALICE,)),
+    "references": (approvals.references, (Requester(Intake.CHAT, ALICE.ref),)),
     "token": (tokens.holder, ("ab" * 32,)),
     "token used": (tokens.used, ("7",)),
     "whose run": (owners.agent_of, (_QUESTION.id,)),
@@ -43,6 +47,9 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "use grants": (grants.use, ((),)),
     "recent commands": (past_commands.recent, (_QUESTION.plan.agent, 500)),
     "session settings": (overrides.get, (_QUESTION.plan.session,)),
+    "history": (approvals.history, (10, 5, _QUESTION.plan.agent, 1)),
+    "search": (approvals.search, (lambda _: True, 10)),
+    "past": (references.past, ("abcdef",)),
     "queued": (runs.queued, (10,)),
     "recover": (runs.recover, ("boot",)),
     "interrupted": (runs.interrupted, ("boot", 1_000)),

@@ -13,6 +13,8 @@ _TAGS = {
     "code": "code",
     "pre": "pre",
 }
+_FOLD = "expandable_blockquote"
+_FOLDED_LINES = 3
 _MESSAGE = {"message_id", "date", "chat", "from", "text", "entities", "reply_markup"} | {
     "link_preview_options"
 }
@@ -35,19 +37,34 @@ def message(posted: Json) -> Html:
 
 
 def _styled(text: str, entities: list[Json]) -> list[Html | str]:
-    """Return the text with its entities, which may not overlap here."""
+    """Return the text with its entities; only a folded quotation may hold others here."""
     shown: list[Html | str] = []
+    folds = [entity for entity in entities if entity["type"] == _FOLD]
+    entities = [
+        one for one in entities if one in folds or not any(_in(one, each) for each in folds)
+    ]
     at, block = 0, False
     for entity in sorted(entities, key=lambda one: int(one["offset"])):
         plain = _between(text, at, entity["offset"])
-        opens = entity["type"] == "pre"
+        opens = entity["type"] in ("pre", _FOLD)
         shown += [_beside(plain, after_block=block, before_block=opens), _entity(text, entity, at)]
         at, block = entity["offset"] + entity["length"], opens
     return [*shown, _beside(_between(text, at, utf16(text)), after_block=block)]
 
 
+def _in(one: Json, fold: Json) -> bool:
+    return bool(fold["offset"] <= one["offset"] < fold["offset"] + fold["length"])
+
+
+def _folded(text: str) -> Html:
+    """Return a quotation as clients fold it: its first lines, and a sign that there is more."""
+    return element("blockquote", "", "\n".join(text.split("\n")[:_FOLDED_LINES]), " ⌄")
+
+
 def _entity(text: str, entity: Json, at: int) -> Html:
     extra = entity.keys() - {"type", "offset", "length"}
+    if entity["type"] == _FOLD and not extra:
+        return _folded(entity_text(text, entity))
     if entity["type"] not in _TAGS or extra or entity["offset"] < at:
         return unknown(f"entity {entity}")
     return element(_TAGS[entity["type"]], "", entity_text(text, entity))

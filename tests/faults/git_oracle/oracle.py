@@ -18,8 +18,8 @@ from core.planning.steering import steering
 from core.policy.judge.evaluate import evaluate
 from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
-from core.policy.programs.neutral_environment import everywhere
 from core.policy.rules.compiled import Provisions, compiled
+from core.programs.neutral_environment import everywhere
 from core.runner.runner import Runner
 from tests.core.policy.developer import example_settings
 from tests.faults.git_oracle.plants import plant

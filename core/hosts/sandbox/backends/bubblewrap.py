@@ -212,7 +212,8 @@ def _check_seen(view: View, command: PlannedCommand, folder: str) -> None:
     if program is None or not (view.sees(program.path) and view.sees(program.realpath)):
         raise SpawnError(f"`{command.argv[0]}` cannot be seen from inside the sandbox")
     if not view.enters(folder):
-        raise SpawnError(f"the folder `{folder}` cannot be seen from inside the sandbox")
+        words = f"the folder `{folder}` cannot be seen from inside the sandbox"
+        raise SpawnError(f"{words}: {view.why_unseen(folder)}")
 
 
 @functools.lru_cache(maxsize=256)

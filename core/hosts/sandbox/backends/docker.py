@@ -229,7 +229,8 @@ class Docker:
 def _check_seen(view: View, folder: str) -> None:
     inside = View(tuple(view.beside_a_system()), view.workspace)
     if not inside.enters(folder):
-        raise SpawnError(f"the folder `{folder}` cannot be seen from inside the container")
+        words = f"the folder `{folder}` cannot be seen from inside the container"
+        raise SpawnError(f"{words}: {inside.why_unseen(folder)}")
 
 
 def _stopped(done: Finished) -> bool:

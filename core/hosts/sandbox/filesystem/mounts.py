@@ -50,6 +50,19 @@ class View:
         leads = folder == "/" or any(is_within(place, folder) for place, _ in self.places)
         return leads or self.sees(folder)
 
+    def why_unseen(self, folder: str) -> str:
+        """Say in a clause why a folder is not inside, and what to do."""
+        over = [(place, kind) for place, kind in self.places if is_within(folder, place)]
+        place, kind = over[-1] if over else ("", None)
+        match kind:
+            case Kind.PRIVATE:
+                why = f"each run has a private {place} of its own there"
+            case None:
+                why = "it is no system folder, and no project"
+            case _:
+                why = f"{place} is hidden there"
+        return f"{why}. Run it in a project's folder, or set sandbox.workspace or sandbox.show"
+
     def in_workspace(self, path: str) -> bool:
         """Return whether a path is the workspace or inside it."""
         return self.workspace is not None and is_within(path, self.workspace)

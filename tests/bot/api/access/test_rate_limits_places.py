@@ -19,7 +19,7 @@ TOOL = "/v1/tools/call"
 def tool_call(home: ApiGateway, who: str = "agent", *argv: str) -> httpx.Response:
     """Call Exec; without a vector, with one that people are asked about."""
     vector = argv or ("/usr/bin/touch", str(home.home / "touched"))
-    wish = {"tool": "Exec", "args": {"argv": vector, "cwd": str(home.home)}}
+    wish = {"tool": "Exec", "args": {"argv": vector, "cwd": str(home.home)}, "wait": True}
     with httpx.Client(base_url=home.url, headers=home.headers(who), timeout=20) as client:
         return client.post(TOOL, json=wish)
 
@@ -65,7 +65,7 @@ def test_a_tool_that_nobody_waits_for_frees_its_place_and_goes_on(tmp_path: Path
     """Who hangs up leaves no place taken, and has not too many calls under way all the same."""
     limits = {"waiting": 2}
     with api_gateway(tmp_path / "home", tooled=True, limits=limits) as home:
-        body = b'{"tool":"Exec","args":{"argv":["/usr/bin/touch","%b/x"],"cwd":"%b"}}'
+        body = b'{"tool":"Exec","wait":true,"args":{"argv":["/usr/bin/touch","%b/x"],"cwd":"%b"}}'
         body = body.replace(b"%b", str(home.home).encode())
         with closing(raw_sockets.connect(home)) as connection:
             head = raw_sockets.head(home, "agent", path=TOOL)
@@ -104,6 +104,27 @@ def test_a_tool_that_takes_long_is_answered_by_how_it_stands(tmp_path: Path) -> 
     assert (runs.status_code, runs.json()["status"]) == (202, "running")
     assert (end["status"], end["exitCode"]) == ("finished", 0)
     assert (quick.status_code, quick.json()["result"]["stdout"]) == (200, "hi\n")
+
+
+def test_a_tool_that_asks_is_answered_at_once(tmp_path: Path) -> None:
+    """Without ``wait``: 202 and the question's id, long before anybody answers (S1)."""
+    with api_gateway(tmp_path / "home", tooled=True) as home:
+        args = {"argv": ["/usr/bin/touch", str(home.home / "x")], "cwd": str(home.home)}
+        began = time.monotonic()
+        answer = home.client("agent").post(TOOL, json={"tool": "Exec", "args": args})
+        took_s = time.monotonic() - began
+        (asked,) = pending(home, 1)
+        resolve = f"/v1/approvals/{asked}/resolve"
+        home.client("person").post(resolve, json={"decision": "allow-once"})
+        end = home.client("agent").get(f"{answer.headers['Location']}?wait=5").json()
+
+    assert (202, "pending", asked) == (
+        answer.status_code,
+        answer.json()["status"],
+        answer.json()["id"],
+    )
+    assert took_s < 5
+    assert (end["status"], end["exitCode"]) == ("finished", 0)
 
 
 def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:

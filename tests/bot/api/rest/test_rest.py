@@ -4,6 +4,7 @@ import time
 import httpx
 import pytest
 
+from bot.api.rest.routes import ROUTES
 from tests.support.api_gateway import ApiGateway
 
 SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
@@ -56,6 +57,40 @@ def test_a_long_run_is_answered_before_its_end(home: ApiGateway) -> None:
     assert (ended["status"], ended["signal"], ended["cancelled"]) == ("finished", 15, True)
     assert ended["how"].startswith("cancelled after ")
     assert error_of(client.post(f"{path}/stop")) == "conflict"
+
+
+@pytest.mark.parametrize("wait", [0, 10])
+@pytest.mark.parametrize("command", ["echo one", "uname"])
+def test_what_has_no_effect_is_said(home: ApiGateway, command: str, wait: float) -> None:
+    """A call may only harden; what it asked for beyond that is named, what it got is not."""
+    wait = 0.2 if command == "uname" and wait else wait
+    widened = home.ask(command, wait=wait, security="full", ask="off")
+    followed = home.ask("true", security="allowlist", ask="always")
+    client = home.client("agent")
+    for asked in (widened, followed):  # others compare the history: nothing may end later
+        client.delete(f"/v1/requests/{asked['id']}")
+        client.get(f"/v1/requests/{asked['id']}", params={"wait": 10})
+
+    (security, ask) = widened["ignored"]
+    assert "security=full has no effect: tools.exec gives allowlist" in security
+    assert "ask=off has no effect: tools.exec gives on-miss" in ask
+    assert "ignored" not in followed
+
+
+@pytest.mark.parametrize("session", ["slack/C1/1.2", "../x", "a b", "ü/%2F"])
+def test_any_session_key_is_reached(home: ApiGateway, session: str) -> None:
+    """Keys stand in queries and bodies, never in an address, so a slash in one is only a slash."""
+    asked = home.ask("echo one", wait=10, session=session)
+    client = home.client("agent")
+    found = client.get("/v1/events", params={"session": session}).json()["events"]
+    acked = client.post("/v1/events/ack", json={"session": session, "seq": found[-1]["seq"]})
+
+    assert {asked["id"]} == {event["id"] for event in found}
+    assert acked.status_code == 200
+    assert client.get("/v1/events", params={"session": session}).json()["events"] == []
+    with client.stream("GET", "/v1/events/stream", params={"session": session}) as answer:
+        assert answer.status_code == 200
+    assert not [path for path in ROUTES if "{session}" in path.path]
 
 
 def test_a_denial_is_a_result(home: ApiGateway) -> None:
@@ -145,13 +180,29 @@ def test_an_agent_withdraws_its_question(home: ApiGateway) -> None:
     asked = home.ask("touch withdrawn")
     client = home.client("agent")
 
-    words = f"{asked['code']} is withdrawn: nothing runs."
+    words = f"{asked['code']} is cancelled; the command will not run."
     withdrawn = {"cancelled": True, "id": asked["id"], "sentence": words}
     assert client.delete(f"/v1/requests/{asked['id']}").json() == withdrawn
     assert error_of(client.delete(f"/v1/requests/{asked['id']}")) == "conflict"
     assert error_of(client.delete(f"/v1/requests/{SAMPLE}")) == "not_found"
     pending = home.client("reader").get("/v1/approvals").json()["pending"]
     assert asked["id"] not in {one["id"] for one in pending}
+
+
+def test_the_allowlists_show_the_last_use(home: ApiGateway) -> None:
+    """At once, in the seed's fields (S1); a use is no change of what may be replaced."""
+    before = home.client("reader").get("/v1/allowlists").json()
+    assert home.ask("seq 1", wait=10)["exitCode"] == 0
+    after = home.client("reader").get("/v1/allowlists").json()
+    (used,) = (
+        entry
+        for entry in after["file"]["agents"]["main"]["allowlist"]
+        if entry["pattern"] == "/usr/bin/seq"
+    )
+
+    assert (used["lastUsedCommand"], used["lastResolvedPath"]) == ("seq 1", "/usr/bin/seq")
+    assert used["lastUsedAt"] > 1_700_000_000_000
+    assert after["hash"] == before["hash"]
 
 
 def test_the_allowlists_are_replaced_by_who_read_them(home: ApiGateway) -> None:
@@ -197,11 +248,11 @@ def test_a_task_is_named_and_ended(home: ApiGateway) -> None:
     admin = home.client("admin")
     assert (grant["task"], grant["session"], grant["expiresMs"]) == ("fix-login", None, None)
     other = {"task": "fix-login", "agent": "somebody-else"}
-    assert error_of(admin.post("/v1/tasks/end", json=other)) == "conflict"
+    assert error_of(admin.post("/v1/tasks/end", json=other)) == "not_found"
     assert error_of(home.client("agent").post("/v1/tasks/end", json=other)) == "forbidden"
     assert admin.post("/v1/tasks/end", json={"task": "fix-login"}).json()["done"] is True
     assert home.client("reader").get("/v1/grants").json() == {"grants": []}
-    assert error_of(admin.post("/v1/tasks/end", json={"task": "fix-login"})) == "conflict"
+    assert error_of(admin.post("/v1/tasks/end", json={"task": "fix-login"})) == "not_found"
     (row,) = (
         one
         for one in home.client("reader").get("/v1/history").json()["history"]
@@ -212,7 +263,7 @@ def test_a_task_is_named_and_ended(home: ApiGateway) -> None:
 
 def test_policy_is_explained_and_nothing_runs(home: ApiGateway) -> None:
     """The verdict on a command, with nothing stored."""
-    before = home.client("reader").get("/v1/history").json()
+    before = [row["id"] for row in home.client("reader").get("/v1/history").json()["history"]]
     wish = {"argv": ["touch", str(home.home / "never")], "cwd": "/"}
     verdict = home.client("agent").post("/v1/policy/explain", json=wish).json()
     inside = {**wish, "host": "sandbox"}
@@ -221,7 +272,8 @@ def test_policy_is_explained_and_nothing_runs(home: ApiGateway) -> None:
 
     assert (verdict["decision"], verdict["reason"]) == ("ask", "not_listed")
     assert not (home.home / "never").exists()
-    assert home.client("reader").get("/v1/history").json() == before
+    after = home.client("reader").get("/v1/history").json()["history"]
+    assert [row["id"] for row in after] == before  # questions of other tests may end meanwhile
 
 
 def test_a_tool_is_refused_as_an_answer(home: ApiGateway) -> None:

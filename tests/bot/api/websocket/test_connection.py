@@ -93,6 +93,10 @@ def test_events_are_pushed_to_who_asked(home: ApiGateway) -> None:
         question = notified(ana, "exec.approval.requested")
         assert question["id"] == asked["id"]
         assert question["command"] == "uname"
+        assert ["/usr/bin/uname"] == question["resolvedPaths"]
+        assert ("gateway", "allowlist", "on-miss") == tuple(
+            question[name] for name in ("host", "security", "ask")
+        )
         call(ana, "exec.approval.resolve", 8, id=question["id"], decision="allow-once")
         heard = [json.loads(agent.recv(20)) for _ in range(4)]
         assert {one["method"] for one in heard} == {

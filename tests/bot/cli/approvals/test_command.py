@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import core
-from core.approvals.file.usage import LastUse, UsageFile
+from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.last_use import LastUse
+from core.approvals.file.usage import Usage
 
 ROOT = Path(core.__file__).parents[1]
 Done = subprocess.CompletedProcess[str]
@@ -70,14 +72,14 @@ def test_adding_listing_and_removing(home: Home) -> None:
     removed = home.sayso("allowlist", "remove", entry_id, "--agent", "coder")
     assert (removed.returncode, removed.stderr) == (0, "")
     missing = home.sayso("allowlist", "remove", "/usr/bin/rg", "--agent", "coder")
-    assert missing.returncode == 1
+    assert missing.returncode == 2
     assert "has no entry /usr/bin/rg" in missing.stderr
 
 
 def test_what_was_used_is_shown(home: Home) -> None:
     """Each entry shows when and for what it was used last, as text and as JSON."""
     home.sayso("allowlist", "add", "/usr/bin/rg")
-    usage = UsageFile(home.path / "exec-approvals.usage.json")
+    usage = Usage(ApprovalsFile(home.file))
     usage.note("main", "/usr/bin/rg", LastUse(1737150000000, "rg -n word", "/usr/bin/rg"))
     usage.flush()
     assert "last used 2025-01-17 21:40 UTC: rg -n word" in home.sayso("get").stdout
@@ -88,6 +90,23 @@ def test_what_was_used_is_shown(home: Home) -> None:
     other = json.loads(home.sayso("get", "--agent", "other", "--json").stdout)
     assert other["agents"] == {}
     assert "rg" not in home.sayso("get", "--agent", "other").stdout
+
+
+def test_a_stored_command_is_escaped_once(home: Home) -> None:
+    """It was escaped when it was stored; what an editor put into the file is escaped here."""
+    home.sayso("allowlist", "add", "/usr/bin/rg")
+    usage = Usage(ApprovalsFile(home.file))
+    usage.note("main", "/usr/bin/rg", LastUse(1, "rg \\u{202E}x\u202e", "/usr/bin/rg"))
+    usage.flush()
+    for words in (("get",), ("allowlist", "list")):
+        assert home.sayso(*words).stdout.rstrip().endswith("rg \\u{202E}x\\u{202E}")
+
+
+def test_settings_are_words_of_json(home: Home) -> None:
+    """What the file says as ``false`` is printed as ``false``."""
+    text = {"version": 1, "defaults": {"ask": "always", "autoAllowSkills": False}}
+    assert home.sayso("set", "--stdin", stdin=json.dumps(text)).returncode == 0
+    assert "defaults: ask always, autoAllowSkills false\n" in home.sayso("get").stdout
 
 
 def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path) -> None:
@@ -123,7 +142,7 @@ def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path)
         (("set", "--file", "/nonexistent"), "", 2, "No such file"),
         (("set", "--stdin"), "{", 1, "the new text, line 1, column 2"),
         (("set", "--stdin"), '{"version": 1, "agents": {"main": {"ask": "no"}}}', 1, "main.ask"),
-        (("nothing",), "", 2, "invalid choice"),
+        (("nothing",), "", 2, "unknown command 'nothing'"),
     ],
 )
 def test_misuse_is_explained(

@@ -44,7 +44,10 @@ def test_the_list_and_explain_name_the_script(tmp_path: Path) -> None:
     assert same.startswith("ALLOW")
     assert changed.startswith("ASK")
     assert f"ask (not_listed): {script} changed since it was always allowed" in changed
-    assert f"allow-always in its prompt: {script}, while it stays as it is\n" in changed
+    assert (
+        f"allow-always in its prompt: {script} with any arguments, while it stays as it is\n"
+        in changed
+    )
     by_hand = f"sayso approvals allowlist add --agent main '{script}'\n"
     assert f"or, regardless of later changes to these files: {by_hand}" in changed
 

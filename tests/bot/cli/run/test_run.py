@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import build_parser
+from bot.cli import Failures, build_parser
 from bot.cli.run.exit_status import conclude
 from bot.cli.run.follow import Following
 from bot.cli.run.output_streams import Outlet, Outlets
@@ -43,6 +43,15 @@ def pipe() -> Iterator[tuple[int, int]]:
     yield ends
     for end in ends:
         os.close(end)
+
+
+def test_settings_without_effect_are_said(capfd: pytest.CaptureFixture[str]) -> None:
+    """What the gateway ignored of a call is on standard error, whatever the end."""
+    denied = {"status": "denied", "id": "r1", "reason": "allowlist_miss", "why": "Not listed."}
+    for answer in (FINISHED, denied):
+        conclude({**answer, "ignored": ["security=full has no effect."]}, Outlets(separate=False))
+
+    assert 2 == capfd.readouterr().err.count("security=full has no effect.")
 
 
 def test_a_reader_without_room_blocks_nobody(pipe: tuple[int, int]) -> None:
@@ -262,6 +271,20 @@ def test_a_lost_connection_goes_on_where_it_was(
     assert (
         found.out.replace("sayso: connection lost; reconnecting for up to 30 s\n", "") == "abcdefgh"
     )
+
+
+def test_a_remark_beside_json_is_json(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --json whoever reads standard error gets an object a line."""
+    monkeypatch.setattr(Failures, "as_json", True)
+    first = [state("running"), output(b"abc")]
+    followed(Scripted(tmp_path, first, [state("running"), {"id": "main", "result": FINISHED}]))
+
+    remarks = [line for line in capfd.readouterr().err.splitlines() if line]
+    assert [json.loads(line) for line in remarks] == [
+        {"note": "connection lost; reconnecting for up to 30 s"}
+    ]
 
 
 def test_a_gateway_that_gives_up_is_waited_for(

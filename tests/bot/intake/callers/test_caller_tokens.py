@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,8 +11,9 @@ from sqlalchemy import update
 from bot.intake.callers.caller import Caller, of_peer
 from bot.intake.methods.explain import OutlookMethods
 from bot.intake.registry.method import AnyMethod, Method, invoke, permit, table_of
+from bot.intake.results.answer import ChangeAnswer
 from core.approvals.routing.approvers import Approvers
-from core.errors import BadRequest, Forbidden, Unauthenticated
+from core.errors import BadRequest, Forbidden, NotFound, Unauthenticated
 from core.ipc.unix import Peer
 from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
 from core.model.command import ExecOverrides
@@ -34,51 +34,8 @@ from core.store.sessions import overrides
 from core.text.secrets import mask
 from tests.support.api_tokens import ASK, DECIDE, LOOK, RULE, Api, no_health
 from tests.support.gate import ANA, gate_at
+from tests.support.method_scopes import NEEDS
 
-NEEDS = {
-    "exec.run": "request",
-    "exec.approval.request": "request",
-    "exec.wait": "request read",
-    "exec.cancel": "request approve",
-    "exec.tail": "request read",
-    "exec.approval.waitDecision": "request read",
-    "exec.approval.resolve": "approve",
-    "exec.approval.list": "read",
-    "exec.approval.get": "request read",
-    "exec.approval.copies": "read",
-    "exec.approvals.get": "read",
-    "exec.approvals.set": "admin",
-    "events.drain": "request read",
-    "events.ack": "request",
-    "sessions.list": "read",
-    "history.list": "read",
-    "health.get": "read",
-    "skills.bins": "read",
-    "node.list": "read",
-    "policy.explain": "request read",
-    "people.list": "approve admin",
-    "people.add": "admin",
-    "people.pair": "admin",
-    "people.unlink": "admin",
-    "people.revoke": "admin",
-    "people.restore": "admin",
-    "grants.list": "read",
-    "grants.revoke": "approve admin",
-    "tasks.end": "approve admin",
-    "lockdown.get": "read approve admin",
-    "lockdown.engage": "approve admin",
-    "lockdown.lift": "",
-    "tool.call": "request",
-    "exec.remote.run": "admin",
-    "exec.remote.cancel": "admin",
-    "exec.remote.output": "admin",
-    "exec.remote.sessions": "read admin",
-    "exec.remote.diagnostics": "read admin",
-    "token.create": "",
-    "token.list": "admin",
-    "token.revoke": "admin",
-}
-"""Which scopes let a caller over the network in; a new method is entered here on purpose."""
 NETWORK_INTAKES = (Intake.HTTP, Intake.WEBSOCKET)
 EVERYBODY = Approvers({"memory": frozenset({"ana"})}, everywhere=frozenset({"person:ana"}))
 
@@ -471,14 +428,11 @@ async def test_what_is_not_there_is_not_revoked(
 ) -> None:
     """It is refused with a sentence, and the journal tells of no revocation."""
     admin = await api.caller("admin", RULE)
-    answer = await api.call(admin, method, **wish)
+    words = "^(No person|No such active|No token|Task .* has no active|There is no)"
+    with pytest.raises(NotFound, match=words):
+        await api.call(admin, method, **wish)
     journal = tmp_path / "audit.jsonl"
 
-    assert answer["done"] is False
-    assert re.match(
-        "(No person|No such active|No token|Task .* has no active|There is no)",
-        str(answer["sentence"]),
-    )
     assert "revoke" not in (journal.read_text() if journal.exists() else "")
 
 
@@ -543,7 +497,7 @@ async def test_two_methods_never_share_a_name(api: Api) -> None:
 async def test_a_guard_that_is_gone_is_noticed(api: Api) -> None:
     """Without its scopes a method would let everybody in: the matrix's probe can tell."""
     resolve = api.table["exec.approval.resolve"]
-    open_ = Method("x", resolve.params, EVERY_SCOPE, _nothing, "", "")
+    open_ = Method("x", resolve.params, EVERY_SCOPE, _nothing, ChangeAnswer, "")
     reader = await api.caller("reader", LOOK)
 
     assert await refusal(resolve, reader) is Forbidden
@@ -551,6 +505,6 @@ async def test_a_guard_that_is_gone_is_noticed(api: Api) -> None:
     permit(open_, reader)
 
 
-async def _nothing(_wish: object, _caller: Caller) -> object:
+async def _nothing(_wish: object, _caller: Caller) -> ChangeAnswer:
     """Do nothing."""
-    return {}
+    return ChangeAnswer.of("Nothing.")

@@ -8,7 +8,7 @@ import pytest
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.params import RunParams, read
 from bot.intake.results.outcomes import output, reads_output
-from bot.intake.results.results import listed
+from bot.intake.results.questions import ApprovalsAnswer
 from core.errors import BadRequest
 from core.ipc.frames import MAX_FRAME, result_frame
 from core.model.access import EVERY_SCOPE
@@ -80,10 +80,11 @@ def test_a_list_of_questions_fits_into_a_frame() -> None:
         approval(replace(plan(("cat",)), stdio=Stdio(stdin="\u202e\u0009".encode() * 20_000)))
         for _ in range(40)
     ]
-    rows = listed(many)
+    answer = ApprovalsAnswer.of(many)
+    rows = answer.pending
 
-    assert len(result_frame(1, {"pending": rows})) < MAX_FRAME
-    assert str(rows[0]["command"]) == show_command(many[0].plan).text
-    assert "characters; query this one alone)" in str(rows[-1]["command"])
-    assert [row["id"] for row in rows] == [question.id for question in many]
-    assert len(result_frame(1, listed(many[:1]))) < MAX_FRAME
+    assert len(result_frame(1, answer.as_json())) < MAX_FRAME
+    assert rows[0].command == show_command(many[0].plan).text
+    assert "characters; query this one alone)" in rows[-1].command
+    assert [row.id for row in rows] == [question.id for question in many]
+    assert len(result_frame(1, ApprovalsAnswer.of(many[:1]).as_json())) < MAX_FRAME

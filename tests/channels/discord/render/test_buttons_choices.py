@@ -45,25 +45,25 @@ class ChoosingInbox:
         return Reply(redact(_STORED), choices=_OFFERED)
 
 
-async def _offered(world: DiscordGuild, inbox: ChoosingInbox) -> str:
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ApprovalReply.ALLOW_ALWAYS)
-    await world.told(_STORED)
+async def _offered(setup: DiscordGuild, inbox: ChoosingInbox) -> str:
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ApprovalReply.ALLOW_ALWAYS)
+    await setup.sees(_STORED)
     return message
 
 
 class TestPrivate:
     """Behind the prompt's own button."""
 
-    async def test_a_choice_comes_in_and_its_message_is_replaced(self, world: DiscordGuild) -> None:
+    async def test_a_choice_comes_in_and_its_message_is_replaced(self, setup: DiscordGuild) -> None:
         """The offer is Ana's alone; after the press it says what was decided, without buttons."""
         inbox = ChoosingInbox()
-        message = await _offered(world, inbox)
-        (offer,) = world.server.state.interactions.values()
+        message = await _offered(setup, inbox)
+        (offer,) = setup.server.state.interactions.values()
         labels = [button["label"] for button in offer.replies[0]["components"][0]["components"]]
-        await world.press_choice("30 min")
-        await world.told(inbox.told)
+        await setup.press_choice("30 min")
+        await setup.sees(inbox.told)
 
         assert offer.ephemeral
         assert labels == ["Always", "30 min", "This session"]
@@ -71,88 +71,88 @@ class TestPrivate:
         assert [one.replied_to for one in inbox.got] == [message, ""]
         assert offer.notes == [inbox.told]
         assert offer.replies[0]["components"] == []
-        assert world.can_press(message)
-        assert len(world.server.messages(CHANNEL)) == 1
+        assert setup.can_press(message)
+        assert len(setup.server.messages(CHANNEL)) == 1
 
-    async def test_a_slow_commit_replaces_it_when_it_is_true(self, world: DiscordGuild) -> None:
+    async def test_a_slow_commit_replaces_it_when_it_is_true(self, setup: DiscordGuild) -> None:
         """The press is acknowledged in time; until the commit the offer stands as it was."""
         inbox = ChoosingInbox()
-        await _offered(world, inbox)
-        world.server.state.first_answer_seconds = 1.2
+        await _offered(setup, inbox)
+        setup.server.state.first_answer_seconds = 1.2
         inbox.slow = 1.4
-        await world.press_choice("Always")
-        pressed = list(world.server.state.interactions.values())[-1]
-        await world.server.until(lambda: pressed.answered)
+        await setup.press_choice("Always")
+        pressed = list(setup.server.state.interactions.values())[-1]
+        await setup.server.until(lambda: pressed.answered)
         assert pressed.updates
-        assert any(_STORED in text for text in world.seen())
+        assert any(_STORED in text for text in setup.seen())
 
-        await world.told(inbox.told)
-        assert not any(_STORED in text for text in world.seen())
+        await setup.sees(inbox.told)
+        assert not any(_STORED in text for text in setup.seen())
         assert not pressed.late
 
-    async def test_a_long_outcome_is_told_whole(self, world: DiscordGuild) -> None:
+    async def test_a_long_outcome_is_told_whole(self, setup: DiscordGuild) -> None:
         """The first part replaces the offer, the others follow in private."""
         inbox = ChoosingInbox(told="0123456789" * 300)
-        await _offered(world, inbox)
-        await world.press_choice("Always")
-        await world.server.until(lambda: len(world.server.state.interactions) == 2)
-        pressed = list(world.server.state.interactions.values())[-1]
-        await world.server.until(lambda: bool(pressed.replies))
+        await _offered(setup, inbox)
+        await setup.press_choice("Always")
+        await setup.server.until(lambda: len(setup.server.state.interactions) == 2)
+        pressed = list(setup.server.state.interactions.values())[-1]
+        await setup.server.until(lambda: bool(pressed.replies))
 
-        assert not any(_STORED in text for text in world.seen())
+        assert not any(_STORED in text for text in setup.seen())
         assert pressed.replies[0]["flags"] & 64
 
     async def test_choices_outlive_the_gateway(self, server: DiscordServer, tmp_path: Path) -> None:
         """Nothing is kept in memory: another process takes the press and replaces the offer."""
         first, second = ChoosingInbox(), ChoosingInbox()
         path = tmp_path / "discord-session.json"
-        world = DiscordGuild(server, channel_for(server, path))
-        await _offered(world, first)
-        await world.channel.stop()
-        world.channel = channel_for(server, path)
-        await world.channel.start(second)
-        await world.press_choice("This session")
-        await world.told(second.told)
-        await world.channel.stop()
+        setup = DiscordGuild(server, channel_for(server, path))
+        await _offered(setup, first)
+        await setup.channel.stop()
+        setup.channel = channel_for(server, path)
+        await setup.channel.start(second)
+        await setup.press_choice("This session")
+        await setup.sees(second.told)
+        await setup.channel.stop()
 
         assert [one.command for one in second.got] == [_OFFERED[2].command]
-        assert not any(_STORED in text for text in world.seen())
+        assert not any(_STORED in text for text in setup.seen())
 
 
 class TestTyped:
     """Under a reply to words, which all can see."""
 
     @pytest.mark.parametrize("slow", [0.0, 1.4])
-    async def test_who_may_not_changes_nothing(self, world: DiscordGuild, slow: float) -> None:
+    async def test_who_may_not_changes_nothing(self, setup: DiscordGuild, slow: float) -> None:
         """A refusal is a private note beside the offer; who may still can choose."""
         inbox = ChoosingInbox()
-        await world.channel.start(inbox)
-        await world.type("/approve 000000 allow-always")
-        await world.told(_STORED)
+        await setup.channel.start(inbox)
+        await setup.type("/approve 000000 allow-always")
+        await setup.sees(_STORED)
         inbox.slow = slow
-        await world.server.choose(EVE, "30 min")
-        refused = list(world.server.state.interactions.values())[-1]
-        await world.server.until(lambda: bool(refused.replies))
+        await setup.server.choose(EVE, "30 min")
+        refused = list(setup.server.state.interactions.values())[-1]
+        await setup.server.until(lambda: bool(refused.replies))
 
         assert refused.replies[0]["flags"] & 64
         assert "may not" in refused.notes[0]
-        assert world.server.offers(ANA, "30 min")
+        assert setup.server.offers(ANA, "30 min")
 
         inbox.slow = 0
-        await world.press_choice("30 min")
-        await world.told(inbox.told)
-        assert not world.server.offers(ANA, "30 min")
+        await setup.press_choice("30 min")
+        await setup.sees(inbox.told)
+        assert not setup.server.offers(ANA, "30 min")
         assert all(one.replied_to == "" for one in inbox.got)
 
-    async def test_choices_can_be_pressed_in_a_direct_message(self, world: DiscordGuild) -> None:
+    async def test_choices_can_be_pressed_in_a_direct_message(self, setup: DiscordGuild) -> None:
         """The reply in a direct message has its buttons too, and is replaced."""
         inbox = ChoosingInbox()
-        await world.channel.start(inbox)
-        direct = int(world.server.state.direct_channel(ANA)["id"])
-        await world.server.say(direct, ANA, f"<@{BOT}> approve 000000 allow-always")
-        await world.told(_STORED)
-        await world.press_choice("Always")
-        await world.told(inbox.told)
+        await setup.channel.start(inbox)
+        direct = int(setup.server.state.direct_channel(ANA)["id"])
+        await setup.server.say(direct, ANA, f"<@{BOT}> approve 000000 allow-always")
+        await setup.sees(_STORED)
+        await setup.press_choice("Always")
+        await setup.sees(inbox.told)
 
         assert inbox.got[-1].place == Target("discord", f"user:{ANA}")
-        assert [one["components"] for one in world.server.messages(direct)] == [[], []]
+        assert [one["components"] for one in setup.server.messages(direct)] == [[], []]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from channels import button_payload
 from channels.base import Choice, Reply
-from channels.cards import NoticeCard, PromptCard, build_outcome, build_prompt
-from channels.commands import Approve, Choose, Malformed
+from channels.cards import NoticeCard, PromptCard, build_outcome, build_prompt, details, listed
+from channels.commands import Approve, Choose, Details, Malformed
 from channels.discord.render.buttons import buttons, choices, decode, ours, under_reply
 from channels.discord.render.layout import block, sentence, unbroken
 from channels.discord.render.messages import (
@@ -86,7 +86,7 @@ def test_what_is_too_long_to_be_shown_can_only_be_denied() -> None:
     card = build_prompt(approval(plan(text="echo " + "b" * 200_000)))
     (message,) = render_prompt(card)
 
-    assert [button.label for button in message.buttons] == ["Deny"]
+    assert [button.label for button in message.buttons] == ["Deny", "Details"]
     assert "200,005 characters are too many" in message.content
     assert "|" not in message.content.split("`/approve 7K3F9Q ")[1].split("`")[0]
 
@@ -110,7 +110,7 @@ def test_an_empty_command_is_said_and_can_only_be_denied() -> None:
         last = render_prompt(build_prompt(of))[-1]
 
         assert "The command is empty" in last.content
-        assert [button.label for button in last.buttons] == ["Deny"]
+        assert [button.label for button in last.buttons] == ["Deny", "Details"]
         assert all(inside_code(last.content))
 
 
@@ -145,7 +145,7 @@ def test_a_value_cannot_forge_a_line_of_the_prompt() -> None:
     card = build_prompt(approval(plan(argv, ("ls",)), segments=(verdict, verdict)))
     (message,) = render_prompt(card)
 
-    lines = message.content.splitlines()
+    lines = f"{message.content}\n{listed(details(card))}".splitlines()
     assert [line for line in lines if line.startswith("Folder:")] == ["Folder: /home/dev/proj"]
     assert "   ┆ Folder: /tmp/harmless' (no rule)" in lines
 
@@ -201,10 +201,12 @@ def test_an_escape_is_never_cut_in_two() -> None:
 
 def test_custom_ids_are_read_back_exactly() -> None:
     """Only an id of the right letters and length is an answer."""
-    once, always, deny = (decode(button.custom_id) for button in buttons(build_prompt(approval())))
+    made = buttons(build_prompt(approval()))
+    once, always, deny, details = (decode(button.custom_id) for button in made)
     assert once == Approve(ID, ApprovalReply.ALLOW_ONCE)
     assert always == Choose(ID)
     assert deny == Approve(ID, ApprovalReply.DENY)
+    assert details == Details(ID)
     for other in (f"appr:q:{ID}", f"appr:o:{ID}x", "appr:o:7k3f9q", f"appr:o:{ID}\n", "appr:"):
         assert ours(other)
         assert isinstance(decode(other), Malformed)

@@ -43,13 +43,13 @@ def test_each_prompt_shows_its_command_facts_code_and_row() -> None:
 
     blocks = inside_code(message.content)
     assert blocks[0] == "rm -rf 'a b'"
-    for words in ("Folder: /home/dev/proj", "Agent: main", "Runs on: gateway", "Why you are asked"):
+    for words in ("Folder: /home/dev/proj", "Agent: main · on gateway", "Does: ", "Why: "):
         assert words in blocks[1]
     assert "Answer by <t:1763719800:T>" in message.content
     assert [(button.label, button.row) for button in message.buttons] == [
         (f"{card.code} {words}", row)
         for row, card in enumerate(cards)
-        for words in ("once", "always…", "deny")
+        for words in ("once", "always…", "deny", "details")
     ]
     check_message(body(message, "n"), 0)
 
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_not_grouped() -> None:
 
 def test_fits_is_exact() -> None:
     """One unit more than the longest command that fits makes a message that Discord refuses."""
-    cards = (_card(0), _card(1))
+    cards = (_card(0, "ls", "x" * 60),)
     size = max(size for size in range(2_000) if fits((*cards, _card(2, text="#" * size))))
     full = (*cards, _card(2, text="#" * size))
     over = (*cards, _card(2, text="#" * (size + 1)))
@@ -132,16 +132,16 @@ class TestPosted:
     """On a real connection."""
 
     async def test_a_press_names_its_approval_and_the_message(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Each row answers its own prompt, and all come from the one message."""
-        assert isinstance(world.channel, Groups)
+        assert isinstance(setup.channel, Groups)
         cards = tuple(_card(number) for number in range(5))
-        await world.channel.start(inbox)
-        assert world.channel.fits(cards)
-        message = await world.channel.post_group(world.target, cards)
+        await setup.channel.start(inbox)
+        assert setup.channel.fits(cards)
+        message = await setup.channel.post_group(setup.target, cards)
         for number, label in enumerate(("0K3F9Q once", "3K3F9Q deny", "4K3F9Q always…"), 1):
-            await world.server.press(CHANNEL, int(message), ANA, label)
+            await setup.server.press(CHANNEL, int(message), ANA, label)
             await inbox.take(number)
 
         assert [one.command for one in inbox.got] == [
@@ -152,36 +152,36 @@ class TestPosted:
         assert {one.replied_to for one in inbox.got} == {message}
 
     async def test_ended_prompts_lose_their_buttons_one_by_one(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Those that are open stay whole and answerable; at the end no button is left."""
-        assert isinstance(world.channel, Groups)
+        assert isinstance(setup.channel, Groups)
         cards = (_card(0, "rm", "x"), _card(1, "df"))
-        await world.channel.start(inbox)
-        message = await world.channel.post_group(world.target, cards)
-        await world.channel.update_group(world.target, message, (_end(0), cards[1]))
+        await setup.channel.start(inbox)
+        message = await setup.channel.post_group(setup.target, cards)
+        await setup.channel.update_group(setup.target, message, (_end(0), cards[1]))
 
-        shown = world.message(message)
+        shown = setup.message(message)
         labels = [button["label"] for row in shown["components"] for button in row["components"]]
-        assert labels == ["1K3F9Q once", "1K3F9Q always…", "1K3F9Q deny"]
+        assert labels == ["1K3F9Q once", "1K3F9Q always…", "1K3F9Q deny", "1K3F9Q details"]
         assert "Denied by Ana" in shown["content"]
         assert "df" in inside_code(shown["content"])
 
-        await world.channel.update_group(world.target, message, (_end(0), _end(1)))
-        assert not world.can_press(message)
-        assert "/approve" not in world.message(message)["content"]
+        await setup.channel.update_group(setup.target, message, (_end(0), _end(1)))
+        assert not setup.can_press(message)
+        assert "/approve" not in setup.message(message)["content"]
 
     async def test_a_group_sent_again_stays_one_message(
-        self, world: DiscordGuild, inbox: RecordingInbox
+        self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """The nonce covers groups; another set of prompts is another message."""
-        assert isinstance(world.channel, Groups)
+        assert isinstance(setup.channel, Groups)
         cards = (_card(0), _card(1))
-        await world.channel.start(inbox)
-        world.server.faults.add(Fault(FaultKind.LOSE, "createMessage"))
+        await setup.channel.start(inbox)
+        setup.server.faults.add(Fault(FaultKind.LOSE, "createMessage"))
         with pytest.raises(ChannelError):
-            await world.channel.post_group(world.target, cards)
-        first = await world.channel.post_group(world.target, cards)
-        other = await world.channel.post_group(world.target, (*cards, _card(2)))
+            await setup.channel.post_group(setup.target, cards)
+        first = await setup.channel.post_group(setup.target, cards)
+        other = await setup.channel.post_group(setup.target, (*cards, _card(2)))
 
-        assert [one["id"] for one in world.server.messages(CHANNEL)] == [first, other]
+        assert [one["id"] for one in setup.server.messages(CHANNEL)] == [first, other]

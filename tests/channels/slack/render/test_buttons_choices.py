@@ -55,133 +55,133 @@ class ChoosingInbox:
 
 
 @pytest.mark.parametrize("label", list(CHOICES))
-async def test_each_choice_comes_in_and_its_buttons_go(world: SlackWorkspace, label: str) -> None:
+async def test_each_choice_comes_in_and_its_buttons_go(setup: SlackWorkspace, label: str) -> None:
     """The press names the terms and no prompt; the answer stands where the choices stood."""
     inbox = ChoosingInbox()
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.choose(message, label)
-    await world.told("Allowed always: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.choose(message, label)
+    await setup.sees("Allowed always: 7K3F9Q.")
+    await setup.channel.stop()
 
     asked, chosen = inbox.got
     assert (asked.command, asked.replied_to) == (Choose(ID), message)
     assert (chosen.command, chosen.replied_to) == (CHOICES[label], "")
     assert (chosen.actor.account, chosen.place) == (ANA, Target("slack", CHANNEL))
-    (note,) = world.server.state.whispers
+    (note,) = setup.server.state.whispers
     assert labels(note["blocks"]) == []
     assert seen(note["blocks"]) == "Allowed always: 7K3F9Q."
-    assert world.can_press(message)
+    assert setup.can_press(message)
 
 
-async def test_only_whoever_pressed_sees_the_choices(world: SlackWorkspace) -> None:
+async def test_only_whoever_pressed_sees_the_choices(setup: SlackWorkspace) -> None:
     """They say what would be stored, privately; the channel keeps its one message."""
-    await world.channel.start(ChoosingInbox())
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ALWAYS)
-    await world.told(STORED)
-    await world.channel.stop()
+    await setup.channel.start(ChoosingInbox())
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ALWAYS)
+    await setup.sees(STORED)
+    await setup.channel.stop()
 
-    (note,) = world.server.state.whispers
+    (note,) = setup.server.state.whispers
     assert (note["channel"], note["user"]) == (CHANNEL, ANA)
     assert labels(note["blocks"]) == list(CHOICES)
     with pytest.raises(LookupError):
-        await world.server.people.press_choice(BOB, "Always")
-    assert prompts(world) == [ts_of(message)]
+        await setup.server.people.press_choice(BOB, "Always")
+    assert prompts(setup) == [ts_of(message)]
 
 
-async def test_choices_outlive_the_gateway_that_showed_them(world: SlackWorkspace) -> None:
+async def test_choices_outlive_the_gateway_that_showed_them(setup: SlackWorkspace) -> None:
     """A new process takes the press, although it never showed the choices."""
-    await world.channel.start(ChoosingInbox())
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.press(message, ALWAYS)
-    await world.told(STORED)
-    await world.channel.stop()
+    await setup.channel.start(ChoosingInbox())
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.press(message, ALWAYS)
+    await setup.sees(STORED)
+    await setup.channel.stop()
     inbox = ChoosingInbox()
-    successor = channel_for(world.server)
+    successor = channel_for(setup.server)
     await successor.start(inbox)
-    await world.press_choice("30 min")
-    await world.told("Allowed always: 7K3F9Q.")
+    await setup.press_choice("30 min")
+    await setup.sees("Allowed always: 7K3F9Q.")
     await successor.stop()
 
     assert [inbound.command for inbound in inbox.got] == [CHOICES["30 min"]]
 
 
-async def test_choices_in_direct_messages_are_replaced_too(world: SlackWorkspace) -> None:
+async def test_choices_in_direct_messages_are_replaced_too(setup: SlackWorkspace) -> None:
     """There they are a message of the conversation; no press of it passes for one of a prompt."""
     inbox = ChoosingInbox()
-    await world.channel.start(inbox)
-    message = await world.channel.post(Target("slack", ANA), build_prompt(approval()))
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(Target("slack", ANA), build_prompt(approval()))
     place = message.partition(":")[0]
-    await world.server.people.press(place, ts_of(message), ANA, "Always allow…")
-    await world.server.until(lambda: list(CHOICES) in world.offered())
-    await world.press_choice("This session")
-    await world.server.until(lambda: list(CHOICES) not in world.offered())
-    await world.channel.stop()
+    await setup.server.people.press(place, ts_of(message), ANA, "Always allow…")
+    await setup.server.until(lambda: list(CHOICES) in setup.offered())
+    await setup.press_choice("This session")
+    await setup.server.until(lambda: list(CHOICES) not in setup.offered())
+    await setup.channel.stop()
 
     assert [inbound.replied_to for inbound in inbox.got] == [message, ""]
     assert {inbound.place for inbound in inbox.got} == {Target("slack", ANA)}
-    _, reply = world.server.state.places[place].messages.values()
+    _, reply = setup.server.state.places[place].messages.values()
     assert seen(reply["blocks"]) == "Allowed always: 7K3F9Q."
-    assert world.can_press(message)
+    assert setup.can_press(message)
 
 
-async def test_choices_in_a_thread_stay_there(world: SlackWorkspace) -> None:
+async def test_choices_in_a_thread_stay_there(setup: SlackWorkspace) -> None:
     """The reply and what is chosen below it belong to the thread of the prompt."""
     inbox = ChoosingInbox()
-    root = world.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
+    root = setup.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
     target = Target("slack", CHANNEL, thread=root)
-    await world.channel.start(inbox)
-    message = await world.channel.post(target, build_prompt(approval()))
-    await world.choose(message, "Always")
-    await world.told("Allowed always: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(target, build_prompt(approval()))
+    await setup.choose(message, "Always")
+    await setup.sees("Allowed always: 7K3F9Q.")
+    await setup.channel.stop()
 
-    assert world.server.state.whispers[0]["thread_ts"] == root
+    assert setup.server.state.whispers[0]["thread_ts"] == root
     assert [inbound.place for inbound in inbox.got] == [target, target]
 
 
-async def test_a_long_answer_to_a_choice_is_told_whole(world: SlackWorkspace) -> None:
+async def test_a_long_answer_to_a_choice_is_told_whole(setup: SlackWorkspace) -> None:
     """The first message takes the place of the choices, the rest follows it."""
     inbox = ChoosingInbox(told="x" * 20_000)
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.choose(message, "Always")
-    await world.server.until(lambda: len(world.server.state.whispers) == 3)
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.choose(message, "Always")
+    await setup.server.until(lambda: len(setup.server.state.whispers) == 3)
+    await setup.channel.stop()
 
-    assert sum(note.count("x") for note in world.notes()) == 20_000
-    assert [found for found in world.offered() if found] == []
+    assert sum(note.count("x") for note in setup.notes()) == 20_000
+    assert [found for found in setup.offered() if found] == []
 
 
-async def test_a_choice_that_cannot_be_stored_yet_is_kept(world: SlackWorkspace) -> None:
+async def test_a_choice_that_cannot_be_stored_yet_is_kept(setup: SlackWorkspace) -> None:
     """The member reads that it waits, then what became of it, in the same place."""
     inbox = ChoosingInbox(failures=[BROKEN_STORE])
-    await world.channel.start(inbox)
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    await world.choose(message, "Always")
-    await world.told("Allowed always: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    await setup.choose(message, "Always")
+    await setup.sees("Allowed always: 7K3F9Q.")
+    await setup.channel.stop()
 
-    assert len(world.server.state.whispers) == 1
+    assert len(setup.server.state.whispers) == 1
     assert inbox.got[-1].command == CHOICES["Always"]
 
 
 async def test_an_answer_that_cannot_replace_the_choices_comes_beside_them(
-    world: SlackWorkspace,
+    setup: SlackWorkspace,
 ) -> None:
     """Slack no longer takes the address: the member is told all the same."""
-    await world.channel.start(ChoosingInbox())
-    message = await world.channel.post(world.target, build_prompt(approval()))
-    world.server.faults.add(Fault(FaultKind.STATUS, "respond", 404))
-    await world.choose(message, "Always")
-    await world.told("Allowed always: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.channel.start(ChoosingInbox())
+    message = await setup.channel.post(setup.target, build_prompt(approval()))
+    setup.server.faults.add(Fault(FaultKind.STATUS, "respond", 404))
+    await setup.choose(message, "Always")
+    await setup.sees("Allowed always: 7K3F9Q.")
+    await setup.channel.stop()
 
-    assert [bool(found) for found in world.offered()] == [True, False]
+    assert [bool(found) for found in setup.offered()] == [True, False]
 
 
-async def test_a_slash_command_can_be_answered_with_choices(world: SlackWorkspace) -> None:
+async def test_a_slash_command_can_be_answered_with_choices(setup: SlackWorkspace) -> None:
     """A typed command's private answer has buttons like any other."""
 
     @dataclass
@@ -192,12 +192,12 @@ async def test_a_slash_command_can_be_answered_with_choices(world: SlackWorkspac
             return Reply(redact("Done." if len(self.got) > 1 else STORED), choices=offered)
 
     inbox = Offering()
-    await world.channel.start(inbox)
-    await world.type("/pending")
-    await world.told(STORED)
-    await world.press_choice("Always")
-    await world.told("Done.")
-    await world.channel.stop()
+    await setup.channel.start(inbox)
+    await setup.type("/pending")
+    await setup.sees(STORED)
+    await setup.press_choice("Always")
+    await setup.sees("Done.")
+    await setup.channel.stop()
 
     assert (inbox.got[1].command, inbox.got[1].replied_to) == (CHOICES["Always"], "")
-    assert labels(world.server.state.whispers[0]["blocks"]) == []
+    assert labels(setup.server.state.whispers[0]["blocks"]) == []

@@ -67,7 +67,7 @@ def test_what_does_not_fit_goes_along_whole(size_: int, messages: int) -> None:
 
     assert len(rendered) == messages
     assert [bool(labels(message)) for message in rendered] == [False] * (messages - 1) + [True]
-    assert labels(rendered[-1]) == ["Allow once", "Always allow…", "Deny"]
+    assert labels(rendered[-1]) == ["Allow once", "Always allow…", "Deny", "Details"]
     offered = "".join(boxed(message) for message in rendered[:-1]) or boxed(rendered[-1])
     assert command in offered
     assert "rm -rf x" in seen(rendered[-1].blocks)
@@ -93,9 +93,9 @@ def test_what_cannot_be_shown_can_only_be_denied(text: str) -> None:
     card = build_prompt(approval(plan(text=text)))
     (message,) = render_prompt(card)
 
-    assert labels(message) == ["Deny"]
+    assert labels(message) == ["Deny", "Details"]
     assert "it can only be denied here" in seen(message.blocks)
-    assert "/approve 7K3F9Q deny." in seen(message.blocks)
+    assert "/approve 7K3F9Q deny (in" in seen(message.blocks)
     assert not approvable(card)
 
 
@@ -104,9 +104,14 @@ def test_buttons_carry_the_press_of_every_platform() -> None:
     (message,) = render_prompt(build_prompt(approval()))
     presses = {one["text"]["text"]: one["action_id"] for one in buttons(message.blocks)}
 
-    assert presses == {"Allow once": f"o:{ID}", "Always allow…": f"c:{ID}", "Deny": f"d:{ID}"}
+    assert presses == {
+        "Allow once": f"o:{ID}",
+        "Always allow…": f"c:{ID}",
+        "Deny": f"d:{ID}",
+        "Details": f"i:{ID}",
+    }
     (without,) = render_prompt(build_prompt(approval(promise=())))
-    assert labels(without) == ["Allow once", "Deny"]
+    assert labels(without) == ["Allow once", "Deny", "Details"]
 
 
 def test_the_hint_says_how_threads_take_it() -> None:
@@ -114,8 +119,8 @@ def test_the_hint_says_how_threads_take_it() -> None:
     (message,) = render_prompt(build_prompt(approval()))
 
     hint = seen(message.blocks[-2:-1])
-    assert hint.startswith("Or type /approve 7K3F9Q allow-once|allow-always|deny.")
-    assert "type it there without the slash" in hint
+    assert hint.startswith("Or type /approve 7K3F9Q allow-once|allow-always|deny ")
+    assert "in a thread without the slash" in hint
 
 
 def test_bodies_name_place_thread_and_delivery() -> None:

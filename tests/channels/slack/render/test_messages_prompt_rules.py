@@ -6,20 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
-from channels.cards import PromptCard, build_outcome, build_prompt
+from channels.cards import PromptCard, build_outcome, build_prompt, details, listed
 from channels.slack.render.layout import Json
 from channels.slack.render.messages import Message, payloads, render_outcome, render_prompt
 from core.model.approval import Approval
-from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.identity import Target
 from core.text.render import command_text
+from tests.channels.button_prompt_checks import SHARED, has
 from tests.channels.prompt_checks import Entry, asked
 from tests.channels.slack.workspace import boxed
-from tests.contracts.channel_examples import OTHER_ID, approval, plan, resolved
+from tests.contracts.channel_examples import OTHER_ID, approval, resolved
 from tests.emulators.slack_rules import buttons, check_blocks, check_metadata, seen, texts
 from tests.support.hidden_characters import hidden
 
@@ -41,10 +41,27 @@ class Shown:
     messages: tuple[Message, ...]
     final: Message
 
+    @classmethod
+    def of(cls, asked: Approval) -> Self:
+        """Render an approval's prompt and its end."""
+        card = build_prompt(asked)
+        ended = approval(asked.plan, id=asked.id, resolution=resolved())
+        return cls(card, render_prompt(card), render_outcome(build_outcome(ended)))
+
     @property
     def last(self) -> str:
         """Return what the message with the buttons shows."""
         return seen(self.messages[-1].blocks)
+
+    @property
+    def offered(self) -> str:
+        """Return what all messages of the prompt show."""
+        return "\n".join(seen(message.blocks) for message in self.messages)
+
+    @property
+    def details(self) -> str:
+        """Return what the button "Details" shows."""
+        return listed(details(self.card)).text
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -52,6 +69,11 @@ class Shown:
         messages = (*self.messages, self.final)
         words = (("notification", message.text) for message in messages)
         return [*texts([message.blocks for message in messages]), *words]
+
+    @property
+    def words(self) -> list[str]:
+        """Return every text that leaves."""
+        return [text for _, text in self.texts]
 
     @property
     def command(self) -> str:
@@ -62,13 +84,6 @@ class Shown:
     def buttons(self) -> list[dict[str, Any]]:
         """Return the buttons of the card."""
         return buttons(self.messages[-1].blocks)
-
-
-def show(of: Approval) -> Shown:
-    """Render an approval's prompt and its end."""
-    card = build_prompt(of)
-    ended = approval(of.plan, id=of.id, resolution=resolved())
-    return Shown(card, render_prompt(card), render_outcome(build_outcome(ended)))
 
 
 def inert(entry: Entry, shown: Shown) -> None:
@@ -89,59 +104,16 @@ def fits(entry: Entry, shown: Shown) -> None:
     assert [bool(buttons(message.blocks)) for message in shown.messages].count(True) == 1
 
 
-def segments_named(entry: Entry, shown: Shown) -> None:
-    """The number of commands, those of concern first, and each program by name."""
-    argvs = [tuple(part.split()) for part in entry["command"].split(";")]
-    place = [argv[0] for argv in argvs].index("rm") + 1
-    several = show(approval(plan(*argvs), segments=tuple(_verdict(argv) for argv in argvs)))
-    offered = "\n".join(seen(message.blocks) for message in several.messages)
-    assert f"Commands\n{len(argvs)}" in several.last
-    assert f"{place}. rm -rf x (not on the allowlist)" in several.last
-    for name in {argv[0] for argv in argvs}:
-        assert f"{name}: /usr/bin/{name}" in offered
-    assert several.last.index(f"{place}. rm -rf x (") < several.last.rindex("Programs\n")
-
-
-def _verdict(argv: tuple[str, ...]) -> SegmentVerdict:
-    if argv[0] == "rm":
-        rule = "not on the allowlist"
-        return SegmentVerdict(argv, "/usr/bin/rm", Decision.ASK, Reason.NOT_LISTED, rule)
-    return SegmentVerdict(argv, f"/usr/bin/{argv[0]}", Decision.ALLOW, Reason.ALLOWLISTED, "")
-
-
-def mark_is_ours(entry: Entry, shown: Shown) -> None:
-    """A fake truncation mark is escaped; ours stands outside the command's box."""
-    assert "\\u{2026} (truncated" in shown.command
-    assert "…" not in shown.command
-
-
 def empty_is_said(entry: Entry, shown: Shown) -> None:
     """No empty box; the text says so, and it can only be denied."""
     assert boxed(shown.messages[-1].blocks) == []
     assert "The command is empty" in shown.last
-    assert [button["text"]["text"] for button in shown.buttons] == ["Deny"]
-
-
-def has(*words: str) -> Callable[[Entry, Shown], None]:
-    """Return a check that the card holds these words."""
-
-    def check(entry: Entry, shown: Shown) -> None:
-        for word in words:
-            assert word in shown.last
-
-    return check
-
-
-def one_line_cwd(entry: Entry, shown: Shown) -> None:
-    """What a folder forges is no line of its own."""
-    lines = shown.last.splitlines()
-    assert any(line.startswith("/tmp/x\\u{000A}") for line in lines)
-    assert not any(line.startswith("Command:") for line in lines)
+    assert [button["text"]["text"] for button in shown.buttons] == ["Deny", "Details"]
 
 
 def buttons_are_bound(entry: Entry, shown: Shown) -> None:
     """Buttons are components that name the whole id."""
-    labels = ["Allow once", "Always allow…", "Deny"]
+    labels = ["Allow once", "Always allow…", "Deny", "Details"]
     assert [button["text"]["text"] for button in shown.buttons] == labels
     presses = {button["action_id"].partition(":")[2] for button in shown.buttons}
     assert presses == {shown.card.id}
@@ -157,27 +129,9 @@ def status_outside(entry: Entry, shown: Shown) -> None:
     assert "Allowed once by" not in command
 
 
-def no_description(entry: Entry, shown: Shown) -> None:
-    """What an agent says about a command is nowhere."""
-    assert all(entry["description"] not in text for _, text in shown.texts)
-
-
-def program_flagged(entry: Entry, shown: Shown) -> None:
-    """A look-alike in a program's name is an escape, the path beside it."""
-    readable = show(approval(plan(tuple(entry["command"].split()))))
-    assert "l\\u{0455}: /usr/bin/l\\u{0455}" in readable.last
-
-
-def secret_masked(entry: Entry, shown: Shown) -> None:
-    """The secret is nowhere, its mark and the digest are."""
-    assert all("sk-live-0123456789abcdef0123" not in text for _, text in shown.texts)
-    assert "[secret: " in shown.command
-    assert shown.card.digest in shown.last
-
-
 def own_id(entry: Entry, shown: Shown) -> None:
     """The same command twice shows two codes, two times, two sets of buttons."""
-    other = show(asked(entry, OTHER_ID))
+    other = Shown.of(asked(entry, OTHER_ID))
     assert other.card.code in other.last
     assert shown.card.code in shown.last
     assert "10:10:00 UTC" in shown.last
@@ -191,33 +145,14 @@ def no_buttons_at_the_end(entry: Entry, shown: Shown) -> None:
     assert buttons(shown.final.blocks) == []
 
 
-def order_kept(entry: Entry, shown: Shown) -> None:
-    """Right-to-left letters are escapes, so every word stays in reading order."""
-    assert shown.command.endswith({"sp-028": "; rm -rf x", "sp-029": " && ls"}[entry["id"]])
-
-
-Check = Callable[[Entry, Shown], None]
-RULES: dict[str, Check] = {
-    **dict.fromkeys(("sp-028", "sp-029"), order_kept),
+RULES: dict[str, Callable[[Entry, Shown], None]] = {
+    **SHARED,
     **dict.fromkeys(("sp-034", "sp-036"), fits),
-    **dict.fromkeys(("sp-039", "sp-040"), segments_named),
-    "sp-038": mark_is_ours,
     "sp-045": empty_is_said,
-    "sp-105": one_line_cwd,
-    "sp-106": has("Folder\n/tmp/`*x*` <!channel> <b>"),
-    "sp-109": has("Folder\n/tmp/current"),
-    "sp-112": has("m\\u{0430}in", "agent:main:main"),
-    "sp-113": has("Agent\n<!channel|main> · "),
-    "sp-114": has("(unnamed agent)", "7k3f9q0123456789abcdefghjk"),
+    "sp-106": has("Folder: /tmp/`*x*` <!channel> <b>"),
+    "sp-113": has("Agent: <!channel|main> · "),
     "sp-117": buttons_are_bound,
     "sp-118": status_outside,
-    "sp-121": no_description,
-    "sp-122": program_flagged,
-    "sp-126": has("\\u{2013}la \\u{2212}a"),
-    "sp-131": has("rm -rf 'a b'"),
-    "sp-133": has("rm -rf ''"),
-    "sp-134": has("ls: /tmp/evil/ls; not in a system folder", "PATH"),
-    "sp-142": secret_masked,
     "sp-143": buttons_are_bound,
     "sp-144": own_id,
     "sp-145": no_buttons_at_the_end,
@@ -228,7 +163,7 @@ RULES: dict[str, Check] = {
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
 def test_rule(entry: Entry) -> None:
     """What the entry demands holds; nothing is markup, mention or preview, nothing is hidden."""
-    shown = show(asked(entry))
+    shown = Shown.of(asked(entry))
     for body in payloads(shown.card, _HERE):
         check_blocks(body["blocks"])
         check_metadata(body["metadata"])  # type: ignore[arg-type]

@@ -52,19 +52,18 @@ def test_each_prompt_is_whole_and_has_its_own_buttons() -> None:
 
     assert boxed(message.blocks) == ["rm -rf /srv/x", "make deploy"]
     assert labels(message.blocks) == [
-        *("7K3F9Q once", "7K3F9Q always…", "7K3F9Q deny"),
-        *("2MZZ8X once", "2MZZ8X deny"),
+        *("7K3F9Q once", "7K3F9Q always…", "7K3F9Q deny", "7K3F9Q details"),
+        *("2MZZ8X once", "2MZZ8X deny", "2MZZ8X details"),
     ]
     for line in (
         "Folder: /home/dev/proj",
-        "Agent: main · agent:main:main",
-        "Runs on: gateway",
-        "Program: rm: /usr/bin/rm",
-        "Why you are asked: /usr/bin/rm is not on the allowlist of main",
+        "Agent: main · on gateway",
+        "Does: deletes /srv/x, with everything below · deletes files",
+        "Why: /usr/bin/rm is not on the allowlist of main",
         "Answer by: 10:10:00 UTC (10 min); no answer means deny",
     ):
         assert line in words
-    assert "2 of 2 commands wait" in words
+    assert "Allow these 2 commands?" in words
     assert "rm" not in message.text
 
 
@@ -73,8 +72,8 @@ def test_a_group_says_what_still_waits() -> None:
     message = render_group((build_outcome(ended(FIRST)), CARDS[1]))
 
     assert "7K3F9Q · Allowed once by Ana (telegram 42) at 10:02 UTC" in seen(message.blocks)
-    assert labels(message.blocks) == ["2MZZ8X once", "2MZZ8X deny"]
-    assert "1 of 2 commands wait" in seen(message.blocks)
+    assert labels(message.blocks) == ["2MZZ8X once", "2MZZ8X deny", "2MZZ8X details"]
+    assert "1 of these 2 commands still waits" in seen(message.blocks)
     done = render_group((build_outcome(ended(FIRST)), build_outcome(ended(SECOND))))
     assert labels(done.blocks) == []
     assert "Or type" not in seen(done.blocks)
@@ -94,12 +93,12 @@ def test_fits_is_exact() -> None:
 def test_what_is_not_whole_goes_alone() -> None:
     """Nothing, an empty command, one that is too long, and facts beyond a block."""
     long = build_prompt(approval(plan(text="x" * 9_000)))
-    why = build_prompt(approval(why="w" * 3_000))
+    far = build_prompt(approval(plan(("ls",), cwd="/" + "d" * 3_000)))
 
     assert not fits(())
     assert not fits((CARDS[0], build_prompt(approval(plan(text="")))))
     assert not fits((CARDS[0], long))
-    assert not fits((CARDS[0], why))
+    assert not fits((CARDS[0], far))
     assert fits(CARDS)
 
 
@@ -128,15 +127,15 @@ def test_what_fitted_once_fits_in_every_state(rows: list[tuple[str, str, str, bo
 
 
 async def test_a_press_names_its_approval_and_the_groups_message(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """Each button of the message is an answer to one prompt of it."""
-    await world.channel.start(inbox)
-    assert isinstance(world.channel, Groups)
-    message = await world.channel.post_group(world.target, CARDS)
+    await setup.channel.start(inbox)
+    assert isinstance(setup.channel, Groups)
+    message = await setup.channel.post_group(setup.target, CARDS)
     for label in ("2MZZ8X once", "7K3F9Q always…", "7K3F9Q deny"):
-        await world.server.people.press(CHANNEL, ts_of(message), ANA, label)
-    await world.channel.stop()
+        await setup.server.people.press(CHANNEL, ts_of(message), ANA, label)
+    await setup.channel.stop()
 
     assert [inbound.command for inbound in inbox.got] == [
         Approve(OTHER_ID, ApprovalReply.ALLOW_ONCE),
@@ -147,38 +146,38 @@ async def test_a_press_names_its_approval_and_the_groups_message(
 
 
 async def test_a_group_is_edited_to_what_is_true(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """First one ends, then the other; a group that vanished is no error."""
-    await world.channel.start(inbox)
-    assert isinstance(world.channel, Groups)
-    message = await world.channel.post_group(world.target, CARDS)
+    await setup.channel.start(inbox)
+    assert isinstance(setup.channel, Groups)
+    message = await setup.channel.post_group(setup.target, CARDS)
     first = build_outcome(ended(FIRST))
-    await world.channel.update_group(world.target, message, (first, CARDS[1]))
-    assert labels(world.sent(message)["blocks"]) == ["2MZZ8X once", "2MZZ8X deny"]
+    await setup.channel.update_group(setup.target, message, (first, CARDS[1]))
+    assert labels(setup.sent(message)["blocks"]) == ["2MZZ8X once", "2MZZ8X deny", "2MZZ8X details"]
     final = (first, build_outcome(ended(SECOND)))
-    await world.channel.update_group(world.target, message, final)
-    await world.channel.update_group(world.target, f"{CHANNEL}:1.000009", final)
-    await world.channel.stop()
+    await setup.channel.update_group(setup.target, message, final)
+    await setup.channel.update_group(setup.target, f"{CHANNEL}:1.000009", final)
+    await setup.channel.stop()
 
-    assert not world.can_press(message)
-    assert prompts(world) == [ts_of(message)]
+    assert not setup.can_press(message)
+    assert prompts(setup) == [ts_of(message)]
 
 
 async def test_a_group_whose_sending_was_not_confirmed_is_found(
-    world: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """The answer got lost, then the gateway died: there is one message, also for one of them."""
-    world.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
-    await world.channel.start(inbox)
-    assert isinstance(world.channel, Groups)
-    message = await world.channel.post_group(world.target, CARDS)
-    await world.channel.stop()
-    successor = channel_for(world.server)
+    setup.server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
+    await setup.channel.start(inbox)
+    assert isinstance(setup.channel, Groups)
+    message = await setup.channel.post_group(setup.target, CARDS)
+    await setup.channel.stop()
+    successor = channel_for(setup.server)
     await successor.start(inbox)
-    again = await successor.post_group(world.target, CARDS[::-1])
-    alone = await successor.post(world.target, CARDS[1])
+    again = await successor.post_group(setup.target, CARDS[::-1])
+    alone = await successor.post(setup.target, CARDS[1])
     await successor.stop()
 
     assert again == alone == message
-    assert prompts(world) == [ts_of(message)]
+    assert prompts(setup) == [ts_of(message)]

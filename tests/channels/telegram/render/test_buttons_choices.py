@@ -37,13 +37,13 @@ class StrictInbox:
         return Reply(redact("Allowed for 30 min: 7K3F9Q."), Tone.OK)
 
 
-async def _offered(world: TelegramUsers, chat: int = CHAT) -> Json:
+async def _offered(setup: TelegramUsers, chat: int = CHAT) -> Json:
     """Ask for the choices as Ana, and return the message that shows them."""
     place = Target("telegram", str(chat))
-    prompt = await world.channel.post(place, build_prompt(approval()))
-    await world.server.press(chat, int(prompt), ANA, "Always allow…")
-    await world.server.until(lambda: len(world.server.messages(chat)) == 2)
-    return world.server.messages(chat)[-1]
+    prompt = await setup.channel.post(place, build_prompt(approval()))
+    await setup.server.press(chat, int(prompt), ANA, "Always allow…")
+    await setup.server.until(lambda: len(setup.server.messages(chat)) == 2)
+    return setup.server.messages(chat)[-1]
 
 
 def _labels(message: Json) -> list[str]:
@@ -51,48 +51,48 @@ def _labels(message: Json) -> list[str]:
     return [button["text"] for row in rows for button in row]
 
 
-async def test_choices_stand_under_a_reply_and_end_with_it(world: TelegramUsers) -> None:
+async def test_choices_stand_under_a_reply_and_end_with_it(setup: TelegramUsers) -> None:
     """The reply says what would be stored; after the press it says what was."""
-    await world.channel.start(StrictInbox())
-    message = await _offered(world)
+    await setup.channel.start(StrictInbox())
+    message = await _offered(setup)
     assert [choice.label for choice in CHOICES] == _labels(message)
     assert STORES == message["text"]
 
-    await world.press_choice("30 min")
-    await world.server.until(lambda: message["text"] == "Allowed for 30 min: 7K3F9Q.")
-    await world.channel.stop()
+    await setup.press_choice("30 min")
+    await setup.server.until(lambda: message["text"] == "Allowed for 30 min: 7K3F9Q.")
+    await setup.channel.stop()
 
     assert [] == _labels(message)
-    assert all(press.answered for press in world.server.state.presses.values())
-    assert 2 == len(world.server.messages(CHAT))
+    assert all(press.answered for press in setup.server.state.presses.values())
+    assert 2 == len(setup.server.messages(CHAT))
 
 
-async def test_a_stranger_leaves_the_choices_to_whom_they_are(world: TelegramUsers) -> None:
+async def test_a_stranger_leaves_the_choices_to_whom_they_are(setup: TelegramUsers) -> None:
     """In a group everybody sees them; Bob is told privately and nothing else changes."""
-    await world.channel.start(StrictInbox())
-    message = await _offered(world, GROUP)
-    query = await world.server.press_choice(GROUP, BOB, "Always")
-    press = world.server.state.presses[query]
-    await world.server.until(lambda: press.answered)
+    await setup.channel.start(StrictInbox())
+    message = await _offered(setup, GROUP)
+    query = await setup.server.press_choice(GROUP, BOB, "Always")
+    press = setup.server.state.presses[query]
+    await setup.server.until(lambda: press.answered)
     assert (True, "You are not among the approvers.") == (press.alert, press.text)
     assert STORES == message["text"]
 
-    await world.server.press_choice(GROUP, ANA, "Always")
-    await world.server.until(lambda: message["text"].startswith("Allowed"))
-    await world.channel.stop()
-    assert 2 == len(world.server.messages(GROUP))
+    await setup.server.press_choice(GROUP, ANA, "Always")
+    await setup.server.until(lambda: message["text"].startswith("Allowed"))
+    await setup.channel.stop()
+    assert 2 == len(setup.server.messages(GROUP))
 
 
-async def test_choices_outlive_the_gateway(world: TelegramUsers) -> None:
+async def test_choices_outlive_the_gateway(setup: TelegramUsers) -> None:
     """A press on them after a restart is the same answer: nothing about them is in memory."""
-    await world.channel.start(StrictInbox())
-    message = await _offered(world)
-    await world.channel.stop()
-    await world.server.press_choice(CHAT, ANA, "30 min")
+    await setup.channel.start(StrictInbox())
+    message = await _offered(setup)
+    await setup.channel.stop()
+    await setup.server.press_choice(CHAT, ANA, "30 min")
     inbox = StrictInbox()
-    successor = channel_for(world.server)
+    successor = channel_for(setup.server)
     await successor.start(inbox)
-    await world.server.until(lambda: message["text"].startswith("Allowed"))
+    await setup.server.until(lambda: message["text"].startswith("Allowed"))
     await successor.stop()
 
     (inbound,) = inbox.got
@@ -100,19 +100,19 @@ async def test_choices_outlive_the_gateway(world: TelegramUsers) -> None:
     assert "" == inbound.replied_to
 
 
-async def test_choices_that_are_gone_are_answered_anew(world: TelegramUsers) -> None:
+async def test_choices_that_are_gone_are_answered_anew(setup: TelegramUsers) -> None:
     """Somebody deleted the message: the reply comes as a new one."""
-    await world.channel.start(StrictInbox())
-    message = await _offered(world)
-    await world.press_choice("Always")
-    world.server.state.chats[CHAT].pop(message["message_id"])
-    await world.server.until(
-        lambda: world.server.messages(CHAT)[-1]["text"].startswith("Allowed"), 5
+    await setup.channel.start(StrictInbox())
+    message = await _offered(setup)
+    await setup.press_choice("Always")
+    setup.server.state.chats[CHAT].pop(message["message_id"])
+    await setup.server.until(
+        lambda: setup.server.messages(CHAT)[-1]["text"].startswith("Allowed"), 5
     )
-    await world.channel.stop()
+    await setup.channel.stop()
 
 
-async def test_a_slow_answer_to_choices_still_takes_their_place(world: TelegramUsers) -> None:
+async def test_a_slow_answer_to_choices_still_takes_their_place(setup: TelegramUsers) -> None:
     """The button stops waiting first; the words come when they are true."""
 
     @dataclass(slots=True)
@@ -121,16 +121,16 @@ async def test_a_slow_answer_to_choices_still_takes_their_place(world: TelegramU
             await asyncio.sleep(2.3 if isinstance(inbound.command, Approve) else 0)
             return await StrictInbox.receive(self, inbound)
 
-    await world.channel.start(Slow())
-    message = await _offered(world)
-    query = await world.server.press_choice(CHAT, ANA, "Always")
-    await world.server.until(lambda: world.server.state.presses[query].answered)
+    await setup.channel.start(Slow())
+    message = await _offered(setup)
+    query = await setup.server.press_choice(CHAT, ANA, "Always")
+    await setup.server.until(lambda: setup.server.state.presses[query].answered)
     assert STORES == message["text"]
-    await world.server.until(lambda: message["text"].startswith("Allowed"))
-    await world.channel.stop()
+    await setup.server.until(lambda: message["text"].startswith("Allowed"))
+    await setup.channel.stop()
 
 
-async def test_a_typed_command_can_be_answered_with_choices(world: TelegramUsers) -> None:
+async def test_a_typed_command_can_be_answered_with_choices(setup: TelegramUsers) -> None:
     """A running command offers to be looked at and to be stopped."""
     choices = (Choice("Tail", Tail(ID)), Choice("Stop", Stop(ID)))
 
@@ -145,15 +145,15 @@ async def test_a_typed_command_can_be_answered_with_choices(world: TelegramUsers
             return Reply(redact("line\n" * 1_000, multiline=True), Tone.INFO, choices)
 
     inbox = Running()
-    await world.channel.start(inbox)
-    await world.type("/run make")
-    await world.server.until(lambda: "Stop" in world.offered())
-    parts = [one for one in world.server.messages(CHAT) if one["from"]["is_bot"]]
+    await setup.channel.start(inbox)
+    await setup.type("/run make")
+    await setup.server.until(lambda: "Stop" in setup.offered())
+    parts = [one for one in setup.server.messages(CHAT) if one["from"]["is_bot"]]
     assert [False] * (len(parts) - 1) + [True] == [bool(_labels(one)) for one in parts]
     assert len(parts) > 1
-    await world.press_choice("Stop")
-    await world.told("Stopped.")
-    await world.channel.stop()
+    await setup.press_choice("Stop")
+    await setup.sees("Stopped.")
+    await setup.channel.stop()
     assert Stop(ID) == inbox.got[-1].command
 
 

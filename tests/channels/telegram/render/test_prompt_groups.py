@@ -51,7 +51,7 @@ def test_each_prompt_stands_in_full_with_its_row() -> None:
     assert message.text.startswith("Allow these 2 commands?\n\n1. 7K3F9Q\nrm -rf /srv/x")
     for words in ("2. 2MZZ8X\ncurl x | sh\n⚠ A shell will run", "Folder: /home/dev/proj"):
         assert words in message.text
-    for label in ("Agent", "Runs on", "Why you are asked", "Answer by", "Program"):
+    for label in ("Agent", "Why", "Why you are asked", "Answer by", "Program"):
         assert 2 == message.text.count(f"{label}: ")
     assert message.text.endswith("Or send /approve CODE allow-once|deny")
     assert [
@@ -71,7 +71,7 @@ def test_fits_is_exact_in_utf16_units(letter: str, width: int) -> None:
 
     assert size(most) <= 4096 < size(most + 1)
     assert 4096 - size(most) < width
-    assert most * width > 3_000
+    assert most * width > 2_800
 
 
 def test_what_cannot_be_shown_whole_is_no_part_of_a_group() -> None:
@@ -118,24 +118,24 @@ def test_what_fits_is_accepted_until_all_have_ended(
 
 
 async def test_a_press_in_a_group_names_its_own_approval(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """The message that was pressed is the one that was posted; the ended item's row is gone."""
-    channel = world.channel
+    channel = setup.channel
     assert isinstance(channel, Groups)
     await channel.start(inbox)
     first, second = build_prompt(approval()), build_prompt(approval(id=OTHER_ID))
-    message = await channel.post_group(world.target, (first, second))
-    await world.server.press(CHAT, int(message), ANA, "2MZZ8X deny")
+    message = await channel.post_group(setup.target, (first, second))
+    await setup.server.press(CHAT, int(message), ANA, "2MZZ8X deny")
     (inbound,) = await inbox.take()
     outcome = build_outcome(approval(id=OTHER_ID, resolution=resolved()))
     for _ in range(2):
-        await channel.update_group(world.target, message, (first, outcome))
-    await channel.update_group(world.target, "99999", (first, outcome))
+        await channel.update_group(setup.target, message, (first, outcome))
+    await channel.update_group(setup.target, "99999", (first, outcome))
     await channel.stop()
 
     assert (Approve(OTHER_ID, ApprovalReply.DENY), message) == (inbound.command, inbound.replied_to)
-    shown = world.server.state.message(CHAT, int(message))
+    shown = setup.server.state.message(CHAT, int(message))
     assert shown["text"].startswith("2 commands, 1 still waiting")
     rows = shown["reply_markup"]["inline_keyboard"]
     assert [["7K3F9Q once", "7K3F9Q always…", "7K3F9Q deny"]] == [
@@ -144,10 +144,10 @@ async def test_a_press_in_a_group_names_its_own_approval(
 
 
 async def test_in_a_group_chat_the_typed_command_names_the_bot(
-    world: TelegramUsers, inbox: RecordingInbox
+    setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """Prompts and groups alike: a bot in privacy mode sees no bare command."""
-    channel = world.channel
+    channel = setup.channel
     assert isinstance(channel, Groups)
     await channel.start(inbox)
     place = Target("telegram", str(GROUP))
@@ -155,5 +155,5 @@ async def test_in_a_group_chat_the_typed_command_names_the_bot(
     await channel.post_group(place, (build_prompt(approval(id=OTHER_ID)),))
     await channel.stop()
 
-    for message in world.server.messages(GROUP):
+    for message in setup.server.messages(GROUP):
         assert "Or send /approve@sayso_test_bot " in message["text"]

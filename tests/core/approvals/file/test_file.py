@@ -394,8 +394,10 @@ def test_replacing_keeps_the_token_and_refuses_a_bad_text(path: Path) -> None:
     assert json.loads(path.read_text())["socket"] == SEED["socket"]
     before = path.read_bytes()
     for bad in ('{"version": 3}', "no", '{"version": 1, "x": "\ud800"}'):
-        with pytest.raises(ApprovalsFileError, match="the new text"):
+        with pytest.raises(ApprovalsFileError, match="the new text") as refused:
             file.replace(bad)
+        assert "Nothing was changed" in str(refused.value)
+        assert "cp -p" not in str(refused.value), "there is no last good copy of a new text"
     assert path.read_bytes() == before
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.cli.approvals.text import entry_words
 from core.approvals.file.file import ApprovalsFile
-from core.approvals.file.usage import LastUse, with_usage
+from core.approvals.file.last_use import LastUse, fill_in
 from core.errors import ApprovalsFileError, BadRequest
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
@@ -108,5 +108,5 @@ def test_the_last_use_is_found(path: Path) -> None:
     """Uses are noted under the words of the entry, which stay when its content changes."""
     raw = write(path, {**BOUND, "content": {"/work/p.py": OTHER}}).shown()
     use = LastUse(1, "python3 p.py", PYTHON)
-    with_usage(raw, {("main", WORDS): use})
+    assert fill_in(raw, {("main", WORDS): use})
     assert '"lastUsedAt": 1' in json.dumps(raw)

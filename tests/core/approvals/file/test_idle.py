@@ -7,7 +7,8 @@ import pytest
 
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.idle import Idle
-from core.approvals.file.usage import LastUse, UsageFile
+from core.approvals.file.last_use import LastUse
+from core.approvals.file.usage import Usage
 from core.model.approval import AllowlistEntry
 from core.model.identity import DEFAULT_AGENT
 from tests.support.stores import START_MS, ManualClock
@@ -24,7 +25,7 @@ class Home:
         self.path = path
         self.clock = ManualClock()
         self.file = ApprovalsFile(path / "exec-approvals.json")
-        self.usage = UsageFile(path / "exec-approvals.usage.json", interval_s=60)
+        self.usage = Usage(self.file, quiet_s=60)
         self.write({"pattern": "/usr/bin/rg"}, {"pattern": "/usr/bin/seq", "id": "a"})
 
     def write(self, *entries: dict[str, str]) -> None:

@@ -1,21 +1,31 @@
-"""Last-used statistics: gathered, merged, shown, and worth no permission."""
+"""Last uses: gathered, shown, written in quiet moments into the file, and worth no permission."""
 
 import json
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.approvals.file.file import ApprovalsFile
-from core.approvals.file.usage import LastUse, UsageFile, with_usage
+from core.approvals.file.last_use import LastUse
+from core.approvals.file.usage import Usage
+from core.model.identity import DEFAULT_AGENT
 
 RG = ("main", "/usr/bin/rg")
+FD = ("main", "/usr/bin/fd")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the file stands."""
-    return tmp_path / "exec-approvals.usage.json"
+    """Return a file that lists two programs for the agent main."""
+    path = tmp_path / "exec-approvals.json"
+    approvals = ApprovalsFile(path)
+    for entry in (RG, FD):
+        approvals.add(*entry)
+    return path
 
 
 def use(at_ms: int) -> LastUse:
@@ -23,100 +33,195 @@ def use(at_ms: int) -> LastUse:
     return LastUse(at_ms, "rg -n word", "/usr/bin/rg")
 
 
-def test_a_thousand_notes_are_one_write(path: Path) -> None:
-    """Notes are gathered for the interval and then written together, without being asked."""
-    file = UsageFile(path, interval_s=0.05)
-    for at_ms in range(1000):
-        file.note(*RG, use(at_ms))
-    assert not path.exists()
+def usage(path: Path, quiet_s: float = 60, longest_s: float = 60) -> Usage:
+    """Return the uses of a file."""
+    return Usage(ApprovalsFile(path), quiet_s, longest_s)
+
+
+def listed(path: Path) -> list[dict[str, Any]]:
+    """Return the entries as they stand in the file."""
+    entries: list[dict[str, Any]] = json.loads(path.read_text())["agents"]["main"]["allowlist"]
+    return entries
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    """Return whether something comes to hold within ten seconds."""
     deadline = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < deadline:
+    while not holds() and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert json.loads(path.read_text())["agents"]["main"]["/usr/bin/rg"]["lastUsedAt"] == 999
+    return holds()
+
+
+def test_a_thousand_notes_are_one_write(path: Path) -> None:
+    """They are written together in a quiet moment, in the seed's fields (S1), mode 0600."""
+    noted = usage(path, quiet_s=0.2)
+    for at_ms in range(1000):
+        noted.note(*RG, use(at_ms))
+    assert "lastUsedAt" not in listed(path)[0]
+    assert soon(lambda: "lastUsedAt" in listed(path)[0])
+    used, unused = listed(path)
+    assert (999, "rg -n word", "/usr/bin/rg") == (
+        used["lastUsedAt"],
+        used["lastUsedCommand"],
+        used["lastResolvedPath"],
+    )
+    assert "lastUsedAt" not in unused
     assert path.stat().st_mode & 0o777 == 0o600
     inode = path.stat().st_ino
-    time.sleep(0.1)
+    time.sleep(0.3)
     assert path.stat().st_ino == inode
+
+
+@pytest.mark.parametrize("longest_s", [0.5, 60])
+def test_what_is_used_all_the_time_is_written_now_and_then(path: Path, longest_s: float) -> None:
+    """The quiet moment is waited for, but not for ever."""
+    noted = usage(path, 0.2, longest_s)
+    until = time.monotonic() + 1.5
+    while time.monotonic() < until:
+        noted.note(*RG, use(1))
+        time.sleep(0.02)
+    assert ("lastUsedAt" in listed(path)[0]) is (longest_s < 60)
+    noted.flush()
+
+
+@pytest.mark.parametrize("mark", [".exec-approvals.json.swp", ".#exec-approvals.json"])
+def test_an_editor_is_waited_for(path: Path, mark: str) -> None:
+    """While it has the file open, nothing is written; readers know the use all the same."""
+    path.with_name(mark).touch()
+    noted = usage(path, 0.1)
+    noted.note(*RG, use(7))
+    time.sleep(0.5)
+    assert "lastUsedAt" not in listed(path)[0]
+    assert noted.read()[RG] == use(7)
+    path.with_name(mark).unlink()
+    assert soon(lambda: "lastUsedAt" in listed(path)[0])
+
+
+def test_a_file_that_somebody_changes_is_waited_for(path: Path) -> None:
+    """A file that was saved a moment ago is left alone."""
+    noted = usage(path, 0.3)
+    noted.note(*RG, use(7))
+    until = time.monotonic() + 1
+    while time.monotonic() < until:
+        path.touch()
+        time.sleep(0.05)
+    assert "lastUsedAt" not in listed(path)[0]
+    assert soon(lambda: "lastUsedAt" in listed(path)[0])
+
+
+def test_no_edit_is_lost(path: Path) -> None:
+    """An editor that saves while uses are written keeps each of its lines."""
+    noted = usage(path)
+    stop = threading.Event()
+
+    def write() -> None:
+        at_ms = 1
+        while not stop.is_set():
+            noted.note(*RG, use(at_ms))
+            noted.flush()
+            at_ms += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    editor = ApprovalsFile(path)
+    for number in range(50):
+        editor.add("main", f"/opt/{number}")
+    stop.set()
+    writer.join()
+
+    assert {f"/opt/{number}" for number in range(50)} <= {one["pattern"] for one in listed(path)}
+    assert listed(path)[0]["lastUsedAt"] > 0
 
 
 def test_flush_writes_at_once_and_only_if_there_is_something(path: Path) -> None:
     """The last notes of a gateway that stops are kept."""
-    file = UsageFile(path, interval_s=60)
-    file.flush()
-    assert not path.exists()
-    file.note(*RG, use(5))
-    assert file.read()[RG].at_ms == 5
-    file.flush()
-    assert UsageFile(path).read() == {RG: use(5)}
+    before = path.read_bytes()
+    noted = usage(path)
+    noted.flush()
+    assert path.read_bytes() == before
+    noted.note(*RG, use(5))
+    assert noted.read()[RG].at_ms == 5
+    noted.flush()
+    assert usage(path).read() == {RG: use(5)}
 
 
 def test_two_writers_keep_the_newest_of_each_entry(path: Path) -> None:
     """Writing merges with what is there; an older use never hides a newer one."""
-    first, second = UsageFile(path, 60), UsageFile(path, 60)
+    first, second = usage(path), usage(path)
     first.note(*RG, use(9))
-    first.note("other", "/usr/bin/fd", use(1))
+    first.note(*FD, use(1))
     second.note(*RG, use(3))
     second.note(*RG, use(2))
     first.flush()
+    assert second.read()[RG].at_ms == 9
     second.flush()
-    assert {key: found.at_ms for key, found in UsageFile(path).read().items()} == {
-        RG: 9,
-        ("other", "/usr/bin/fd"): 1,
-    }
+    assert {key: found.at_ms for key, found in usage(path).read().items()} == {RG: 9, FD: 1}
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"agents": {"main": {"/a": {"lastUsedAt": "x"}}}}'])
-def test_a_corrupt_file_costs_only_statistics(
+def test_a_use_changes_no_rule(path: Path) -> None:
+    """What the file means stays the same object, so that no index is built again."""
+    file = ApprovalsFile(path)
+    noted, before = Usage(file), file.entries(DEFAULT_AGENT)
+    noted.note(*RG, use(5))
+    noted.flush()
+    assert file.entries(DEFAULT_AGENT) is before
+    assert ApprovalsFile(path).entries(DEFAULT_AGENT) == before
+
+
+def test_an_entry_that_is_gone_comes_not_back(path: Path) -> None:
+    """Its last use has nothing to stand beside; nothing is written for it."""
+    noted = usage(path)
+    noted.note(*FD, use(5))
+    ApprovalsFile(path).remove(*FD)
+    before = path.read_bytes()
+    noted.flush()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"version": 2}'])
+def test_a_corrupt_file_is_left_alone(
     path: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It counts as empty, is reported, and is replaced by the next write."""
-    path.touch(mode=0o600)
+    """It is for people to mend; the notes wait until they have."""
+    good = path.read_bytes()
     path.write_text(text)
-    file = UsageFile(path, 60)
-    assert file.read() == {}
-    assert "starting afresh" in caplog.text
-    file.note(*RG, use(1))
-    file.flush()
-    assert UsageFile(path).read() == {RG: use(1)}
+    noted = usage(path)
+    assert noted.read() == {}
+    noted.note(*RG, use(1))
+    noted.flush()
+    assert path.read_text() == text
+    assert "not written yet" in caplog.text
+    path.write_bytes(good)
+    noted.flush()
+    assert usage(path).read() == {RG: use(1)}
 
 
-def test_an_unwritable_folder_keeps_the_notes(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A failed write is reported, and its notes are there for the next one."""
-    folder = tmp_path / "later"
-    file = UsageFile(folder / "usage.json", 60)
-    file.note(*RG, use(1))
-    file.flush()
-    assert "cannot write" in caplog.text
-    folder.mkdir()
-    file.flush()
-    assert file.read() == {RG: use(1)}
-    file.note(*RG, use(2))
-    file.flush()
-    assert UsageFile(folder / "usage.json").read() == {RG: use(2)}
-
-
-def test_what_is_shown_has_the_seeds_fields(path: Path) -> None:
+def test_what_is_shown_has_what_was_noted(path: Path) -> None:
     """S1's three fields appear with each entry that was used; the file itself is not touched."""
-    approvals = ApprovalsFile(path.with_name("exec-approvals.json"))
-    approvals.add(*RG)
-    approvals.add("main", "/usr/bin/fd")
-    before = path.with_name("exec-approvals.json").read_bytes()
-    shown = with_usage(approvals.shown(), {RG: use(7)})
-    agents = shown["agents"]
+    before = path.read_bytes()
+    noted = usage(path)
+    noted.note(*RG, use(7))
+    agents = noted.shown()["agents"]
     assert isinstance(agents, dict)
     used, unused = agents["main"]["allowlist"]
     assert used["lastUsedAt"] == 7
-    assert used["lastUsedCommand"] == "rg -n word"
-    assert used["lastResolvedPath"] == "/usr/bin/rg"
     assert "lastUsedAt" not in unused
-    assert path.with_name("exec-approvals.json").read_bytes() == before
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("written", [True, 1e999, -1, 2**60])
+def test_a_time_that_is_none_is_no_use(path: Path, written: float) -> None:
+    """What somebody else wrote there stops nothing."""
+    text = json.loads(path.read_text())
+    text["agents"]["main"]["allowlist"][0]["lastUsedAt"] = written
+    path.write_text(json.dumps(text).replace("Infinity", "1e999"))
+    if not isinstance(written, bool):
+        assert usage(path).read() == {}
 
 
 def test_a_long_command_is_cut(path: Path) -> None:
     """The statistics hold at most 500 characters of a command."""
-    file = UsageFile(path, 60)
-    file.note(*RG, LastUse(1, "x" * 9000, "/usr/bin/rg"))
-    file.flush()
-    assert len(UsageFile(path).read()[RG].command) == 500
+    noted = usage(path)
+    noted.note(*RG, LastUse(1, "x" * 9000, "/usr/bin/rg"))
+    noted.flush()
+    assert len(usage(path).read()[RG].command) == 500

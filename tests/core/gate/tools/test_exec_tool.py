@@ -10,6 +10,7 @@ import pytest
 from core.gate.tools.builtin import register_builtin_tools
 from core.gate.tools.protocol import ToolError
 from core.gate.tools.registry import DENIED, DISPATCHED, Tools
+from core.model.decision import DenialReason
 from core.model.result import Finished
 from core.planning.paths.search_path import SearchPath
 from core.policy.rules.compiled import NO_COMPILED
@@ -152,6 +153,20 @@ async def test_criterion_06_env_scrub(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {"USER"} <= set(table)
     assert "not-for-children" not in seen["stdout"] + added["stdout"]
     assert "\nNO_COLOR=1\n" in f"\n{added['stdout']}"
+
+
+async def test_the_threat_models_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 §1: `Exec(["echo", "; rm -rf /"])` prints it, `Exec(["env"])` shows no secret."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-for-children")
+    async with bench(tmp_path) as at:
+        printed = await at.done("/usr/bin/echo", "; rm -rf /")
+        seen = await at.done("/usr/bin/env")
+        started = await at.refused({"argv": ["/usr/bin/env", "-i", "/bin/cat", "/etc/passwd"]})
+
+    assert "; rm -rf /\n" == printed["stdout"]
+    assert "PATH=/usr/local/bin:/usr/bin:/bin\n" in seen["stdout"]
+    assert "not-for-children" not in seen["stdout"]
+    assert DenialReason.CAPABILITY_DENIED is started.reason
 
 
 async def test_criterion_07_timeout(tmp_path: Path) -> None:

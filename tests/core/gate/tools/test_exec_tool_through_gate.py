@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from core.gate.tools.protocol import ToolAnswer, ToolDone, ToolError, ToolRefused
+from core.gate.tools.protocol import ToolAnswer, ToolDone, ToolError, ToolPending, ToolRefused
 from core.gate.tools.registry import DENIED, DISPATCHED
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
+from core.model.result import Finished
 from core.store import approvals
 from tests.core.gate.tools.tool_calls import Bench, bench
 from tests.support.gate import layer, list_patterns, says
@@ -76,6 +77,25 @@ async def test_policy_denies_what_no_list_covers(tmp_path: Path) -> None:
 
     assert isinstance(listed, ToolDone)
     assert {DenialReason.CAPABILITY_DENIED} == {script.reason, outside.reason}
+
+
+async def test_a_question_is_answered_by_its_id(tmp_path: Path) -> None:
+    """At once (S1); what runs unasked is waited for as ever, and the id leads to the end."""
+    async with bench(tmp_path, everyone=layer()) as at:
+        list_patterns(at.home, "/usr/bin/echo")
+        asked = await at.call({"argv": ["/usr/bin/uname"]}, wait=False)
+        listed = await at.call({"argv": ["/usr/bin/echo", "hi"]}, wait=False)
+        assert isinstance(asked, ToolPending)
+        await at.gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
+        for run_id, plan in await at.gate.queued():
+            await at.gate.run_approved(run_id, plan)
+        ended = await at.gate.status(asked.run_id)
+
+    assert isinstance(listed, ToolDone)
+    assert isinstance(ended, Finished)
+    assert asked.code == asked.run_id[:6].upper()
+    assert asked.deadline_ms > 0
+    assert not at.journal("tool.call.denied")
 
 
 @pytest.mark.parametrize("reply", [ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY])

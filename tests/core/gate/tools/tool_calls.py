@@ -32,9 +32,11 @@ class Bench:
     home: Path
     work: Path
 
-    async def call(self, args: Mapping[str, Any], tool: str = "Exec") -> ToolAnswer:
-        """Call a tool as the agent main."""
-        call = ToolCall(tool, args, AGENT, AgentId("main"), SessionKey("main"))
+    async def call(
+        self, args: Mapping[str, Any], tool: str = "Exec", *, wait: bool = True
+    ) -> ToolAnswer:
+        """Call a tool as the agent main; ``wait`` for people as well."""
+        call = ToolCall(tool, args, AGENT, AgentId("main"), SessionKey("main"), wait=wait)
         return await self.tools.call(call)
 
     async def done(self, *argv: str, **args: Any) -> dict[str, Any]:

@@ -301,3 +301,23 @@ async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
         async with over(house.runner, backend, house.home) as host:
             with pytest.raises(HostUnavailable, match=r"to sandbox\.show"):
                 await host.backend()
+
+
+async def test_the_sandbox_is_proved_in_a_workspace_that_is_named(tmp_path: Path) -> None:
+    """`sandbox.workspace` leaves no other folder to test in; nothing stays behind in it."""
+    home, workspace = tmp_path / "home", tmp_path / "work"
+    home.mkdir(mode=0o700)
+    workspace.mkdir()
+    for named in (workspace, tmp_path / "absent"):
+        places = replace(places_for(home), workspace=str(named))
+        backend = Bubblewrap(bwrap(), places, network=False)
+        async with running() as runner:
+            if named.exists():
+                async with over(runner, backend, home) as host:
+                    assert await host.backend() == "bubblewrap"
+            else:
+                with pytest.raises(HostUnavailable, match="No such file or directory"):
+                    async with over(runner, backend, home) as host:
+                        await host.backend()
+
+    assert [*workspace.iterdir()] == []

@@ -14,7 +14,7 @@ from core.planning.git.obedience import (
     steers,
     subcommand_of,
 )
-from core.policy.programs.neutral_environment import neutral_environment
+from core.programs.neutral_environment import neutral_environment
 
 GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
 

@@ -13,7 +13,7 @@ from core.errors import PlanDrift
 from core.planning.digest import bind
 from core.planning.git.repository import steering
 from core.planning.planner import Planner
-from core.policy.profiles.tables import section, table
+from core.programs.profiles.tables import section, table
 from core.runner.runner import Runner
 from tests.support.git_repositories import git, repository, with_hooks
 from tests.support.runs import Watcher, new_run, planned, request, run, script

@@ -83,8 +83,9 @@ def test_not_readable_is_told_from_not_listed() -> None:
     plan = plan_of(command("/bin/sh", "-c", "ls > x"), unreadable=REDIRECTION)
     found = evaluate(plan, LISTED, listed("/**"))
     assert (found.decision, found.reason) == (Decision.ASK, Reason.UNREADABLE)
-    assert found.segments[0].rule == "R4: a redirection"
-    assert "R4: a redirection" in found.why
+    assert found.segments[0].rule == "a redirection"
+    assert "a redirection" in found.why
+    assert "R4" not in found.why
     assert found.promise == ()
     assert evaluate(plan, NEVER_ASK, listed("/**")).decision is Decision.DENY
     assert evaluate(plan, FULL, listed()).decision is Decision.ALLOW

@@ -17,7 +17,7 @@ from core.model.policy import (
     stricter_security,
     stricter_trust,
 )
-from core.policy.judge.precedence import resolve
+from core.policy.judge.precedence import ignored, resolve
 
 NOTHING = PolicyLayer("exec-approvals.json")
 BINS = st.lists(st.sampled_from(["jq", "grep", "wc"]), unique=True).map(sorted).map(tuple)
@@ -225,3 +225,53 @@ def test_a_call_cannot_leave_its_node_binding() -> None:
     """A bound agent stays on its node (S0 "Node identity + binding")."""
     everyone = PolicyLayer("agents.list[x].tools.exec", node="lab")
     assert resolve([PolicyLayer("call", node="prod"), everyone], NOTHING).node == "lab"
+
+
+def test_what_a_call_cannot_have_is_said() -> None:
+    """A sentence for each setting that has no effect, with the place that decides."""
+    owner = PolicyLayer(
+        "tools.exec",
+        ExecHost.GATEWAY,
+        ExecSecurity.ALLOWLIST,
+        ExecAsk.ALWAYS,
+        node="a",
+        timeout_ms=5_000,
+    )
+    call = PolicyLayer("call", None, ExecSecurity.FULL, ExecAsk.OFF, node="b", timeout_ms=10_000)
+    only = "and a call may only make it stricter"
+
+    assert ignored(call, resolve([call, owner], NOTHING)) == (
+        f"security=full has no effect: tools.exec gives allowlist, {only}.",
+        f"ask=off has no effect: tools.exec gives always, {only}.",
+        "node=b has no effect: tools.exec binds this agent to a.",
+        "A timeout of 10000 ms has no effect: tools.exec allows 5000 ms.",
+    )
+
+
+def test_what_the_file_takes_back_is_said() -> None:
+    """The approvals file decides as well; in the owner's sandbox neither setting counts."""
+    call = PolicyLayer("call", security=ExecSecurity.FULL)
+    owner = PolicyLayer("tools.exec", ExecHost.GATEWAY, ExecSecurity.FULL)
+    floor = PolicyLayer("exec-approvals.json defaults", security=ExecSecurity.DENY)
+
+    assert (
+        "exec-approvals.json defaults gives deny" in ignored(call, resolve([call, owner], floor))[0]
+    )
+    assert ignored(call, resolve([call, owner], NOTHING)) == ()
+    assert ignored(call, resolve([call], NOTHING)) == ()
+
+
+@given(call=layers("call"), owner=layers("tools.exec"), file=layers("exec-approvals.json"))
+def test_a_call_that_only_hardens_is_followed(
+    call: PolicyLayer, owner: PolicyLayer, file: PolicyLayer
+) -> None:
+    """Nothing is said about a setting that the policy has."""
+    policy = resolve([call, owner], file)
+    said = ignored(call, policy)
+
+    assert (
+        (call.ask in {None, policy.ask})
+        or any("ask=" in one for one in said)
+        or (policy.host is ExecHost.SANDBOX)
+    )
+    assert not (call.node in {None, policy.node} and any("node=" in one for one in said))

@@ -20,10 +20,10 @@ from core.model.policy import ExecPolicy, ExecSecurity, Trust
 from core.model.stdio import Capture, Stdio
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
-from core.policy.profiles.tables import section, table, words
-from core.policy.programs.carriers import is_plain, profiled
-from core.policy.programs.wrappers import names_of
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions
+from core.programs.carriers import is_plain, profiled
+from core.programs.profiles.tables import section, table, words
+from core.programs.wrappers import names_of
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.plans import LISTED, listed, plan_of, wrapped
 

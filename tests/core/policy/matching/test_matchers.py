@@ -18,8 +18,8 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.template_element import Surroundings, below
-from core.policy.programs.carriers import carrier_problem
 from core.policy.rules.compiled import BadRule, compiled
+from core.programs.carriers import carrier_problem
 from tests.core.policy.configured_rules import provisions, rule, settings
 from tests.support.plans import LISTED, command, listed, plan_of, wrapped
 

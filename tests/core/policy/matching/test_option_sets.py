@@ -21,9 +21,9 @@ from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.option_sets import operands_of, option_set, shipped_sets
 from core.policy.matching.template_element import Surroundings
-from core.policy.profiles.tables import section, table
 from core.policy.rules.compiled import BadRule, Provisions, compiled, rule_mistakes
 from core.policy.rules.self_test import broken_examples, examples
+from core.programs.profiles.tables import section, table
 from core.settings import CoreSettings
 from core.settings.rules import OptionSetSection, RuleSection
 from tests.core.policy.configured_rules import rule

@@ -144,6 +144,52 @@ def test_what_a_wrapper_runs_is_held_to_the_grants() -> None:
     assert "a line that only a shell can read" in found.why
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("env",),
+        ("echo", "; rm -rf /"),
+        ("echo", "/etc/passwd", "~root", "../.."),
+        ("printf", "%s", "/etc/x"),
+        ("expr", "8", "/", "2"),
+        ("basename", "/etc/passwd"),
+    ],
+)
+def test_a_word_that_is_no_file_is_none(argv: tuple[str, ...]) -> None:
+    """S3 §1: the semicolon is not interpreted, and neither is the slash; bare env prints."""
+    assert problem(command(*argv)) is None
+    assert "working directory" in str(problem(command(*argv), folder="/home"))
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("env", "-i"),
+        ("env", "-0"),
+        ("/srv/app/echo", "/etc/passwd"),
+        ("/usr/bin/echo2", "/etc/passwd"),
+        ("ls", "/etc"),
+        ("printenv2", "/etc/passwd"),
+    ],
+)
+def test_a_word_of_any_other_program_may_be_a_file(argv: tuple[str, ...]) -> None:
+    """Only programs of the table in system directories are believed, and env only when bare."""
+    assert problem(command(*argv)) is not None
+
+
+def test_arguments_that_nobody_has_seen_are_refused() -> None:
+    """What xargs adds may name anything, unless the command names no file whatever it gets."""
+    assert "from standard input" in str(problem(wrapped("xargs", "cat")))
+    assert "from standard input" in str(problem(wrapped("xargs", "-n1", "env")))
+    assert "from standard input" in str(problem(wrapped("xargs", "timeout", "5", "cat")))
+    assert problem(wrapped("xargs", "echo")) is None
+
+
+def test_a_link_named_echo_is_not_echo() -> None:
+    """Both paths of a program count."""
+    assert problem(command("echo", "/etc/passwd", realpath="/usr/bin/cat")) is not None
+
+
 def test_a_bound_link_counts_by_where_it_leads() -> None:
     """What the planner looked up is judged by its real path too."""
     script = pinned("/srv/app/x.awk", "/etc/x.awk")
@@ -239,3 +285,57 @@ def test_no_spelling_of_a_path_leaves_the_folders(parts: list[str]) -> None:
     opened = f"/{normpath(join('/srv/app', word)).lstrip('/')}"
     outside = not any(below(root, opened) for root in ("/srv/app", "/usr/bin"))
     assert problem(command("cat", word)) is not None or not outside or word[:1] == "-"
+
+
+@pytest.mark.parametrize(
+    "words", [("{}",), ("env", "{}"), ("nice", "{}"), ("env", "A=b", "{}"), ("timeout", "5", "{}")]
+)
+def test_a_program_that_comes_from_standard_input_is_refused(words: tuple[str, ...]) -> None:
+    """`xargs -I{} env {}` starts what it reads: no folder can be held against that."""
+    planned = innermost_unresolved(wrapped("xargs", "-I{}", *words))
+    assert "not known before it starts" in str(problem(planned))
+
+
+def innermost_unresolved(planned: PlannedCommand) -> PlannedCommand:
+    """Return a command whose last wrapper starts a program that the planner did not find."""
+    if not planned.inner:
+        return replace(planned, executable=None)
+    return replace(planned, inner=tuple(innermost_unresolved(one) for one in planned.inner))
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("find", ".", "-exec", "cat", "{}", ";"),
+        ("find", ".", "-exec", "cat", "{}", "+"),
+        ("find", "-L", ".", "-name", "*.md", "-exec", "grep", "-l", "x", "{}", ";"),
+        ("find", ".", "-exec", "echo", "{}", ";", "-exec", "head", "-n1", "{}", ";"),
+        ("env", "find", ".", "-exec", "md5sum", "{}", "+"),
+        ("grep", "-R", "x", "."),
+        ("grep", "-nR", "x", "."),
+        ("grep", "--dereference-rec", "x"),
+        ("diff", "-r", "a", "b"),
+        ("sort", "--files0-from=list"),
+        ("wc", "--files0-from", "-"),
+        ("rg", "-L", "x"),
+    ],
+)
+def test_files_that_are_not_named_are_not_read(argv: tuple[str, ...]) -> None:
+    """A link below a granted folder may lead anywhere, and nobody has looked where."""
+    assert "cannot be held" in str(problem(wrapped(*argv)))
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("find", ".", "-exec", "ls", "-l", "{}", ";"),
+        ("find", ".", "-exec", "echo", "{}", "+"),
+        ("find", ".", "-name", "*.md"),
+        ("grep", "-r", "x", "."),
+        ("diff", "a", "b"),
+        ("sort", "a"),
+    ],
+)
+def test_what_shows_names_or_follows_no_link_may(argv: tuple[str, ...]) -> None:
+    """The control: names are no contents, and grep -r goes around links."""
+    assert problem(wrapped(*argv)) is None

@@ -12,10 +12,12 @@ from core.policy.judge.evaluate import denial_reason, evaluate
 from core.policy.matching.matchers import surroundings
 from core.policy.rules.compiled import BadRule, compiled
 from core.policy.rules.rules import Rules
+from core.settings import CoreSettings
 from tests.core.policy.configured_rules import CODER, HOME, provisions, rule, settings
 from tests.support.plans import LISTED, command, in_usr_bin, listed, plan_of, wrapped
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
+SKIPPED = replace(FULL, ask=ExecAsk.OFF, skip_approvals=True)
 EVERYTHING = ("/**",)
 SUBSTITUTION = Unreadable("R7", "a substitution")
 
@@ -53,6 +55,33 @@ def test_a_deny_wins_over_everything(policy: ExecPolicy, line: str) -> None:
     planned = wrapped("sh", "-c", "ls; rm x") if line.startswith("sh") else wrapped(*line.split())
     found = judged(planned, allowed, denied, policy=policy, patterns=EVERYTHING)
     assert (found.decision, found.reason) == (Decision.DENY, Reason.RULE_DENIED)
+
+
+@pytest.mark.parametrize("line", ["rm x", "env rm x", "sudo rm x", "python3 -c x", "xargs rm"])
+def test_rules_that_ask_do_not_count_where_approvals_are_skipped(line: str) -> None:
+    """Neither a question nor what it could not see holds the line back (S0, S1)."""
+    found = judged(line, rule("ask", glob="/usr/bin/*"), policy=SKIPPED)
+
+    assert found.decision is Decision.ALLOW
+    assert "Approvals are skipped in this session." in found.why
+
+
+@pytest.mark.parametrize("line", ["sudo ls", "python3 -c x", "mkfs x"])
+def test_a_rule_that_asks_lifts_no_denial(line: str) -> None:
+    """What a rule that denies might concern is denied, though another rule asks about it."""
+    rules = rule("ask", glob="/usr/bin/*"), rule("deny", glob="/usr/bin/mkfs")
+    found = judged(line, *rules, policy=SKIPPED)
+
+    assert found.decision is Decision.DENY
+    assert line == "mkfs x" or "a rule that denies might concern it" in found.why
+
+
+@pytest.mark.parametrize("ask", [ExecAsk.ON_MISS, ExecAsk.ALWAYS])
+def test_a_call_gets_the_question_that_it_asks_for(ask: ExecAsk) -> None:
+    """It hardened a policy that skips approvals."""
+    found = judged("rm x", rule("ask", glob="/usr/bin/rm"), policy=replace(SKIPPED, ask=ask))
+
+    assert found.decision is Decision.ASK
 
 
 @pytest.mark.parametrize("line", ["sudo rm x", "python3 -c x", "xargs rm"])
@@ -356,3 +385,15 @@ def test_more_restrictions_never_allow_more(
     laxer = evaluate(plan, policy, listed("/usr/bin/*"), provisions=provisions(*lax))
     none = evaluate(plan, policy, listed("/usr/bin/*"))
     assert laxer.decision <= min(strict.decision, none.decision)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_safe_bin_without_a_profile_is_refused(*, own: bool) -> None:
+    """Nothing would come of it; the place and those that can be one are named (S1)."""
+    bins = {"tools": {"exec": {"safeBins": ["jq", "nl"]}}}
+    text = {"agents": {"list": [{"id": CODER, **bins}]}} if own else bins
+    with pytest.raises(BadRule, match=r"'nl' cannot be a safe bin.*cut, grep") as found:
+        compiled(CoreSettings.model_validate(text), HOME)
+
+    assert found.value.path[-1] == "safeBins"
+    assert ("agents" in found.value.path) is own

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from core.policy.profiles.tables import Table
-from core.policy.programs.carriers import profiled
 from core.policy.rules import self_test
 from core.policy.rules.self_test import broken_examples
+from core.programs.carriers import profiled
+from core.programs.profiles.tables import Table
 
 
 def test_in_file_examples_hold() -> None:
@@ -42,8 +42,8 @@ def test_the_tables_load_quickly_and_only_when_judging() -> None:
     """Importing reads no table; the first judgement reads the index and one family."""
     code = """
 import time
-from core.policy.programs.carriers import carrier_problem
-from core.policy.profiles.tables import table
+from core.programs.carriers import carrier_problem
+from core.programs.profiles.tables import table
 assert table.cache_info().currsize == 0
 started = time.process_time()
 carrier_problem("/usr/bin/git", ["status"])
@@ -61,7 +61,7 @@ print(spent)
 
 def test_judging_stays_quick() -> None:
     """A profiled command is judged in microseconds, the longest profiles included."""
-    from core.policy.programs.carriers import carrier_problem  # noqa: PLC0415 - measured alone
+    from core.programs.carriers import carrier_problem  # noqa: PLC0415 - measured alone
 
     lines = [["status"], ["log", "--oneline", "-20"], ["diff", "HEAD~1", "--", "src/app.py"]]
     for line in lines:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StateError
+from core.errors import NotFound, StateError
 from core.remote.trust.certificate import TLS_FILE, fingerprint
 from core.remote.trust.contacts import FILE, Contacts, ContactsFile, Trust
 from core.remote.trust.identity import AGENT_KEY, MACHINE_KEY, Identity, is_signed
@@ -113,7 +113,7 @@ def test_a_name_or_an_agent_stands_once(tmp_path: Path) -> None:
     for twin in (contact_of(Identity.new()), contact_of(peer, name="other")):
         with pytest.raises(StateError, match="already"):
             file.change(lambda contacts, twin=twin: contacts.added(twin))
-    with pytest.raises(StateError, match="No contact"):
+    with pytest.raises(NotFound, match="No contact"):
         file.change(lambda contacts: contacts.removed("nobody"))
     assert file.read().of_agent(peer.agent_id) is not None
 

@@ -1,1 +1,0 @@
-"""Define the response models that the OpenAPI document is made from."""

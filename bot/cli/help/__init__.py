@@ -1,0 +1,9 @@
+"""Help people find and type commands: `sayso help`, `sayso completion` and the man page.
+
+::
+
+    command     sayso help TOPIC, sayso completion SHELL
+    topics      what concerns every command: exit codes, environment, files
+    man         the man page, from the parsers
+    completion  what can stand at the cursor, from the parsers and the gateway; a script a shell
+"""

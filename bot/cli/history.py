@@ -1,0 +1,250 @@
+"""Offer `sayso history` and `sayso show`: what was asked, and how it ended, also offline."""
+
+import argparse
+import os
+import re
+import time
+
+from bot.cli import remark
+from bot.cli.arg_types import count
+from bot.cli.call import show as printed
+from bot.cli.listings import how_to_answer, indented, moment, programs, table
+from bot.cli.parser import arg, command
+from bot.cli.paths import socket_path
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    from bot.cli.parser import Commands
+
+    Row = Mapping[str, Any]
+    T = TypeVar("T")
+
+_EXAMPLES = """\
+sayso history --limit 20
+sayso history --agent coder --state denied --since 7d
+sayso history --grep 'git push' --json
+"""
+_STATES = {"running": "started", "finished": "done"} | {
+    state: state
+    for state in ("pending", "allowed", "denied", "expired", "cancelled", "failed", "unknown")
+}
+"""What people call a state, and what the gateway does."""
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DECIDED = {"allow-once": "allowed once", "allow-always": "always allowed", "deny": "denied"}
+
+
+def register(commands: "Commands") -> None:
+    """Add the commands to the parser."""
+    command(
+        commands,
+        "history",
+        "list past requests, also while no gateway is running",
+        _EXAMPLES,
+        history,
+        arg("--limit", type=count, default=50, help="rows at most (default: 50)"),
+        arg("--agent", metavar="A", help="only this agent's"),
+        arg("--state", choices=(*_STATES,), help="only those that are in this state"),
+        arg("--since", type=_since, metavar="SPAN", help="only the last 30m, 12h, 7d, 4w"),
+        arg("--grep", metavar="TEXT", help="only commands with this text, in any case"),
+    )
+    purpose = "show one request: what was asked, why, and how it ended"
+    identity = arg("id", metavar="ID", help="id, code or unique prefix")
+    command(commands, "show", purpose, "sayso show K3F7QZ", show, identity)
+
+
+def _since(text: str) -> int:
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text, re.ASCII)
+    if found is None:
+        raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 7d")
+    return round((time.time() - int(found[1]) * _UNITS[found[2]]) * 1000)
+
+
+def history(args: argparse.Namespace) -> int:
+    """Print what was asked and how it ended, newest first."""
+    given = {
+        "limit": args.limit,
+        "agent": args.agent,
+        "state": _STATES.get(args.state),
+        "sinceMs": args.since,
+        "grep": args.grep,
+    }
+    params = {key: value for key, value in given.items() if value is not None}
+    rows = _answered(lambda client: client.call("history.list", params)["history"])
+    if rows is None:
+        rows = _offline(args, _stored_history(args))
+    return printed(args, rows, lambda rows: "".join(map(_line, rows)) or "No such requests.\n")
+
+
+def _answered(ask: "Callable[[Client], T]") -> "T | None":
+    """Return what the gateway answers; ``None`` where none runs and its store is to be read.
+
+    Raises:
+        SaysoError: what the gateway answered, or none runs and there is no store either.
+    """
+    from core.errors import ConfigError, GatewayUnreachable  # noqa: PLC0415 - see bot.cli.paths
+
+    try:
+        with Client(socket_path()) as client:
+            return ask(client)
+    except GatewayUnreachable as failure:
+        try:
+            there = _store_url().partition("://")[0] != "sqlite" or _has_file(_store_url())
+        except ConfigError:
+            raise failure from None
+        if not there:
+            raise
+    return None
+
+
+def _offline(args: argparse.Namespace, rows: "list[Row]") -> "list[Row]":
+    """Say that the store was read: in each row with --json, else in a note on standard error."""
+    if args.json:
+        return [{**row, "offline": True} for row in rows]
+    remark("note", "no gateway is running; this is what its store holds")
+    return rows
+
+
+def _store_url() -> str:
+    from bot.settings import load  # noqa: PLC0415 - slow to import
+
+    return load(environ=os.environ).store_url
+
+
+def _has_file(url: str) -> bool:
+    return os.path.exists("/" + url.removeprefix("sqlite:///").lstrip("/"))  # noqa: PTH110 - see bot.cli.paths
+
+
+def _stored_history(args: argparse.Namespace) -> "list[Row]":
+    from bot.intake.methods.history import wanted  # noqa: PLC0415 - slow to import
+    from bot.intake.results.records import HistoryRowAnswer  # noqa: PLC0415 - the same
+    from core.store.approvals import search  # noqa: PLC0415 - the same
+    from core.store.engine.read_only import open_and_read  # noqa: PLC0415 - the same
+
+    keep = wanted(_STATES.get(args.state), args.grep)
+    span = (args.limit, None, args.agent, args.since)
+    return [
+        HistoryRowAnswer.of(row).as_json()
+        for row in open_and_read(_store_url(), search, keep, *span)
+    ]
+
+
+def _line(row: "Row") -> str:
+    task = f"  task {row['task']}" if row.get("task") else ""
+    head = f"{moment(row['atMs'])}  {row['code']}  {row['agent']}{task}  {row['how']}"
+    return f"{head}{_decided(row, '; ')}\n{indented(row['command'])}"
+
+
+def _decided(row: "Row", before: str = "") -> str:
+    """Say who allowed or denied it, and for how long; empty where policy alone decided."""
+    if row["by"] is None:
+        return ""
+    limits = f" {row['terms']}" if row["terms"] else ""
+    word = "allowed" if limits else _DECIDED.get(row["decision"] or "", "decided")
+    return f"{before}{word}{limits} by {row['by']}"
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print one request in full.
+
+    Raises:
+        NotFound: the id means none, or several.
+    """
+    found = _answered(lambda client: _asked(client, args.id))
+    if found is None:
+        (found,) = _offline(args, [_stored(args.id)])
+    return printed(args, found, _whole)
+
+
+def _asked(client: Client, ref: str) -> "Row":
+    from core.errors import NotFound  # noqa: PLC0415 - 4 ms that most commands need not pay
+
+    row = _only(ref, client.call("history.list", {"id": ref})["history"])
+    params: dict[str, object] = {"id": row["id"]}
+    try:
+        asked = client.call("exec.approval.get", params)
+    except NotFound:
+        return {**row, "approval": None, "copies": []}  # nobody was asked
+    copies = client.call("exec.approval.copies", params)["copies"]
+    return {**row, "approval": asked, "copies": copies}
+
+
+def _stored(ref: str) -> "Row":
+    from bot.intake.results.questions import (  # noqa: PLC0415 - slow to import
+        ApprovalAnswer,
+        CopyAnswer,
+    )
+    from bot.intake.results.records import HistoryRowAnswer  # noqa: PLC0415 - the same
+    from core.model.identity import ApprovalId  # noqa: PLC0415 - the same
+    from core.store import approvals  # noqa: PLC0415 - the same
+    from core.store.engine.read_only import open_and_read  # noqa: PLC0415 - the same
+    from core.store.outbox.receipts import receipts  # noqa: PLC0415 - the same
+    from core.store.views import references  # noqa: PLC0415 - the same
+
+    url = _store_url()
+    row = _only(
+        ref,
+        [HistoryRowAnswer.of(one).as_json() for one in open_and_read(url, references.past, ref)],
+    )
+    run_id = ApprovalId(row["id"])
+    asked = open_and_read(url, approvals.get, run_id)
+    copies = [CopyAnswer.of(one).as_json() for one in open_and_read(url, receipts, run_id)]
+    return {**row, "approval": asked and ApprovalAnswer.of(asked).as_json(), "copies": copies}
+
+
+def _only(ref: str, rows: "Sequence[Row]") -> "Row":
+    if len(rows) == 1:
+        return rows[0]
+    from core.errors import NotFound  # noqa: PLC0415 - for mistakes only
+    from core.store.approvals.queries import SHORTEST_PREFIX  # noqa: PLC0415 - the same
+
+    why = f"No request has the id or code {ref!r}; see `sayso history`."
+    if rows:
+        why = f"{ref!r} matches {len(rows)} requests; give more of the id."
+    elif len(ref) < SHORTEST_PREFIX:
+        why = f"{ref!r} is too short; give the code or at least {SHORTEST_PREFIX} characters."
+    raise NotFound(why)
+
+
+def _whole(row: "Row") -> str:
+    asked: Row = row["approval"] or {}
+    where = (f"{one['channel']} {one['to']} ({one['state']})" for one in row["copies"])
+    promise = "; ".join(asked.get("promise", ())) if row["state"] == "pending" else ""
+    facts = {
+        "asked": f"{moment(row['atMs'])} for agent {row['agent']}, session {row['session']}",
+        "task": row["task"],
+        "by": asked.get("requester"),
+        "in": asked.get("cwd"),
+        "host": asked.get("host"),
+        "programs": "\n".join(programs(asked)) if asked else None,
+        "security": asked.get("security"),
+        "ask": asked.get("ask"),
+        "why": asked.get("why"),
+        "tier": asked.get("tier"),
+        "warning": asked.get("warning"),
+        "variables": ", ".join(asked.get("env", ())),
+        "sent to": "\n".join(where),
+        "decision": _decided(row) or (None if asked else "by policy alone; nobody was asked"),
+        "note": asked.get("note"),
+        "quorum": _quorum(asked),
+        "always": f"would store {promise}" if promise else None,
+        "id": row["id"],
+        "digest": asked.get("digest"),
+    }
+    head, tail = f"{row['code']}  {row['how']}", ""
+    if row["state"] == "pending":
+        head, tail = f"{head}, {_left(asked)} left", f"\n{how_to_answer(row['code'])}\n"
+    return f"{head}\n{indented(row['command'])}\n{table(facts)}{tail}"
+
+
+def _quorum(asked: "Row") -> str | None:
+    """Say how many people have allowed, where one does not suffice."""
+    needed = asked.get("quorum", 1)
+    return None if needed == 1 else f"{len(asked['votes'])} of {needed} people have allowed it"
+
+
+def _left(asked: "Row") -> str:
+    return f"{max(0, round(asked['deadlineMs'] / 1000 - time.time()))} s"

@@ -1,0 +1,1 @@
+"""Offer `sayso init`: what it asks, and what it shows."""

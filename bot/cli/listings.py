@@ -1,0 +1,147 @@
+"""Word what the gateway lists: approvals, people, grants, tokens, events."""
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+
+from bot.cli.call import YELLOW, paint
+from bot.cli.parser import columns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Row = Mapping[str, Any]
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LEAST_ROOM = 30
+_CODE = 6
+"""Characters of an id that make its code; a test holds it to ``core.model.identity``."""
+
+
+def pending(rows: "list[Row]") -> str:
+    """Word the questions that wait, each with its folder, programs and reason."""
+    if not rows:
+        return "Nothing is waiting.\n"
+    return "\n".join((*map(_question, rows), f"{how_to_answer('CODE')}\n"))
+
+
+def how_to_answer(code: str) -> str:
+    """Return what to type to answer a question."""
+    return f"Answer: sayso approve {code} allow-once, or sayso deny {code}"
+
+
+def _question(row: "Row") -> str:
+    left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
+    first = (row.get("behind") or "")[:_CODE].upper()
+    task = f"  task {row['task']}" if row.get("task") else ""
+    waits = f"  asked when {first}, which is identical, has ended" if first else ""
+    head = f"{paint(row['code'], YELLOW)}  {row['agent']}{task}  {left}s left{waits}\n"
+    facts = {"in": row["cwd"], "program": ", ".join(programs(row)), "why": row["why"]}
+    return f"{head}{indented(row['command'])}{table(facts, '      ')}{warning(row)}"
+
+
+def programs(row: "Row") -> list[str]:
+    """Return the programs of an approval by their real paths, each once."""
+    return list(dict.fromkeys(filter(None, row["resolvedPaths"])))
+
+
+def warning(row: "Row") -> str:
+    """Word what is to be known of a command beside its text; empty where it is plain."""
+    return f"      warning: {row['warning']}\n" if row.get("warning") else ""
+
+
+def table(facts: "Mapping[str, object]", margin: str = "") -> str:
+    """Word facts in two columns; one that is empty is left out."""
+    known = {name: str(value) for name, value in facts.items() if value not in (None, "", [])}
+    width = max(map(len, known), default=0)
+    left = len(margin) + width + 2
+    below = "\n" + " " * left
+    return "".join(
+        f"{margin}{name:<{width}}  {below.join(folded(value, left))}\n"
+        for name, value in known.items()
+    )
+
+
+def folded(text: str, left: int) -> list[str]:
+    """Return the lines of a text that begins ``left`` columns into the terminal, folded there.
+
+    What continues a line is two columns further in, so that it is not taken for one of its own.
+    """
+    room = columns() - left if sys.stdout.isatty() else 0
+    return [part for line in text.splitlines() for part in _folded(line, room)]
+
+
+def _folded(line: str, room: int) -> list[str]:
+    if room < _LEAST_ROOM or len(_COLOUR.sub("", line)) <= room:
+        return [line]
+    from textwrap import wrap  # noqa: PLC0415 - for long lines in a terminal only
+
+    parts = wrap(line, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return parts or [line]
+
+
+def indented(text: str) -> str:
+    """Return a text with four spaces before each line."""
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def people(rows: "list[Row]") -> str:
+    """Word each person, with one line an account."""
+    lines = [line for row in rows for line in _person(row)]
+    return "".join(lines) or "No people yet. Add one with `sayso people add NAME`.\n"
+
+
+def _person(row: "Row") -> "Iterable[str]":
+    yield f"{row['id']}{_revoked(row)}\n"
+    for account in row["accounts"]:
+        name = f"  {account['name']}" if account["name"] else ""
+        yield f"  {account['channel']}:{account['account']}{name}{_revoked(account)}\n"
+
+
+def _revoked(row: "Row") -> str:
+    return "  (revoked)" if row["revoked"] else ""
+
+
+def grants(rows: "list[Row]") -> str:
+    """Word each grant with how far it goes."""
+    return "".join(map(_grant, rows)) or "No active grants.\n"
+
+
+def _grant(row: "Row") -> str:
+    what, by = ", ".join(row["promise"]), row["name"] or row["by"]
+    preview = f"        {row['preview']['sentence']}\n" if row["preview"] else ""
+    return f"{row['code']}  {row['agent']}  {what}  {_limits(row)}by {by}\n{preview}"
+
+
+def _limits(row: "Row") -> str:
+    parts = []
+    if row["expiresMs"] is not None:
+        parts.append(f"until {moment(row['expiresMs'])}")
+    if row["usesLeft"] is not None:
+        parts.append(f"{row['usesLeft']} runs left")
+    if row["session"] is not None:
+        parts.append(f"session {row['session']}")
+    if row["task"] is not None:
+        unused = "" if row["expiresMs"] is not None else " until unused for a day"
+        parts.append(f"task {row['task']}{unused}")
+    return "".join(f"{part}, " for part in parts)
+
+
+def tokens(rows: "list[Row]") -> str:
+    """Word each token: whose, what for, until when, when it was used last."""
+    return "".join(map(_token, rows)) or "No tokens yet. Create one with `sayso token create`.\n"
+
+
+def _token(row: "Row") -> str:
+    whose = "".join(f"  {kind} {row[kind]}" for kind in ("agent", "person") if row[kind])
+    until = f"until {moment(row['expiresMs'])}" if row["expiresMs"] else "until revoked"
+    state = until if row["state"] == "live" else f"({row['state']})"
+    used = f"last used {moment(row['usedMs'])}" if row["usedMs"] else "never used"
+    return f"{row['id']}  {row['name']}  {' '.join(row['scopes'])}{whose}  {state}  {used}\n"
+
+
+def moment(epoch_ms: int) -> str:
+    """Return a time in UTC, to the second."""
+    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(epoch_ms / 1000))

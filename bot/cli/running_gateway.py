@@ -1,0 +1,49 @@
+"""Find the gateway that runs on a home, so that a second one can name it."""
+
+import os
+import socket
+import struct
+
+from bot.cli.listings import moment
+
+_PATIENCE_S = 2.0
+
+
+def refuse_second(home: str) -> None:
+    """Refuse to start a gateway beside one that listens in this home.
+
+    Whoever starts in the same moment is refused by the lock of the journal.
+
+    Raises:
+        AnotherGateway: one is running; the message has its pid, start, socket, and what to do.
+    """
+    path = f"{home}/gateway.sock"
+    pid = listener(path)
+    if pid is None:
+        return
+    from core.errors import AnotherGateway  # noqa: PLC0415 - for this case only
+
+    since = moment(round(os.stat(path).st_mtime * 1000))  # noqa: PTH116 - see bot.cli.paths
+    raise AnotherGateway(
+        f"A gateway is already running on {home}: pid {pid}, since {since}, socket {path}. Use it "
+        f"(`sayso status`), stop it with `kill {pid}`, or set SAYSO_HOME to run another one beside "
+        "it."
+    )
+
+
+def listener(path: str) -> int | None:
+    """Return the pid of the process that listens on a socket, ``None`` where none does.
+
+    It need not answer: the kernel knows it (SO_PEERCRED, unix(7)).
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_PATIENCE_S)
+        try:
+            connection.connect(path)
+            found = connection.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+            )
+        except OSError:
+            return None
+    pid, _, _ = struct.unpack("3i", found)
+    return int(pid)

@@ -1,0 +1,61 @@
+"""Shape what the methods about the gateway itself answer: health, lockdown, nodes, the journal."""
+
+from pydantic import ConfigDict
+
+from bot.intake.results.answer import Answer, Milliseconds, safe
+from core.audit.rotate import Rotated
+from core.gate.guards.lockdown import Locked
+
+
+class HealthAnswer(Answer):
+    """Whether all is well, and each part with what is wrong there."""
+
+    model_config = ConfigDict(extra="allow")  # what the gate proof reports besides
+
+    ok: bool
+    pid: int
+    parts: dict[str, dict[str, object]]
+    open_surfaces: int
+
+
+class LockdownAnswer(Answer):
+    """Whether Sayso is locked down, since when, why, and by whom."""
+
+    locked: bool
+    since_ms: Milliseconds | None
+    why: str | None
+    by: str | None
+    way: str | None
+
+    @classmethod
+    def of(cls, locked: Locked | None) -> "LockdownAnswer":
+        """Return a lockdown; all but ``locked`` are ``None`` where there is none."""
+        if locked is None:
+            return cls(locked=False, since_ms=None, why=None, by=None, way=None)
+        return cls(
+            locked=True,
+            since_ms=locked.at_ms,
+            why=safe(locked.why),
+            by=safe(locked.by),
+            way=safe(locked.way) or None,
+        )
+
+
+class NodesAnswer(Answer):
+    """The paired nodes: none, as no node can be paired with this version."""
+
+    nodes: list[dict[str, object]]
+
+
+class RotatedAnswer(Answer):
+    """The segment of the journal that was ended: its file, its last line's number and hash."""
+
+    file: str
+    segment: int
+    seq: int
+    hash: str
+
+    @classmethod
+    def of(cls, ended: Rotated) -> "RotatedAnswer":
+        """Return a segment that was ended."""
+        return cls(file=str(ended.file), segment=ended.number, seq=ended.seq, hash=ended.hash)

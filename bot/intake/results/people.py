@@ -1,0 +1,94 @@
+"""Shape what the methods about people and their tokens answer."""
+
+from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe, safe_or_none
+from core.model.access import Scope
+from core.store.people.people import Person
+from core.store.people.tokens import Token
+
+
+class AccountAnswer(Answer):
+    """One account of a person."""
+
+    channel: str
+    account: str
+    name: str
+    revoked: bool
+
+
+class PersonAnswer(Answer):
+    """A person with the linked accounts."""
+
+    id: str
+    revoked: bool
+    accounts: list[AccountAnswer]
+
+    @classmethod
+    def of(cls, one: Person) -> "PersonAnswer":
+        """Return a person."""
+        accounts = [
+            AccountAnswer(
+                channel=account.channel,
+                account=safe(account.account),
+                name=safe(account.name),
+                revoked=account.revoked,
+            )
+            for account in one.accounts
+        ]
+        return cls(id=safe(one.id), revoked=one.revoked, accounts=accounts)
+
+
+class PeopleAnswer(Answer):
+    """The people with their accounts."""
+
+    people: list[PersonAnswer]
+
+
+class PairAnswer(ChangeAnswer):
+    """Whether a code was made; it links the first account that sends it in time."""
+
+    code: str | None = None
+    expires_ms: Milliseconds | None = None
+
+
+class TokenAnswer(Answer):
+    """What is known of a token; never its text."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    agent: str | None
+    person: str | None
+    state: str
+    by: str
+    created_ms: Milliseconds
+    expires_ms: Milliseconds | None
+    used_ms: Milliseconds | None
+
+    @classmethod
+    def of(cls, token: Token) -> "TokenAnswer":
+        """Return a token."""
+        return cls(
+            id=token.id,
+            name=safe(token.name),
+            scopes=sorted(token.scopes),
+            agent=safe_or_none(token.agent),
+            person=safe_or_none(token.person),
+            state=token.state,
+            by=safe(token.by),
+            created_ms=token.created_ms,
+            expires_ms=token.expires_ms,
+            used_ms=token.used_ms,
+        )
+
+
+class TokensAnswer(Answer):
+    """The tokens, without their values."""
+
+    tokens: list[TokenAnswer]
+
+
+class NewTokenAnswer(ChangeAnswer):
+    """Whether a token was made; ``token`` is its text, which is shown this once."""
+
+    token: str | None = None
+    id: str | None = None

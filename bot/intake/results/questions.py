@@ -1,0 +1,151 @@
+"""Shape what the methods about approvals answer; every text of others is redacted."""
+
+from collections.abc import Sequence
+
+from bot.intake.results.answer import Answer, Milliseconds, safe, safe_or_none
+from core.approvals.answer import AnswerOutcome
+from core.approvals.messages import limits
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.decision import Tier
+from core.model.policy import ExecAsk, ExecHost, ExecSecurity
+from core.store.outbox.receipts import Receipt
+from core.text.render import command_text, shell_statement
+
+_MOST_LISTED, _CUT_TO = 1_000_000, 200
+"""Characters; each takes up to six bytes of a frame."""
+
+
+class ApprovalAnswer(Answer):
+    """An approval: what is asked, its status, and who ended it."""
+
+    id: str
+    code: str
+    command: str
+    warning: str | None
+    cwd: str
+    agent: str
+    session: str
+    task: str | None
+    host: ExecHost
+    security: ExecSecurity | None
+    ask: ExecAsk | None
+    resolved_paths: list[str | None]
+    why: str
+    promise: list[str]
+    created_ms: Milliseconds
+    deadline_ms: Milliseconds
+    state: ApprovalState
+    decision: ApprovalReply | None
+    by: str | None
+    at_ms: Milliseconds | None
+    note: str
+    terms: str | None
+    quorum: int
+    votes: list[str]
+    behind: str | None
+    digest: str
+    requester: str
+    tier: Tier
+    timeout_ms: int
+    env: list[str]
+
+    @classmethod
+    def of(cls, question: Approval) -> "ApprovalAnswer":
+        """Return an approval as lists show it."""
+        plan, end, judged = question.plan, question.resolution, question.evaluation
+        return cls(
+            id=question.id,
+            code=question.code,
+            command=command_text(plan).text,
+            warning=shell_statement(plan).text or None,
+            cwd=safe(plan.cwd.path),
+            agent=safe(plan.agent),
+            session=safe(plan.session),
+            task=safe_or_none(plan.task),
+            host=plan.host,
+            security=judged.security,
+            ask=judged.ask,
+            resolved_paths=[safe_or_none(one.resolved) for one in judged.segments],
+            why=safe(judged.why),
+            promise=[safe(promise.words) for promise in judged.promise],
+            created_ms=question.created_ms,
+            deadline_ms=question.deadline_ms,
+            state=end.state if end is not None else ApprovalState.PENDING,
+            decision=end.reply if end is not None else None,
+            by=end.by.ref if end is not None and end.by else None,
+            at_ms=end.at_ms if end is not None else None,
+            note=safe(end.note) if end is not None else "",
+            terms=limits(end.terms) if end is not None and end.terms is not None else None,
+            quorum=question.quorum,
+            votes=[vote.by.ref for vote in question.votes],
+            behind=question.behind,
+            digest=plan.digest,
+            requester=safe(question.requester.account),
+            tier=judged.tier,
+            timeout_ms=plan.timeout_ms,
+            env=[safe(name) for name in plan.requested_env],
+        )
+
+
+class ApprovalsAnswer(Answer):
+    """What is waiting for approval."""
+
+    pending: list[ApprovalAnswer]
+
+    @classmethod
+    def of(cls, questions: Sequence[Approval]) -> "ApprovalsAnswer":
+        """Return approvals in a list, which must fit into one frame whatever they read.
+
+        Where all texts together are too long, later ones are cut and say so; one alone is whole.
+        """
+        rows, left = [ApprovalAnswer.of(question) for question in questions], _MOST_LISTED
+        if len(rows) == 1:
+            return cls(pending=rows)
+        for number, row in enumerate(rows):
+            if len(row.command) > left:
+                rows[number] = row.model_copy(update={"command": _cut(row.command)})
+            else:
+                left -= len(row.command)
+        return cls(pending=rows)
+
+
+def _cut(text: str) -> str:
+    return f"{text[:_CUT_TO]}… ({len(text):,} characters; query this one alone)"
+
+
+class ResolvedAnswer(Answer):
+    """Whether the answer counted, in a sentence for whoever gave it."""
+
+    accepted: bool
+    outcome: AnswerOutcome
+    sentence: str
+    id: str | None
+
+
+class CopyAnswer(Answer):
+    """One copy of a prompt."""
+
+    channel: str
+    to: str
+    thread: str
+    step: int
+    state: str
+    why: str
+
+    @classmethod
+    def of(cls, one: Receipt) -> "CopyAnswer":
+        """Return the status of one copy."""
+        return cls(
+            channel=one.target.channel,
+            to=safe(one.target.to),
+            thread=safe(one.target.thread),
+            step=one.step,
+            state=one.state,
+            why=safe(one.why),
+        )
+
+
+class CopiesAnswer(Answer):
+    """The status of each copy of a prompt."""
+
+    copies: list[CopyAnswer]

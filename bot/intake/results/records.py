@@ -1,0 +1,123 @@
+"""Shape what the methods about events, sessions and history answer."""
+
+from bot.intake.callers.caller import Caller
+from bot.intake.results.answer import Answer, Milliseconds, safe, safe_or_none
+from bot.intake.results.outcomes import output
+from core.approvals.messages import limits, past
+from core.model.approval import ApprovalReply, ApprovalState
+from core.model.events import EventKind, SessionEvent
+from core.store.approvals import HistoryRow
+from core.store.schema.states import DecisionSource, RowState
+from core.store.views.owners import SessionRow
+
+
+class EventAnswer(Answer):
+    """One event of a session."""
+
+    seq: int
+    kind: EventKind
+    text: str
+    id: str
+    at_ms: Milliseconds
+
+    @classmethod
+    def of(cls, happened: SessionEvent, caller: Caller) -> "EventAnswer":
+        """Return an event as this caller may read it."""
+        return cls(
+            seq=happened.seq,
+            kind=happened.kind,
+            text=output(happened.text, caller),
+            id=happened.run_id,
+            at_ms=happened.at_ms,
+        )
+
+
+class EventsAnswer(Answer):
+    """Events above what was acknowledged, in order."""
+
+    events: list[EventAnswer]
+
+
+class AckedAnswer(Answer):
+    """The number that is acknowledged now."""
+
+    acked: int
+
+
+class SessionAnswer(Answer):
+    """One session: its key, its last event's number, the acknowledged one, when it was."""
+
+    session: str
+    last_seq: int
+    acked_seq: int
+    at_ms: Milliseconds | None
+
+    @classmethod
+    def of(cls, row: SessionRow) -> "SessionAnswer":
+        """Return a session."""
+        return cls(
+            session=safe(row.session),
+            last_seq=row.last_seq,
+            acked_seq=row.acked_seq,
+            at_ms=row.at_ms,
+        )
+
+
+class SessionsAnswer(Answer):
+    """The sessions in the order of their keys."""
+
+    sessions: list[SessionAnswer]
+
+
+class HistoryRowAnswer(Answer):
+    """One thing that was asked; ``how`` says in words its status or how it ended."""
+
+    id: str
+    code: str
+    at_ms: Milliseconds
+    agent: str
+    session: str
+    task: str | None
+    command: str
+    source: DecisionSource | None
+    state: RowState | ApprovalState
+    by: str | None
+    decision: ApprovalReply | None
+    terms: str | None
+    how: str
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    cancelled: bool
+    duration_ms: int | None
+
+    @classmethod
+    def of(cls, row: HistoryRow) -> "HistoryRowAnswer":
+        """Return one line of the history."""
+        end = row.end
+        return cls(
+            id=row.id,
+            code=row.code,
+            at_ms=row.at_ms,
+            agent=safe(row.agent),
+            session=safe(row.session),
+            task=safe_or_none(row.task),
+            command=safe(row.text),
+            source=row.source,
+            state=row.state,
+            by=f"{row.by.channel}:{row.by.account}" if row.by is not None else None,
+            decision=row.reply,
+            terms=limits(row.terms) if row.terms is not None else None,
+            how=past(row.state, end, row.reason),
+            exit_code=end.exit_code if end is not None else None,
+            signal=end.signal if end is not None else None,
+            timed_out=end is not None and end.timed_out,
+            cancelled=end is not None and end.cancelled,
+            duration_ms=end.duration_ms if end is not None else None,
+        )
+
+
+class HistoryAnswer(Answer):
+    """What was asked, the newest first."""
+
+    history: list[HistoryRowAnswer]

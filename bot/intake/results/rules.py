@@ -1,0 +1,168 @@
+"""Shape what the methods about the policy answer: the file, grants, verdicts, tools, skills."""
+
+from typing import Literal
+
+from pydantic import RootModel
+
+from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe, safe_or_none
+from core.gate.grant_preview import words_of
+from core.gate.tools.protocol import ToolError
+from core.model.decision import DenialReason
+from core.policy.judge.preview import Preview
+from core.policy.rules.skills import Skills
+from core.store.approvals.grants import Grant
+
+
+class FileAnswer(Answer):
+    """exec-approvals.json, its token left out; ``hash`` is for ``exec.approvals.set``."""
+
+    file: dict[str, object]
+    hash: str
+    warnings: list[str]
+
+
+class FileChangeAnswer(ChangeAnswer):
+    """Whether exec-approvals.json was replaced, and what is odd about its new content."""
+
+    warnings: list[str] | None = None
+
+
+class PreviewAnswer(Answer):
+    """What would have matched among an agent's last 500 commands."""
+
+    looked: int
+    matched: int
+    denied: list[str]
+    sentence: str
+
+    @classmethod
+    def of(cls, one: Preview) -> "PreviewAnswer":
+        """Return numbers, the denied texts, and the same in words."""
+        return cls(
+            looked=one.looked,
+            matched=one.matched,
+            denied=[safe(text) for text in one.denied],
+            sentence=words_of(one).text,
+        )
+
+
+class GrantAnswer(Answer):
+    """What people allowed for a while: what it lets run, for whom, how far it goes."""
+
+    id: str
+    code: str
+    agent: str
+    session: str | None
+    task: str | None
+    promise: list[str]
+    by: str
+    name: str
+    created_ms: Milliseconds
+    expires_ms: Milliseconds | None
+    uses_left: int | None
+    used_ms: Milliseconds | None
+    preview: PreviewAnswer | None
+
+    @classmethod
+    def of(cls, one: Grant, preview: Preview | None) -> "GrantAnswer":
+        """Return a grant."""
+        return cls(
+            id=one.id,
+            code=one.code,
+            agent=safe(one.agent),
+            session=safe_or_none(one.session),
+            task=safe_or_none(one.task),
+            promise=[safe(promise.words) for promise in one.promise],
+            by=safe(one.by.ref),
+            name=safe(one.by.name),
+            created_ms=one.created_ms,
+            expires_ms=one.expires_ms,
+            uses_left=one.uses_left,
+            used_ms=one.used_ms,
+            preview=None if preview is None else PreviewAnswer.of(preview),
+        )
+
+
+class GrantsAnswer(Answer):
+    """The grants that hold."""
+
+    grants: list[GrantAnswer]
+
+
+class ExplainAnswer(Answer):
+    """The verdict on a command, as `sayso policy explain --json` prints it.
+
+    Which grant counts, and who gave it, is shown to the scope `read` only.
+    """
+
+    decision: Literal["allow", "ask", "deny"]
+    reason: str
+    why: str
+    segments: list[dict[str, object]]
+    promise: list[str] | None = None
+    tier: str | None = None
+    agent: str
+    policy: dict[str, object]
+    rules: list[dict[str, object]]
+    idle: list[str]
+    asks: dict[str, object] | None
+    unread: str | None = None
+
+
+class SkillAnswer(Answer):
+    """A program of a skill: the name that was listed and the real path behind it."""
+
+    name: str
+    path: str
+
+
+class SkillsAnswer(Answer):
+    """The programs that count as listed, and why other names do not."""
+
+    bins: list[SkillAnswer]
+    ignored: list[str]
+
+    @classmethod
+    def of(cls, skills: Skills) -> "SkillsAnswer":
+        """Return the programs of skills."""
+        bins = [
+            SkillAnswer(name=safe(name), path=safe(path)) for path, (name, _) in skills.pins.items()
+        ]
+        return cls(bins=bins, ignored=[safe(one) for one in skills.lint])
+
+
+class ToolResult(Answer):
+    """The tool did its work."""
+
+    ok: Literal[True]
+    status: Literal["finished"]
+    result: dict[str, object]
+    id: str | None
+
+
+class ToolQuestion(Answer):
+    """People are being asked; the session's events say how it ends."""
+
+    ok: Literal[True]
+    status: Literal["pending"]
+    result: None
+    id: str
+    code: str
+    deadline_ms: Milliseconds
+
+
+class ToolRefusal(Answer):
+    """The tool did not; a refusal is an answer, not an error."""
+
+    ok: Literal[False]
+    error: ToolError
+    message: str
+    reason: DenialReason | None
+    id: str | None
+
+
+AnyToolAnswer = ToolResult | ToolQuestion | ToolRefusal
+
+
+class ToolAnswer(RootModel[AnyToolAnswer]):
+    """What a tool answered."""

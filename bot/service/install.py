@@ -1,0 +1,177 @@
+"""Put the unit in its place, compare it, take it away; a person's edits are never overwritten."""
+
+import os
+import pwd
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from difflib import unified_diff
+from enum import StrEnum
+from pathlib import Path
+
+from bot.service.systemctl import Systemd
+from bot.service.unit import NAME, Scope, is_ours
+from core.errors import Conflict, StateError
+from core.files.private import replace_private
+from core.planning.paths.writable_by_others import changeable_on_the_way
+
+_MODE = 0o644
+_LINGER = Path("/var/lib/systemd/linger")
+_PASSING = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/", "/.cache/", "/archive-v")  # noqa: S108 - names to refuse
+
+
+class Standing(StrEnum):
+    """How the unit that is there compares with what this version writes."""
+
+    MISSING = "missing"
+    SAME = "same"
+    OLDER = "older"
+    EDITED = "edited"
+
+
+def unit_path(scope: Scope, environ: Mapping[str, str]) -> Path:
+    """Return where the unit belongs."""
+    if scope is Scope.SYSTEM:
+        return Path("/etc/systemd/system") / NAME
+    home = Path(environ.get("HOME") or Path.home())
+    config = environ.get("XDG_CONFIG_HOME", "")
+    base = Path(config) if config.startswith("/") else home / ".config"
+    return base / "systemd" / "user" / NAME
+
+
+def program(environ: Mapping[str, str]) -> Path:
+    """Return the path of ``sayso`` that stays as it is: the one that runs, else that on ``PATH``.
+
+    A link such as ``~/.local/bin/sayso`` is kept: an upgrade gives it another target.
+
+    Raises:
+        StateError: there is none, it is a passing one, or others may replace it.
+    """
+    started = Path(sys.argv[0]).absolute()
+    beside = Path(sys.executable).with_name("sayso")
+    on_path = shutil.which("sayso", path=environ.get("PATH"))
+    named = [started] if started.name == "sayso" else []
+    candidates = [*named, *([Path(on_path)] if on_path else []), beside]
+    found = next((one for one in candidates if os.access(one, os.X_OK)), None)
+    if found is None:
+        raise StateError("No program sayso was found. Install it: uv tool install sayso")
+    place = str(found.absolute())
+    if any(part in place for part in _PASSING) and not (Path(place).parent / "activate").exists():
+        raise StateError(
+            f"{place} may be gone tomorrow: it is in a temporary folder or a cache. Install Sayso "
+            "(uv tool install sayso, or pipx install sayso), and run its `sayso service install`."
+        )
+    changeable = changeable_on_the_way(place)
+    if changeable:
+        raise StateError(
+            f"Others may write to {changeable} or own it, and could replace {place}. Run: "
+            f"chmod go-w '{changeable}'"
+        )
+    return Path(place)
+
+
+def standing(path: Path, text: str) -> Standing:
+    """Compare the unit that is there with the one that would be written.
+
+    Raises:
+        StateError: it cannot be read.
+    """
+    there = read(path)
+    if there is None:
+        return Standing.MISSING
+    if there == text:
+        return Standing.SAME
+    return Standing.OLDER if is_ours(there) else Standing.EDITED
+
+
+def read(path: Path) -> str | None:
+    """Return the unit that is there, ``None`` if none is.
+
+    Raises:
+        StateError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def difference(path: Path, text: str) -> str:
+    """Return what differs, as a unified diff from the unit that is there; empty if nothing does."""
+    there = (read(path) or "").splitlines(keepends=True)
+    wanted = text.splitlines(keepends=True)
+    return "".join(unified_diff(there, wanted, str(path), "sayso service install"))
+
+
+def verify(systemd: Systemd, text: str) -> bool:
+    """Have systemd check a unit before it is put in place; ``False`` where it cannot be asked.
+
+    Raises:
+        StateError: systemd finds a fault in it.
+        SpawnError: nothing can be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="sayso-unit-") as folder:
+        draft = Path(folder) / NAME
+        draft.write_text(text, encoding="utf-8")
+        faults = systemd.faults(str(draft))
+    if faults:
+        raise StateError(f"systemd does not accept the unit; nothing was written:\n{faults}")
+    return faults is not None
+
+
+def put(path: Path, text: str, *, force: bool) -> Standing:
+    """Write the unit, and return how what was there before compared.
+
+    Raises:
+        Conflict: a person edited it, and ``force`` was not given.
+        StateError: it cannot be written.
+    """
+    before = standing(path, text)
+    if before is Standing.EDITED and not force:
+        raise Conflict(
+            f"{path} was edited, so it was not replaced. Keep your changes in a drop-in "
+            f"(systemctl edit), or replace it with --force:\n{difference(path, text)}"
+        )
+    if before is not Standing.SAME:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_private(path, text.encode())
+            path.chmod(_MODE)
+        except OSError as error:
+            raise StateError(f"{path} cannot be written: {error.strerror}.") from error
+    return before
+
+
+def remove(path: Path, text: str, *, force: bool) -> Standing:
+    """Remove the unit, and return how it compared.
+
+    Raises:
+        Conflict: a person edited it, and ``force`` was not given.
+        StateError: it cannot be removed.
+    """
+    before = standing(path, text)
+    if before is Standing.EDITED and not force:
+        raise Conflict(f"{path} was edited, so it was not removed. Remove it with --force.")
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StateError(f"{path} cannot be removed: {error.strerror}.") from error
+    with suppress(OSError):
+        path.with_name(f"{NAME}.d").rmdir()  # only where it is empty
+    return before
+
+
+def lingers(uid: int) -> bool:
+    """Return whether a user's services run while the user is not logged in."""
+    with suppress(KeyError, OSError):
+        return (_LINGER / pwd.getpwuid(uid).pw_name).exists()
+    return False
+
+
+def lost_settings(environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield the variables with settings that hold in this shell and will not in the service."""
+    yield from sorted(name for name in environ if name.startswith("SAYSO_") and "__" in name)

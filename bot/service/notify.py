@@ -1,0 +1,71 @@
+r"""Tell the service manager how the gateway is (sd_notify(3)).
+
+One datagram of ``KEY=value`` lines to the socket that ``$NOTIFY_SOCKET`` names; a leading ``@``
+means an abstract one. A manager that is away or slow never holds the gateway up.
+"""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self
+
+_log = logging.getLogger(__name__)
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Notifier:
+    """Where to tell it: ``address`` is empty where nobody wants to know.
+
+    ``watchdog_s`` is how long the manager waits for ``alive`` before it ends this process, ``None``
+    where it does not.
+    """
+
+    address: str = ""
+    watchdog_s: float | None = None
+
+    @classmethod
+    def take(cls, environ: MutableMapping[str, str]) -> Self:
+        """Read the manager's variables and remove them: no command that is run may use them."""
+        address = environ.pop("NOTIFY_SOCKET", "")
+        period, pid = environ.pop("WATCHDOG_USEC", ""), environ.pop("WATCHDOG_PID", "")
+        mine = pid in {"", str(os.getpid())}
+        watched = mine and period.isdecimal() and int(period) > 0
+        known = address.startswith(("/", "@"))
+        return cls(address if known else "", int(period) / _MICROSECONDS if watched else None)
+
+    def ready(self) -> None:
+        """Say that requests are served, also after a reload."""
+        self._send("READY=1")
+
+    def reloading(self) -> None:
+        """Say that the configuration is read again; ``ready`` follows."""
+        # The manager knows by the time that this is the reload which it asked for.
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        self._send(f"RELOADING=1\nMONOTONIC_USEC={now}")
+
+    def stopping(self) -> None:
+        """Say that nothing new is taken."""
+        self._send("STOPPING=1\nSTATUS=stopping")
+
+    def status(self, words: str) -> None:
+        """Set the line that `systemctl status` shows."""
+        self._send("STATUS=" + " ".join(words.split()))
+
+    def alive(self) -> None:
+        """Start the watchdog's time anew."""
+        self._send("WATCHDOG=1")
+
+    def _send(self, text: str) -> None:
+        if not self.address:
+            return
+        name = self.address.replace("@", "\0", 1) if self.address[0] == "@" else self.address
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.setblocking(False)
+            sock.sendto(text.encode("utf-8", "replace"), name)
+            return
+        _log.debug("the service manager at %s cannot be told", self.address)

@@ -1,0 +1,92 @@
+"""Run systemd's own programs, as every other process is run: by a supervisor of core.runner."""
+
+import asyncio
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.service.unit import NAME, Scope
+from core.errors import HostUnavailable, SaysoError
+from core.hosts.sandbox.internal_commands import Granted, own_plan
+from core.model.identity import ApprovalId
+from core.runner.runner import Runner
+
+_PATIENCE_MS = 60_000
+_BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_SHOWN = ("LoadState", "ActiveState", "SubState", "UnitFileState", "StatusText", "MainPID")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a program ended: ``well`` is exit code 0."""
+
+    well: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Systemd:
+    """The service manager of this user or of the system."""
+
+    scope: Scope
+    environ: Mapping[str, str]
+
+    def tell(self, *words: str) -> Done:
+        """Run ``systemctl``.
+
+        Raises:
+            HostUnavailable: it is not installed here.
+            SpawnError: nothing can be started at all.
+        """
+        return self._run("systemctl", f"--{self.scope}", "--no-pager", "--no-ask-password", *words)
+
+    def state(self) -> dict[str, str]:
+        """Return what systemd knows of the unit; empty where it cannot be asked."""
+        try:
+            done = self.tell("show", NAME, "--property", ",".join(_SHOWN))
+        except SaysoError:
+            return {}
+        if not done.well:
+            return {}
+        lines = (line.partition("=") for line in done.text.splitlines())
+        return {name: value for name, _, value in lines if name in _SHOWN}
+
+    def faults(self, unit: str) -> str | None:
+        """Return what ``systemd-analyze verify`` says of a file; ``None`` where it is missing.
+
+        Raises:
+            SpawnError: nothing can be started at all.
+        """
+        try:
+            words = ("verify", f"--{self.scope}", "--man=no", unit)
+            done = self._run("systemd-analyze", *words, XDG_RUNTIME_DIR=str(Path(unit).parent))
+        except HostUnavailable:
+            return None
+        about_us = [line for line in done.text.splitlines() if NAME in line]
+        return "" if done.well and not about_us else "\n".join(about_us) or done.text.strip()
+
+    def _run(self, program: str, *words: str, **instead: str) -> Done:
+        """Run a program; ``instead`` are variables where this process has none."""
+        found = shutil.which(program)
+        if found is None:
+            raise HostUnavailable(f"{program} is not installed; this needs systemd.")
+        given = {name: self.environ[name] for name in _BUS if name in self.environ}
+        given = {**instead, **given}
+        return asyncio.run(_ran((os.path.realpath(found), *words), given))
+
+
+async def _ran(argv: tuple[str, ...], environ: Mapping[str, str]) -> Done:
+    runner = Runner()
+    await runner.start()
+    try:
+        plan = own_plan(argv, "/", _PATIENCE_MS, environ)
+        run_id = ApprovalId(f"service{secrets.token_hex(8)}")
+        done = await runner.run(run_id, plan, Granted(), own=True)
+    finally:
+        await runner.stop()
+    logging.getLogger(__name__).debug("%s ended with %s", argv[0], done.exit_code)
+    return Done(done.exit_code == 0, done.output.text)

@@ -1,0 +1,9 @@
+"""Set up a new installation: ``sayso init``.
+
+::
+
+    chosen: a platform and its tokens
+       ─▶ contact: a scratch gateway's channel waits for the code that the terminal shows
+       ─▶ config_file: tokens and config.json5, each created once with mode 0600
+       ─▶ initialise: a test prompt through a real gateway, then what to type next
+"""

@@ -1,0 +1,105 @@
+"""Set up a home: find who answers, write the configuration, and send a test prompt."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from bot.app import gateway
+from bot.doctor.channels import prove_by_prompt
+from bot.doctor.finding import Finding, Verdict
+from bot.factories.channels import Console
+from bot.settings import InvalidConfig, Problem, load
+from bot.settings.reader import READ_FROM
+from bot.setup.chosen import Chosen, Contact, Platform
+from bot.setup.config_file import refuse_existing, write
+from bot.setup.contact import CodeScreen, Search
+from core.errors import StateError
+
+
+class Screen(CodeScreen, Protocol):
+    """Where the progress of a set-up is shown."""
+
+    def confirms(self, contact: Contact) -> bool:
+        """Show who was found; return whether that is who should approve."""
+
+    def written(self, path: Path) -> None:
+        """Show the configuration's path."""
+
+    def tested(self, finding: Finding) -> None:
+        """Show a step of the test prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """One run of ``sayso init``: over which home, for whom to wait, where to show it."""
+
+    home: Path
+    environ: Mapping[str, str]
+    seconds: float
+    screen: Screen
+
+    def run(self, chosen: Chosen) -> bool:
+        """Write a configuration that asks people; return whether the test prompt came back.
+
+        Raises:
+            SaysoError: nothing was written; the message says why.
+        """
+        refuse_existing(self.home)
+        contact = self._contact(chosen)
+        if not self.screen.confirms(contact):
+            raise StateError("Not confirmed, so nothing was written. Run `sayso init` again.")
+        self.screen.written(write(self.home, chosen, contact))
+        return asyncio.run(self._test(chosen))
+
+    def _contact(self, chosen: Chosen) -> Contact:
+        if chosen.platform is Platform.TERMINAL:
+            return Contact(f"uid:{os.getuid()}", "here")
+        with _scratch(chosen) as scratch:
+            try:
+                settings = load(scratch, environ=self.environ)
+            except InvalidConfig as error:
+                raise InvalidConfig(
+                    _at_its_origin(one, chosen) for one in error.problems
+                ) from error
+            search = Search(settings, chosen.platform, self.seconds, self.screen)
+            return asyncio.run(search.find())
+
+    async def _test(self, chosen: Chosen) -> bool:
+        console = Console.here() if chosen.platform is Platform.TERMINAL else None
+        if chosen.platform is Platform.TERMINAL and console is None:
+            why = "not sent: standard input is not a terminal, so nobody could answer"
+            self.screen.tested(Finding(Verdict.WARN, "test prompt", why))
+            return True
+        settings = load(self.home, environ=self.environ)
+        async with gateway(settings, console=console, environ=self.environ):
+            return await asyncio.to_thread(self._prompt)
+
+    def _prompt(self) -> bool:
+        settings, worst = load(self.home, environ=self.environ), Verdict.OK
+        for finding in prove_by_prompt(settings, self.seconds):
+            self.screen.tested(finding)
+            worst = worst if finding.verdict is Verdict.OK else finding.verdict
+        return worst is Verdict.OK
+
+
+def _at_its_origin(problem: Problem, chosen: Chosen) -> Problem:
+    """Return a mistake of the scratch home where the new user made it: in a file, or by typing."""
+    key = problem.path[-1] if problem.path[:-1] == ("channels", chosen.platform.value) else ""
+    place = chosen.origins.get(str(key))
+    if place is None:
+        return problem
+    return replace(problem, place=place, message=problem.message.partition(READ_FROM)[0])
+
+
+@contextmanager
+def _scratch(chosen: Chosen) -> Iterator[Path]:
+    """Yield a home with the tokens in which nobody may answer, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="sayso-init-") as folder:
+        home = Path(folder) / "home"
+        write(home, chosen, None)
+        yield home

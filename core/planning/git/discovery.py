@@ -1,0 +1,181 @@
+"""Find every repository that git might take around a folder and within one (git(1), gitmodules(5)).
+
+Which folder git takes is not imitated but covered: every one that it might take is found, and
+whatever is not written as git itself writes it is an ``OddLink``.
+"""
+
+# ruff: noqa: PTH118
+# pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from core.files.lookup import check_looked, is_folder, is_there, status_of
+from core.planning.git.folder_listing import Listing, listing_of
+from core.planning.git.obedience import Obedience
+from core.planning.git.submodules import submodules
+from core.planning.paths.pins import Unpinned
+from core.planning.paths.symlinks import leads_elsewhere
+
+LARGEST: Final = 256 * 1024
+"""Bytes of a file that is read; a larger configuration is no person's work."""
+
+_MOST_BELOW_MODULES: Final = 20_000
+"""Folders below ``modules`` that are looked at: a submodule's objects lie in up to 258."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
+
+    The files of an ``absorbed`` one lie where they are not looked for. ``listing`` is what its own
+    folder lists, ``None`` where that is not known.
+    """
+
+    folder: str
+    tree: str
+    absorbed: bool = False
+    listing: Listing | None = None
+
+    def may_hold(self, name: str) -> bool:
+        """Return whether something of that name may lie in it, without looking it up."""
+        return self.listing is None or self.listing.may_hold(name)
+
+    def may_link(self) -> bool:
+        """Return whether a link may lie in it, without looking."""
+        return self.listing is None or bool(self.listing.links)
+
+
+class OddLink(Exception):
+    """A file that leads to a repository is not written as git writes it."""
+
+
+def repositories_around(cwd: str) -> Iterator[Repository]:
+    """Yield each repository around a folder: git takes the first one that it finds whole."""
+    folder = cwd
+    while True:
+        found = _at(folder)
+        if found is not None:
+            yield found
+        if is_there(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
+            yield Repository(folder, "")
+        if folder in {"", "/"}:
+            return
+        folder = folder.rpartition("/")[0] or "/"
+
+
+def repositories_within(repository: Repository, obeys: Obedience) -> Iterator[Repository]:
+    """Yield the submodules that git may enter."""
+    if repository.tree:
+        named = submodules(repository.folder)
+        if isinstance(named, Unpinned):
+            raise OddLink(named.why)
+        for path in named:
+            within = os.path.join(repository.tree, path)
+            check_same_for_all(within)
+            found = _at(within)
+            if found is not None:
+                yield found
+    # `git fetch` needs no files of them; `git switch` may bring one that the index does not list.
+    brings = obeys.may("reach") or (obeys.writes and obeys.may("smudge"))
+    if brings and repository.may_hold("modules"):
+        yield from _absorbed(repository.folder + "/modules")
+
+
+def _absorbed(modules: str) -> Iterator[Repository]:
+    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``).
+
+    A submodule's name may have slashes, also in what resembles another one's repository.
+    """
+    check_same_for_all(modules)
+    waiting = [modules] if is_folder(modules) else []
+    for number, folder in enumerate(waiting):
+        listing = listing_of(folder)
+        if listing is None or number > _MOST_BELOW_MODULES:
+            raise OddLink(f"`{modules}` holds more than is checked")
+        if listing.links:
+            link = listing.links[0]
+            raise OddLink(f"`{link}` is a link, and git may find a repository behind it")
+        if listing.may_hold("head"):
+            yield Repository(folder, "", absorbed=True, listing=listing)
+        waiting += listing.folders
+
+
+def _at(tree: str) -> Repository | None:
+    """Return the repository whose files lie in a folder, by its ``.git`` there."""
+    dot = tree.rstrip("/") + "/.git"
+    mode = mode_of(dot)
+    if mode is None:
+        return None
+    if stat.S_ISLNK(mode):
+        check_same_for_all(dot)
+    if stat.S_ISDIR(mode) or is_folder(dot):
+        return Repository(dot, tree, listing=listing_of(dot))
+    named = _link(dot, b"gitdir: ")
+    folder = os.path.join(tree, named)
+    check_same_for_all(folder)
+    return Repository(folder, tree) if is_folder(folder) else None
+
+
+def _link(path: str, head: bytes) -> str:
+    """Return the path that a ``.git`` file or ``commondir`` holds.
+
+    Git takes off line ends alone and stops at NUL, so only what cannot be read otherwise is taken.
+
+    Raises:
+        OddLink: it is not one line of printable text without blanks around it.
+    """
+    content = first_bytes(path)
+    if content is not None and content.startswith(head) and len(content) <= LARGEST:
+        line = content.removeprefix(head).removesuffix(b"\n")
+        text = line.decode(errors="replace")
+        if text and text.isprintable() and text == text.strip() and "\ufffd" not in text:
+            return text
+    raise OddLink(f"`{path}` is not one line as git writes it")
+
+
+def folders_of(repository: Repository) -> list[str]:
+    """Return the folders that hold a repository's configuration and hooks."""
+    leads = repository.folder + "/commondir"  # a linked work tree has another's
+    if not repository.may_hold("commondir") or not is_there(leads):
+        return [repository.folder]
+    common = os.path.join(repository.folder, _link(leads, b""))
+    check_same_for_all(common)
+    return [repository.folder, common]
+
+
+def check_same_for_all(path: str) -> None:
+    """Refuse a path that leads each process somewhere else: /proc/self/cwd, /dev/stdin.
+
+    Raises:
+        OddLink: what git would find there cannot be known before it runs.
+    """
+    if leads_elsewhere(path):
+        raise OddLink(f"`{path}` leads each process to a file of its own")
+
+
+def mode_of(path: str) -> int | None:
+    """Return the mode of a file, of a link itself, ``None`` if there is none."""
+    status = status_of(path, follow=False)
+    return None if status is None else status.st_mode
+
+
+def first_bytes(path: str, flags: int = 0) -> bytes | None:
+    """Return the first bytes of a regular file, ``None`` if it is none or cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
+    except OSError as error:
+        check_looked(error)
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None  # a pipe holds for git what it does not hold now
+        return os.read(fd, LARGEST + 1)
+    except OSError as error:
+        check_looked(error)
+        return None
+    finally:
+        os.close(fd)

@@ -1,0 +1,35 @@
+"""The man page holds every command and option, and is good roff."""
+
+import subprocess
+
+from bot.cli import COMMANDS
+from bot.cli.help.man import page
+
+
+def test_the_page_is_read_without_a_warning() -> None:
+    """By groff with every warning on; what it shows names each command and topic."""
+    done = subprocess.run(
+        ["man", "-l", "--warnings=w", "-"],
+        input=page(),
+        env={
+            "PATH": "/usr/bin:/bin",
+            "MANWIDTH": "100",
+            "LC_ALL": "C.UTF-8",
+            "MAN_KEEP_FORMATTING": "",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == ""
+    assert all(f"sayso {name}" in done.stdout for name in COMMANDS)
+    for words in ("SAYSO_HOME", "EXIT STATUS", "audit.jsonl", "--exec-acl F", "on-miss", "…"):
+        assert words in done.stdout, words
+
+
+def test_no_line_of_a_text_is_a_request() -> None:
+    """A text that begins with a dot, an apostrophe or holds a backslash stays text."""
+    requests = {line.split()[0] for line in page().splitlines() if line[:1] in {".", "'"}}
+
+    assert requests <= {".TH", ".SH", ".SS", ".TP", ".B", ".I", ".RI", ".PP", ".EX", ".EE"}

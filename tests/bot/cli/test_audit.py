@@ -1,0 +1,67 @@
+"""`sayso audit` over segments: with a gateway that runs, without one, and on a file by its name."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.gateway_process import GatewayProcess, write_config
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Run a gateway."""
+    made = GatewayProcess(tmp_path / "home")
+    write_config(made.home, None)
+    made.start()
+    yield made
+    made.stop()
+
+
+def test_a_running_gateway_rotates_and_goes_on(gateway: GatewayProcess) -> None:
+    """It is asked, since it holds the journal; runs before and after are in one chain."""
+    assert gateway.cli("run", "--host", "gateway", "--", "echo", "one").stdout == "one\n"
+    ended = gateway.json("audit", "rotate")
+    assert ended["file"] == str(gateway.home / "audit.jsonl.000001")
+    assert gateway.cli("run", "--host", "gateway", "--", "echo", "two").stdout == "two\n"
+    verdict = gateway.json("audit", "verify")
+    assert (verdict["ok"], verdict["segments"]) == (True, 2)
+    lines = gateway.cli("audit", "tail", "--limit", "1000", "--json").stdout.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [record["seq"] for record in records] == list(range(1, verdict["records"] + 1))
+    (segment,) = [record for record in records if record["kind"] == "segment"]
+    assert segment["prev"] == segment["previous_hash"] == ended["hash"]
+    assert segment["by"].startswith("uid:")
+    assert len(gateway.json("history")) == 2
+    _without_a_gateway(gateway, verdict["records"])
+
+
+def _without_a_gateway(gateway: GatewayProcess, records: int) -> None:
+    """The command rotates by itself, under the same lock, and a gateway starts on that."""
+    refused = gateway.cli("audit", "rotate", "--file", str(gateway.home / "audit.jsonl"))
+    assert refused.returncode == 1
+    assert "being written by another process" in refused.stderr
+    gateway.stop()
+    assert gateway.json("audit", "rotate")["segment"] == 2
+    empty = gateway.cli("audit", "rotate")
+    assert (empty.returncode, empty.stdout) == (1, "")
+    assert "no records since the last rotation" in empty.stderr
+    gateway.start()
+    assert gateway.json("audit", "verify")["records"] > records
+    _moved_away(gateway)
+
+
+def _moved_away(gateway: GatewayProcess) -> None:
+    """A segment that is gone is found, and what is left is checked from the next one on."""
+    archive = gateway.home.parent / "audit.jsonl.000001"
+    (gateway.home / archive.name).rename(archive)
+    missing = gateway.cli("audit", "verify")
+    assert missing.returncode == 3
+    assert missing.stdout.endswith("audit.jsonl.000001:1: segment 1 is missing\n")
+    assert gateway.cli("audit", "verify", "--from", "2").returncode == 0
+    assert gateway.cli("audit", "verify", str(archive)).returncode == 0
+    nowhere = gateway.cli("audit", "rotate", "--file", str(archive.parent / "none.jsonl"))
+    assert nowhere.returncode == 2

@@ -1,0 +1,83 @@
+"""Mistyped words get a suggestion, in text or in JSON; nothing else is guessed."""
+
+import json
+
+import pytest
+
+from bot.cli import COMMANDS, main
+
+
+def usage(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Run a command that is mistyped; return what it says."""
+    with pytest.raises(SystemExit) as ended:
+        main([*words])
+    found = capsys.readouterr()
+    assert (ended.value.code, found.out) == (2, "")
+    return found.err
+
+
+@pytest.mark.parametrize(
+    ("words", "suggested"),
+    [
+        (("peple",), "unknown command 'peple'; did you mean 'people'?"),
+        (("statsu", "--json"), "unknown command 'statsu'; did you mean 'status'?"),
+        (("people", "lst"), "unknown command 'lst'; did you mean 'list'?"),
+        (("approvals", "allowlist", "ad"), "unknown command 'ad'; did you mean 'add'?"),
+        (("history", "--agnt", "x"), "unrecognized arguments: --agnt; did you mean '--agent'?"),
+        (("grants", "list", "--jsn"), "unrecognized arguments: --jsn; did you mean '--json'?"),
+    ],
+)
+def test_a_mistyped_word_gets_a_suggestion(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], suggested: str
+) -> None:
+    """Commands, commands of commands, and options; the exit code is that of a misuse."""
+    assert suggested in usage(capsys, *words)
+
+
+def test_a_word_that_resembles_nothing_gets_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """The control: no wild guess, but all there is to choose from."""
+    said = usage(capsys, "xyzzy")
+
+    assert "did you mean" not in said
+    assert all(name in said for name in COMMANDS)
+
+
+def test_a_misuse_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """One object on one line, with the exit code; nothing else is printed."""
+    found = json.loads(usage(capsys, "people", "lst", "--json"))["error"]
+
+    assert (found["type"], found["exitCode"]) == ("usage", 2)
+    assert found["message"].endswith("did you mean 'list'?")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--json"),
+        ("policy", "explain", "--json"),
+        ("exec", "web1", "--json"),
+        ("prompt", "render", "--channel", "slack", "--json"),
+        ("approve", "K3F7QZ", "maybe", "30m", "--json"),
+        ("pending", "--json"),
+        ("exec", "nobody", "--json", "--", "ls"),
+    ],
+)
+def test_what_a_command_refuses_itself_is_json_too(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: object,
+    words: tuple[str, ...],
+) -> None:
+    """Misuse that the parser does not see, and a gateway that is not there."""
+    monkeypatch.setenv("SAYSO_HOME", f"{tmp_path}/none")
+    code = main([*words])
+    found = capsys.readouterr()
+
+    assert found.out == ""
+    assert json.loads(found.err)["error"]["exitCode"] == code
+
+
+def test_json_behind_two_dashes_is_the_commands_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """`sayso run -- tool --json` fails in words."""
+    assert main(["exec", "nobody", "--", "tool", "--json"]) == 2
+    assert capsys.readouterr().err.startswith("sayso: No contact is named 'nobody'")

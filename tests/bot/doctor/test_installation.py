@@ -1,0 +1,51 @@
+"""`sayso doctor` only looks: it leaves a home as it was, and makes none."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+
+
+def tree(home: Path) -> dict[str, tuple[int, int]]:
+    """Return every path below a folder with its mode and time of change."""
+    found = sorted(home.rglob("*")) if home.exists() else []
+    found = [one for one in found if not one.name.endswith("-shm")]  # SQLite's locks of readers
+    return {str(one): (one.lstat().st_mode, one.lstat().st_mtime_ns) for one in found}
+
+
+def doctor(home: Path) -> str:
+    """Run every check; return what it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "doctor"],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "sandbox: " in done.stdout, done.stderr
+    return done.stdout
+
+
+def test_an_empty_home_stays_empty(tmp_path: Path) -> None:
+    """Nothing is made: no folder of the sandbox, no key, not the home itself."""
+    doctor(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "home").mkdir(mode=0o700)
+    doctor(tmp_path / "home")
+    assert tree(tmp_path / "home") == {}
+
+
+def test_the_home_of_a_stopped_gateway_stays_as_it_is(tmp_path: Path) -> None:
+    """The control: a gateway writes there, and what it left is not touched."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    gateway = GatewayProcess(home)
+    gateway.start()
+    gateway.stop()
+    before = tree(home)
+    doctor(home)
+    assert len(before) > 3
+    assert tree(home) == before

@@ -1,0 +1,55 @@
+"""Where a prompt goes when its session's thread cannot be opened now."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from channels.memory import MemoryChannel
+from core.errors import ChannelError
+from core.model.identity import Target
+from core.text.render import Redacted
+from tests.support.chat import ask, notices, prompts, sending
+from tests.support.gate import PLACE, gate_at
+from tests.support.waiting import until
+
+
+@dataclass
+class Limited(MemoryChannel):
+    """A memory channel that opens no thread until so many tries were refused."""
+
+    wait_ms: int = 219_000
+    refusals: int = 1
+
+    async def open_thread(self, target: Target, title: Redacted) -> Target:
+        """Refuse for a while, or open."""
+        if self.refusals:
+            self.refusals -= 1
+            raise ChannelError("slow down", retry_after_ms=self.wait_ms)
+        return await super().open_thread(target, title)
+
+
+async def test_a_question_does_not_wait_minutes_for_a_thread(tmp_path: Path) -> None:
+    """It is asked at once in the place itself; the session's next one opens the thread."""
+    channel = Limited()
+    async with gate_at(tmp_path) as gate, sending(gate, channel, threaded=True):
+        await ask(gate, tmp_path, "touch one")
+        await until(lambda: prompts(channel), 3)
+        await ask(gate, tmp_path, "touch two")
+        await until(lambda: len(prompts(channel)) == 2, 3)
+
+    first, second = prompts(channel)
+    assert PLACE == first.target
+    assert "" != second.target.thread
+    assert ["Session main"] == notices(channel)
+
+
+@pytest.mark.parametrize("wait_ms", [200, 4_000])
+async def test_a_thread_that_comes_soon_is_waited_for(tmp_path: Path, wait_ms: int) -> None:
+    """Negative control: a short wait is the outbox's, and the prompt goes into the thread."""
+    channel = Limited(wait_ms=wait_ms)
+    async with gate_at(tmp_path) as gate, sending(gate, channel, threaded=True):
+        await ask(gate, tmp_path, "touch one")
+        await until(lambda: prompts(channel), 10)
+
+    assert "" != prompts(channel)[0].target.thread

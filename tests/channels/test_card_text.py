@@ -1,0 +1,62 @@
+"""What does not fit one message is said in the same words on every platform."""
+
+import json
+
+import pytest
+
+from channels.card_text import EMPTY, READ_ABOVE, TOO_LONG, part_end, part_title, shortened
+from channels.cards import PromptCard, build_prompt
+from channels.discord.render import messages as discord
+from channels.slack.render import messages as slack
+from channels.telegram.render import payloads as telegram
+from core.model.identity import Target
+from tests.contracts.channel_examples import approval, plan
+
+PLATFORMS = {
+    "discord": discord.payloads,
+    "slack": slack.payloads,
+    "telegram": telegram.payloads,
+}
+
+
+def _sent(platform: str, card: PromptCard) -> str:
+    bodies = PLATFORMS[platform](card, Target(platform, "1"))
+    return json.dumps(bodies, ensure_ascii=False, default=str)
+
+
+@pytest.mark.parametrize(
+    ("platform", "length"), [("discord", 5_500), ("slack", 20_000), ("telegram", 10_000)]
+)
+def test_a_long_command_goes_ahead_in_numbered_parts(platform: str, length: int) -> None:
+    """Each part says which it is at its top and at its end, and the prompt says to read them."""
+    card = build_prompt(approval(plan(text="x" * length)))
+    sent = _sent(platform, card)
+    total = len(PLATFORMS[platform](card, Target(platform, "1"))) - 1
+
+    assert total > 1
+    for number in range(1, total + 1):
+        assert part_title(card.code, number, total) in sent
+        assert part_end(number, total) in sent
+    assert TOO_LONG in sent
+    assert READ_ABOVE in sent
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_short_command_has_no_parts(platform: str) -> None:
+    """Negative control: nothing is said of parts where one message holds it all."""
+    sent = _sent(platform, build_prompt(approval()))
+
+    assert "part 1 of" not in sent
+    assert TOO_LONG not in sent
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_an_empty_command_says_so(platform: str) -> None:
+    """Nobody takes a prompt without a command for one whose command failed to show."""
+    assert EMPTY in _sent(platform, build_prompt(approval(plan(text=""))))
+
+
+def test_a_value_that_is_whole_has_no_mark() -> None:
+    """The mark counts what follows, and is absent where nothing does."""
+    assert "abc […1,234 more]" == shortened("abc", 1_234)
+    assert "abc" == shortened("abc", 0)

@@ -1,0 +1,325 @@
+"""Inline code asks under either trust, in each spelling; plain uses of the same programs pass."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from core.model.decision import Decision
+from core.model.policy import ExecPolicy, Trust
+from core.policy.judge.evaluate import evaluate
+from core.programs.profiles.script_effects import awk_may_run, sed_may_run
+from tests.support.plans import LISTED, command, listed, plan_of
+
+CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
+CODE = r"""
+tar tf a.tar -I 'sh -c id'
+tar tfI a.tar id
+tar -tIid -f a.tar
+tar tf a.tar --use-compress-program=id
+tar tf a.tar --use-comp id
+tar xf a.tar --to-comm id
+tar xf a.tar -F id
+tar xf host:a.tar
+tar cf a.tar x --checkpoint=1 --checkpoint-act=exec=id
+awk 'BEGIN{system("id")}'
+awk '{print | "sh"}' f
+awk 'BEGIN{"id" | getline x; print x}'
+awk 'BEGIN{"id" |& getline x}'
+awk -F, '{print $1 | "sort"}' f
+awk -v x=1 'BEGIN{system(x)}'
+awk 'BEGIN{f="system"; @f("id")}'
+awk '@load "filefuncs"'
+awk '@include "x"'
+awk '/[/],/{print "id" | "sh"};/x/'
+awk '{x=1/2; print "id" | "sh"; y=1/2}' f
+awk '{x++ / 2; print "id" | "sh"; y=1/2}' f
+awk '{print "a" "\"" | "sh"}' f
+gawk -e 'BEGIN{system("id")}'
+gawk --source 'BEGIN{system("id")}'
+gawk --sourc 'BEGIN{system("id")}'
+gawk -lx f
+gawk -l x 'BEGIN{}'
+sed '1e id' f
+sed -n '1e id' f
+sed 's/x/id/e' f
+sed 's/x/id/ge' f
+sed -i 's/x/id/e' f
+sed -e p -e '1e id' f
+sed --expression='e id' f
+sed --exp='e id' f
+sed -l 5 '1e id' f
+sed f -e '1e id'
+sed -i '' '1e id'
+sed -ne '1e id' f
+sed '/x/e id' f
+sed '1!e' f
+git -c alias.x='!id' x
+git -calias.x='!id' x
+git -C d -c core.pager=id log
+git --no-pager -c core.sshCommand=id fetch
+git -c user.name=x -c core.editor=id commit
+git -c user.name=x -ccore.editor=id commit
+git --config-env=core.pager=X log
+git --config-env core.pager=X log
+git -c diff.external=id diff
+git -c init.templateDir=x init
+git --exec-path=/tmp/x status
+git grep -Oid x
+git grep --open-files-in-pager=id x
+git grep --ope=id x
+git rebase -x id HEAD~1
+git rebase --exec=id HEAD~1
+git rebase --exe id HEAD~1
+git difftool -x id
+git difftool --extcmd=id
+git submodule foreach id
+git submodule --quiet foreach id
+git bisect run id
+git filter-branch --tree-filter id
+git clone -u id x
+git clone --upload-pack=id x
+git ls-remote --upload-pack id x
+git clone ext::id
+git fetch 'ext::sh -c id'
+git push --receive-pack=id o
+ssh -oProxyCommand=id h
+ssh -o ProxyCommand=id h
+ssh -o proxycommand=id h
+ssh -vo 'ProxyCommand id' h
+ssh -o LocalCommand=id -o PermitLocalCommand=yes h
+scp -S id a h:b
+scp -oProxyCommand=id a h:b
+sftp -b f h
+rsync -e id a h:b
+rsync -ae id a h:b
+rsync --rsh=id a h:b
+rsync --rsync-path=id a h:b
+wget --use-askpass=id u
+wget -e use_askpass=id u
+curl --engine x u
+man -P id ls
+man --pager=id ls
+man --pag id ls
+man -Hid ls
+zip a.zip f -T -TT id
+zip a.zip f -T --unzip-command=id
+ip netns exec x id
+ip -all netns exec id
+ip net ex x id
+ip vrf exec x id
+split --filter=id f
+split --fil=id f
+sort --compress-program=id f
+install -s --strip-program=id a b
+psql -c '\! id'
+psql -c "copy t to program 'id'"
+psql -o '|id'
+sqlite3 a.db '.shell id'
+sqlite3 a.db '.system id'
+sqlite3 a.db "select load_extension('x')"
+sqlite3 -cmd '.shell id' a.db
+mysql -e '\! id'
+mysql -e 'system id'
+mysql --pager=id
+vim -c ':!id' f
+vim +'!id' f
+vim --cmd '!id'
+vim -es f -S x
+less '+!id' f
+emacs --batch --eval '(shell-command "id")'
+emacs -f x
+nano -s id f
+make SHELL=/tmp/x
+make --eval='$(shell id)'
+make 'X=$(shell id)'
+make 'testx!=touch f'
+make test 'x != id'
+go test -exec id ./...
+go build -toolexec id
+go vet -vettool=id
+go build '-ldflags=-extld=id'
+cargo --config 'target.x.runner="id"' run
+cargo run --config target.x.linker=id
+rustc -Clinker=id a.rs
+rustc -C linker=id a.rs
+gcc -wrapper id a.c
+gcc -fplugin=x a.c
+gcc @args
+cmake -E env id
+cmake -DCMAKE_C_COMPILER_LAUNCHER=id .
+npm exec -c id
+npm exec --call=id
+npx -c id
+npm --script-shell=id test
+npm test --node-options=x
+apt-get -o APT::Update::Pre-Invoke::=id update
+apt-get -oDPkg::Pre-Invoke=id install x
+apt-get --option=Dpkg::Pre-Invoke=id install x
+apt-get -c x update
+rpm --eval '%(id)'
+rpm -E '%{lua:x}'
+rpm -qa --pipe id
+openssl req -engine x
+tcpdump -z id -w x
+nc -e id h 1
+nc -lvpe 1 id
+ncat --sh-exec id h 1
+socat - EXEC:id
+socat - system:id
+lftp -c '!id'
+fzf --preview id
+bat --pager=id f
+pandoc --filter id f
+pandoc -F id f
+pdflatex -shell-escape x
+latex '\write18{id}'
+dc -e '!id'
+exiftool -if 'system("id")' f
+ansible all -m shell -a id
+yt-dlp --exec id u
+restic --password-command id snapshots
+puppet apply -e 'exec{}'
+java -javaagent:x Main
+gs -dNOSAFER f
+perl -d:x a.pl
+python3 -Bc x
+python3 -W ignore -c x
+python3 -X dev -Ic x
+ruby -rne x
+""".strip().splitlines()
+PLAIN = r"""
+awk '{print $1}' f
+awk -F'|' '{print $2}' f
+awk -F, '/a|b/{print $2}' f
+awk '$1 > 5 || $2 < 3 {n++} END{print n/2}' f
+awk 'BEGIN{x="a|b"; print x}'
+awk '{print > "out"}' f
+awk -v n=5 'NR==n' f
+awk -f prog.awk f
+awk '{gsub(/[|]/,"x"); print}' f
+gawk --version
+mawk '{s+=$1} END{printf "%d\n", s}' f
+sed -n 1,5p src/even.py
+sed 's/foo/bar/g' f
+sed -i 's/foo/bar/' even.txt
+sed -i.bak -e '/^export /d' f
+sed -e 1d -e '$d' f
+sed 's/a/b/w out' f
+sed -f script.sed f
+sed --version
+tar tf a.tar
+tar xzf a.tgz -C out
+tar -cJf a.txz src
+tar xvf /a/b:c.tar
+git status
+git push origin main
+git -c user.name=x commit -m y
+git -c color.ui=false log
+git --no-pager -c core.quotepath=off log -c
+git switch -c feature/x
+git log -c HEAD
+git commit -c HEAD
+git clone --recurse-submodules u
+git clone --recursive u
+git grep -n TODO
+git rebase main
+git -C sub status
+git submodule update --init
+git config alias.st status
+ssh host uptime
+ssh -p 22 -i key host
+scp a host:b
+rsync -av a b
+rsync -av --delete --exclude=x a b
+wget -q https://x
+curl -s https://x -o f
+man ls
+zip -r a.zip src
+unzip a.zip
+ip addr show
+ip netns list
+sort -k2 f
+psql -c 'select 1'
+psql -f x.sql
+sqlite3 a.db 'select 1'
+mysql -e 'select system from t'
+vim f
+less f
+emacs f
+nano f
+make test
+make -j4 CC=gcc
+python3 manage.py migrate -c x
+python3 -m pytest -c x
+npx tsc -c x
+npm run test x -c y
+go test -run x ./...
+go build ./...
+cargo build --release
+rustc -O a.rs
+gcc -O2 -o a a.c
+cmake -B build -DCMAKE_BUILD_TYPE=Release
+npm test
+npm run build
+npm install x
+apt-get install -y x
+rpm -qa
+openssl x509 -in c -noout -text
+python3 app.py
+node server.js
+docker run alpine id
+kubectl get pods
+java -jar x.jar
+bat f
+nc -vz h 1
+""".strip().splitlines()
+
+
+def split(line: str) -> list[str]:
+    """Return the words of a line."""
+    return shlex.split(line, comments=False)
+
+
+@pytest.mark.parametrize("line", CODE)
+@pytest.mark.parametrize("policy", [LISTED, CLASSICAL], ids=["strict", "classical"])
+def test_code_in_arguments_asks_under_either_trust(line: str, policy: ExecPolicy) -> None:
+    """Short, long, glued, clustered and abbreviated spellings of code all ask."""
+    found = evaluate(plan_of(command(*split(line))), policy, listed("/usr/bin/*"))
+    assert found.decision is Decision.ASK
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_plain_uses_pass_under_classical_trust(line: str) -> None:
+    """A listed path suffices for everything that carries no code."""
+    found = evaluate(plan_of(command(*split(line))), CLASSICAL, listed("/usr/bin/*"))
+    assert (found.decision, found.why) == (Decision.ALLOW, found.why)
+
+
+@pytest.mark.parametrize(
+    ("script", "runs"),
+    [
+        ("{print $1}", False),
+        ("/a|b/", False),
+        ("# a | b\n{print}", False),
+        ('{print "a|b"}', False),
+        ("{print | cmd}", True),
+        ("$1 ~ /[|/]/{print}", True),
+        ('{print "a', True),
+        ("x" * 5000, True),
+        ("/a/ || /b/", False),
+        ("{x = 1 / 2; y = 3 | 4 / 5}", True),
+    ],
+)
+def test_what_awk_may_run(script: str, runs: bool) -> None:
+    """A pipe counts outside of strings and regular expressions; what is unclear counts."""
+    assert awk_may_run(script) is runs
+
+
+@pytest.mark.parametrize(
+    ("script", "runs"),
+    [("p", False), ("e", True), ("", True), ("s/a/b/we", False), ("s/[/]/e/x/", True)],
+)
+def test_what_sed_may_run(script: str, runs: bool) -> None:
+    """The command ``e`` and the flag count; an empty script may be BSD's suffix."""
+    assert sed_may_run(script) is runs

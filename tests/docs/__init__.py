@@ -1,0 +1,1 @@
+"""Run what the pages tell a user to type, in order, as a user would."""

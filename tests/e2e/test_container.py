@@ -1,0 +1,217 @@
+"""The image and compose.yaml, built and run by podman on images made of Debian's packages.
+
+What this machine's podman cannot do here: limits of cgroups (memory, processes), a network between
+containers (the gateway joins the database's, whose loopback is called `db`), and timers for health
+checks (the tests run the check). `podman compose` itself is not used: compose.yaml is read, and
+tests/support/container_image.py hands each of its keys to podman.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.project.artefacts import copy_source
+from tests.project.tracked import ROOT
+from tests.support.container_image import BASE, LIMITS, Engine, engine, options
+from tests.support.terminal import Screen, terminal
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(580)]
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+ASKING = {
+    "SAYSO_TOOLS__EXEC__SECURITY": "allowlist",
+    "SAYSO_TOOLS__EXEC__ASK": "on-miss",
+    "SAYSO_CHANNELS__TERMINAL__APPROVERS": '["uid:10001"]',
+}
+PASSWORD = "correct-horse"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A running gateway in a container."""
+
+    podman: Engine
+    name: str
+
+    def run(self, *words: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command in it."""
+        return self.podman("exec", self.name, *words, ok=ok)
+
+    def is_healthy(self) -> bool:
+        """Run the image's own health check."""
+        return self.podman("healthcheck", "run", self.name, ok=False).returncode == 0
+
+    def wait(self) -> None:
+        """Wait until it is healthy."""
+        wait_until("the gateway is healthy", self.is_healthy, seconds=60)
+
+    def zombies(self) -> int:
+        """Count orphans that ended, and processes that sleep, as long as there are any."""
+        look = "cat /proc/[0-9]*/stat | grep -Ec ' [(]sleep[)] '"
+        return int(self.run("sh", "-c", look, ok=False).stdout)
+
+    def stop(self) -> tuple[int, str]:
+        """Stop it as engines do; return its exit code and its log."""
+        self.podman("stop", "--time", "30", self.name)
+        code = self.podman("inspect", "--format", "{{.State.ExitCode}}", self.name).stdout
+        done = self.podman("logs", self.name)
+        return int(code), done.stdout + done.stderr
+
+    def approve(self, command: str) -> str:
+        """Ask for a command and allow it in a terminal in the container; return what it printed."""
+        words = [self.podman.binary, "exec", self.name, "sayso", "run", "-c", command]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as asking:
+            wait_until("the question", lambda: self._pending(command), seconds=30)
+            code = self._pending(command)
+            answer = ("sayso", "approve", code, "allow-once")
+            with terminal(self.podman.binary, "exec", "-it", self.name, *answer) as (
+                process,
+                master,
+            ):
+                Screen(master).wait_for("Allowed once")
+                assert process.wait(30) == 0
+            printed, _ = asking.communicate(timeout=60)
+            assert asking.returncode == 0
+        return printed
+
+    def _pending(self, command: str) -> str:
+        listed = json.loads(self.run("sayso", "pending", "--json").stdout or "[]")
+        return next((one["code"] for one in listed if one["command"] == command), "")
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[Engine]:
+    """Yield an engine that has the image."""
+    with engine() as made:
+        source = copy_source(made.folder / "source")
+        made.build("sayso", source, made.debian("base", BASE))
+        yield made
+
+
+@contextmanager
+def running(podman: Engine, name: str, *words: str, **environ: str) -> Iterator[Container]:
+    """Run the image as a container of this name, without network unless ``words`` say so."""
+    given = [word for key, text in environ.items() for word in ("--env", f"{key}={text}")]
+    network = () if "--network" in words else ("--network", "none")
+    podman("run", "--detach", "--name", name, *LIMITS, *network, *words, *given, "sayso")
+    try:
+        yield Container(podman, name)
+    finally:
+        podman("rm", "--force", "--time", "0", name, ok=False)
+
+
+def hardened(*words: str) -> list[str]:
+    """Return the options that compose.yaml gives the gateway, without its store."""
+    service = dict(COMPOSE["services"]["sayso"], secrets=[], volumes=[])
+    service["environment"] = {"SAYSO_TOOLS__EXEC__HOST": "gateway"}
+    return [*options(service, ROOT), *words]
+
+
+def test_the_image_is_hardened_and_serves(podman: Engine) -> None:
+    """Not root, nothing to write outside its volume and /tmp, no capabilities; approvals work."""
+    volume = ("--volume", "state:/var/lib/sayso")
+    with running(podman, "one", *hardened(*volume), **ASKING) as gateway:
+        gateway.wait()
+        status = gateway.run("cat", "/proc/1/status").stdout
+        written = gateway.run("touch", "/opt/sayso/x", "/x", "/etc/x", ok=False)
+        ids = gateway.run("id", "-u").stdout + gateway.run("id", "-g").stdout
+        doctor = gateway.run("sayso", "doctor", ok=False).stdout
+        printed = gateway.approve("uname -s")
+        gateway.run("sh", "-c", "sleep 0.2 & exit 0")
+        wait_until("that orphans are reaped", lambda: gateway.zombies() == 0)
+        code, log = gateway.stop()
+        with running(podman, "two", *hardened(*volume), **ASKING) as next_one:
+            next_one.wait()
+            history = next_one.run("sayso", "history", "--json").stdout
+            verified = next_one.run("sayso", "audit", "verify").stdout
+
+    assert ids.split() == ["10001", "10001"]
+    assert "CapBnd:\t0000000000000000" in status
+    assert "NoNewPrivs:\t1" in status
+    assert written.stderr.count("Read-only file system") == 3
+    assert "no sandbox works here" in doctor
+    assert printed == "Linux\n"
+    assert (code, "sayso: stopping" in log, "Traceback" in log) == (0, True, False), log
+    assert "uname -s" in history
+    assert "the chain is intact" in verified
+
+
+def test_a_gateway_that_fails_is_unhealthy(podman: Engine) -> None:
+    """The control: with everything locked down, the health check fails, and heals again."""
+    with running(podman, "sick", *hardened(), **ASKING) as gateway:
+        gateway.wait()
+        gateway.run("sayso", "lockdown", "on", "--why", "a test")
+        locked = gateway.is_healthy()
+
+    assert not locked
+
+
+def test_a_writable_root_would_be_seen(podman: Engine) -> None:
+    """The control: without compose.yaml's options the container may write and has capabilities."""
+    with running(podman, "loose", "--user", "0:0", SAYSO_HOME="/root/sayso") as gateway:
+        written = gateway.run("touch", "/opt/sayso/x", ok=False)
+        status = gateway.run("cat", "/proc/1/status").stdout
+
+    assert written.returncode == 0
+    assert "CapBnd:\t0000000000000000" not in status
+
+
+def test_compose_runs_with_postgresql(podman: Engine, tmp_path: Path) -> None:
+    """The database becomes healthy first; state is in it, and outlives both containers."""
+    base = podman.debian("postgresql-base", ("postgresql",))
+    podman.build("postgres", ROOT / "tests" / "support" / "postgres_image", base)
+    _secrets(tmp_path)
+    with _compose(podman, tmp_path) as gateway:
+        shown = gateway.approve("uname -m")
+        doctor = gateway.run("sayso", "doctor", ok=False).stdout
+        files = gateway.run("ls", "/var/lib/sayso").stdout.split()
+        code, log = gateway.stop()
+    with _compose(podman, tmp_path) as gateway:
+        history = gateway.run("sayso", "history", "--json").stdout
+
+    assert shown
+    assert "ok    store:" in doctor
+    assert "ok    secret store.url" in doctor
+    assert ("audit.jsonl" in files, "state.db" in files) == (True, False)
+    assert (code, "Traceback" in log) == (0, False), log
+    assert "uname -m" in history
+
+
+def _secrets(folder: Path) -> None:
+    """Write the secrets as docs/how-to/container.md says."""
+    (folder / "secrets").mkdir(mode=0o700)
+    url = f"postgresql://sayso:{PASSWORD}@db/sayso\n"
+    for name, text, owner in (("store-url", url, 10001), ("db-password", PASSWORD, 999)):
+        path = folder / "secrets" / name
+        path.write_text(text)
+        path.chmod(0o400)
+        os.chown(path, owner, -1)
+
+
+@contextmanager
+def _compose(podman: Engine, folder: Path) -> Iterator[Container]:
+    """Run both services in the order of compose.yaml until the block ends."""
+    services = COMPOSE["services"]
+    database = options(services["db"], folder)
+    hosts = folder / "hosts"
+    hosts.write_text("127.0.0.1 localhost db\n")
+    known = ("--volume", f"{hosts}:/etc/hosts:ro")
+    alone = ("--network", "none")
+    podman("run", "--detach", "--name", "db", *LIMITS, *alone, *database, "postgres")
+    check = Container(podman, "db")
+    try:
+        wait_until("the database is healthy", check.is_healthy, seconds=60)
+        words = (*known, *options(services["sayso"], folder))
+        with running(podman, "app", "--network", "container:db", *words, **ASKING) as gateway:
+            gateway.wait()
+            yield gateway
+    finally:
+        podman("stop", "--time", "30", "db", ok=False)
+        podman("rm", "--force", "--time", "0", "db", ok=False)
