@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 COMMANDS = {
     "init": "bot.cli.init.command",
     "demo": "bot.cli.demo",
-    "serve": "bot.cli.serve",
-    "service": "bot.cli.service",
-    "status": "bot.cli.status",
+    "serve": "bot.cli.gateway.serve",
+    "service": "bot.cli.gateway.service",
+    "status": "bot.cli.gateway.status",
     "doctor": "bot.cli.doctor",
     "config": "bot.cli.config",
     "run": "bot.cli.run.command",

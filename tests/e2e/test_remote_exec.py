@@ -97,8 +97,20 @@ def test_streams_stay_apart_and_the_exit_code_is_passed_through(pair: Pair) -> N
     assert (done.returncode, done.stdout, done.stderr) == (7, b"out\n", b"err\n")
 
 
-@pytest.mark.parametrize("words", [("--",), ("--json", "--")])
-def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...]) -> None:
+_NO_ROOM = "cannot write the output (No space left on device); the run ended with 7"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--",), f"sayso: {_NO_ROOM}"),
+        (
+            ("--json", "--"),
+            json.dumps({"error": {"type": "OSError", "message": _NO_ROOM, "exitCode": 1}}),
+        ),
+    ],
+)
+def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...], told: str) -> None:
     """A full disk is no traceback; how the run ended is said, for it is over."""
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
@@ -107,12 +119,12 @@ def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...]) -> N
             env=pair.client.environ(),
             stdout=full,
             stderr=subprocess.PIPE,
+            text=True,
             timeout=60,
             check=False,
         )
 
-    why = b"cannot write the output (No space left on device); the run ended with 7"
-    assert (done.returncode, done.stderr) == (1, b"sayso: " + why + b"\n")
+    assert (done.returncode, done.stderr) == (1, told + "\n")
 
 
 def test_for_binary_output_json_has_stdout_b64(pair: Pair) -> None:

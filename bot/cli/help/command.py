@@ -6,11 +6,11 @@ import sys
 
 from bot.cli import COMMANDS, build_parser, fail
 from bot.cli.call import print_json
+from bot.cli.gateway.running import listener
 from bot.cli.help.topics import TOPICS
 from bot.cli.listings import table
 from bot.cli.parser import arg, command, meant
 from bot.cli.paths import home, socket_path
-from bot.cli.running_gateway import listener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bot.cli import fail, remark
 from bot.cli.arg_types import seconds
+from bot.cli.gateway.running import refuse_second
 from bot.cli.parser import arg, command
-from bot.cli.running_gateway import refuse_second
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # heavy; the other commands start without them

@@ -5,9 +5,9 @@ import logging
 import sys
 
 from bot.cli import Failures
+from bot.cli.gateway.running import refuse_second
 from bot.cli.parser import arg, command
 from bot.cli.paths import with_acl
-from bot.cli.running_gateway import refuse_second
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # heavy; the other commands start without them
