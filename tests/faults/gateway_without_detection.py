@@ -17,4 +17,5 @@ def _nothing(*_: object) -> str:
 if __name__ == "__main__":
     repository.steering = _nothing
     steering.chosen_by = _nothing
+    steering.shadowed = _nothing
     sys.exit(main())

@@ -94,4 +94,5 @@ def fired(canary: Canary, trapped: Listener) -> list[str]:
     found += ["written"] * os.path.lexists(canary.folder) + ["called"] * len(trapped.calls)
     for one in canary.flags.iterdir():
         one.unlink()
+    shutil.rmtree(canary.folder, ignore_errors=True)
     return found

@@ -9,9 +9,10 @@ from core.programs.profiles.tables import section, table
 from core.settings.rules import RuleSection
 
 BY_DESIGN: Final = {
-    "npm test.*|npm run .+|npm ci": "the project's scripts, and those of what its lock pins",
+    "npm (?:test|start).*|npm run .+": "the project's scripts",
+    "npm ci": "the scripts of what the project's lock pins",
     "npx .+|yarn (?:test|lint|build)|pnpm .+": "the project's tools and scripts",
-    "pytest.*|python3? -m pytest.*": "the project's tests",
+    "pytest.*|python3? -m pytest.*|node --test.*": "the project's tests",
     "uv (?:sync|run|pip) .*|uv sync": "the project's environment and its Python",
     "mypy.*|flake8 .*|isort .*|black .*": "plug-ins that the project's configuration names",
     "ruff (?:check --fix|format) .*|ruff check.*": "changes or caches what it checks",

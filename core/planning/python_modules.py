@@ -1,0 +1,92 @@
+"""Find what the working folder puts in place of the modules that `python -m` imports.
+
+``python3 -m json.tool`` searches the working folder before Python's own library, so that a
+``json.py`` there is what runs (docs.python.org, "sys.path initialization").
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from core.files.lookup import check_looked
+from core.model.command import PinnedFile, PlannedCommand
+
+_RUN_CODE: Final = frozenset(
+    {
+        *("bdb", "cProfile", "code", "doctest", "idlelib", "pdb", "profile", "pydoc", "runpy"),
+        *("test", "timeit", "trace", "unittest"),
+    }
+)
+"""Modules that run code which they are given: who allowed them allowed the project's."""
+
+_SUFFIXES: Final = (".py", ".pyc", ".so")
+
+_TAKE_A_WORD: Final = "WX"
+"""Letters of options with a value of their own (python(1), 3.8 to 3.14)."""
+
+_ALONE: Final = "IP"
+"""Letters of options that take the working folder off the search path."""
+
+
+def shadowed(command: PlannedCommand, cwd: str) -> str:
+    """Return what in a folder replaces a module that a command imports; ``""`` if nothing does.
+
+    Raises:
+        OSError: nobody could look (``core.files.lookup``).
+    """
+    if command.executable is None or not _is_python(command.executable):
+        return ""
+    module = _module(command.argv[1:]).partition(".")[0]
+    if module not in sys.stdlib_module_names or module in _RUN_CODE:
+        return ""
+    found = min(_replacing(cwd), default="")
+    return f"`python -m {module}` may import `{found}` instead of Python's own module" * bool(found)
+
+
+def _is_python(file: PinnedFile) -> bool:
+    names = (one.rpartition("/")[2] for one in (file.path, file.realpath))
+    return any(name.startswith(("python", "pypy")) for name in names)
+
+
+def _module(arguments: tuple[str, ...]) -> str:
+    """Return the module that ``-m`` names, where the working folder is searched."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--check-hash-based-pycs":
+            next(words, "")
+        elif not word.startswith("--"):
+            for at, letter in enumerate(word[1:] if word.startswith("-") else "c", 2):
+                if letter in _ALONE or letter == "c":
+                    return ""
+                if letter == "m":
+                    return word[at:] or next(words, "")
+                if letter in _TAKE_A_WORD:
+                    word[at:] or next(words, "")
+                    break
+    return ""
+
+
+def _replacing(cwd: str) -> Iterator[str]:
+    """Yield what has the name of a module of Python's library, in the order of the listing."""
+    try:
+        with os.scandir(cwd) as entries:
+            yield from (one.name for one in entries if _is_module(one))
+    except OSError as error:
+        check_looked(error)
+
+
+def _is_module(entry: "os.DirEntry[str]") -> bool:
+    name = entry.name.partition(".")[0]
+    if name not in sys.stdlib_module_names:
+        return False
+    return entry.name.endswith(_SUFFIXES) or (entry.name == name and _is_package(entry))
+
+
+def _is_package(entry: "os.DirEntry[str]") -> bool:
+    """Return whether a folder is imported as a package; one without ``__init__`` comes last."""
+    try:
+        return any(name.startswith("__init__.") for name in os.listdir(entry.path))  # noqa: PTH208
+    except OSError as error:
+        check_looked(error)
+        return False

@@ -1,0 +1,101 @@
+"""A module of the working folder that Python imports instead of its own is asked about."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.decision import Decision
+from core.policy.judge.evaluate import evaluate
+from tests.support.plans import LISTED, listed
+from tests.support.runs import planned, request
+
+EVERYTHING = listed("/**")
+TOOL = "python3 -m json.tool data"
+
+REPLACING = (
+    *(
+        "json.py",
+        "re.py",
+        "argparse.py",
+        "encodings.py",
+        "_json.py",
+        "json.pyc",
+        "json/__init__.py",
+    ),
+    *("json.cpython-311-x86_64-linux-gnu.so", "json/__init__.pyc", "collections/__init__.py"),
+)
+OTHERS = ("data.py", "json.txt", "json/schema.py", "my_json.py", "sub/json.py", "json.py.bak")
+
+
+def steered(line: str, cwd: Path) -> str:
+    """Return what steers the only command of a line."""
+    return planned(request(line, cwd=cwd)).commands[0].steered
+
+
+def placed(tree: Path, name: str, text: str = "") -> None:
+    """Write a file below a folder."""
+    (tree / name).parent.mkdir(exist_ok=True)
+    (tree / name).write_text(text)
+
+
+@pytest.mark.parametrize("name", REPLACING)
+def test_a_module_of_the_folder_is_asked_about(tmp_path: Path, name: str) -> None:
+    """The prompt names it, whatever is listed."""
+    placed(tmp_path, name)
+    plan = planned(request(TOOL, cwd=tmp_path))
+
+    assert f"`{name.partition('/')[0]}`" in plan.commands[0].steered
+    assert evaluate(plan, LISTED, EVERYTHING).decision is Decision.ASK
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_python_does_not_import_is_no_question(tmp_path: Path, name: str) -> None:
+    """Other files, and a folder without ``__init__``, which comes after Python's own module."""
+    placed(tmp_path, name)
+    assert steered(TOOL, tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("python3 -mjson.tool", True),
+        ("python3 -um json.tool", True),
+        ("python3 -X dev -W ignore -m json.tool", True),
+        ("python3 -Xdev -m json.tool", True),
+        ("python3 --check-hash-based-pycs always -m json.tool", True),
+        ("python3 -m py_compile a.py", True),
+        ("python3 -Im json.tool", False),
+        ("python3 -I -m json.tool", False),
+        ("python3 -P -m json.tool", False),
+        ("python3 -m unittest", False),
+        ("python3 -m pytest", False),
+        ("python3 tool.py -m json.tool", False),
+        ("python3 -c pass -m json.tool", False),
+        ("python3 --version", False),
+        ("python3 -m", False),
+        ("cat -m json.tool", False),
+    ],
+)
+def test_which_invocations_search_the_folder(tmp_path: Path, line: str, asks: bool) -> None:
+    """What Python reads of its options decides; code that was allowed by a rule is its own."""
+    placed(tmp_path, "json.py")
+    assert (steered(line, tmp_path) != "") is asks
+
+
+@pytest.mark.parametrize("words", [["-m", "json.tool"], ["-X", "dev", "-um", "json.tool"]])
+@pytest.mark.parametrize("name", ["json.py", "json/__init__.py", "argparse.py"])
+def test_python_really_imports_them(tmp_path: Path, name: str, words: list[str]) -> None:
+    """The control: without the question the folder's code runs, and not with ``-I``."""
+    placed(tmp_path, name, f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    for options, runs in (([], True), (["-I"], False), (["-P"], False)):
+        (tmp_path / "ran").unlink(missing_ok=True)
+        subprocess.run(
+            [sys.executable, *options, *words],
+            cwd=tmp_path,
+            input=b"{}",
+            capture_output=True,
+            check=False,
+        )
+        assert (tmp_path / "ran").exists() is runs, options
