@@ -296,8 +296,8 @@ async def test_warnings_tell_what_passed_a_threshold(tmp_path: Path) -> None:
 
 async def test_the_client_renews_a_short_lease_while_waiting(tmp_path: Path) -> None:
     """A run of several leases' length ends by itself."""
-    async with two_machines(tmp_path, lease_ms=300) as host:
-        done = await host.run("sleep", "1")
+    async with two_machines(tmp_path, lease_ms=600) as host:
+        done = await host.run("sleep", "2")
 
     assert (done.code, done.warnings) == (0, ())
 
@@ -313,7 +313,7 @@ async def _held(host: Machines, *argv: str) -> Any:
 
 async def test_if_renewals_stop_the_remote_child_is_terminated(tmp_path: Path) -> None:
     """The connection stays open and silent; the lease ends, the child with it, and says so."""
-    async with two_machines(tmp_path, lease_ms=300, limits=QUICK) as host:
+    async with two_machines(tmp_path, lease_ms=1500, limits=QUICK) as host:
         began = time.monotonic()
         link = await _held(host, "sleep", "60")
         end = await link.receive(10)
@@ -344,7 +344,7 @@ async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", ["another agent", "expired", "replayed", "another request"])
 async def test_only_a_valid_renewal_renews(tmp_path: Path, wrong: str) -> None:
     """A forged, stale, repeated or foreign one is counted for nothing; a right one renews."""
-    async with two_machines(tmp_path, lease_ms=700, limits=QUICK) as host:
+    async with two_machines(tmp_path, lease_ms=1500, limits=QUICK) as host:
         link = await host.link()
         run = host.sealed("sleep", "60")
         request_id = run.opened().payload.request_id
