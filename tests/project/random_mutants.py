@@ -4,7 +4,7 @@
 comparison, ``and``/``or``, ``not``, ``True``/``False``, a condition. Each is changed in a copy of
 the project, and the tests of the module's folder run against the copy: first those named after
 the module, then the folder's, or the next folder's up if it has none. Tests that fail without a
-mutant catch nothing: they end the run.
+mutant catch nothing: such a mutant is ``unjudged``, and counts as survived in the exit status.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -48,6 +49,7 @@ class Fate(StrEnum):
 
     CAUGHT = "caught"
     SURVIVED = "survived"
+    UNJUDGED = "unjudged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +161,16 @@ class Copy:
             with self._put(mutant):
                 caught = not self.passes(tests, most_s)
             if caught:
-                self._trust(tests, most_s)
-                return Verdict(mutant, Fate.CAUGHT, names, _since(started))
+                fate = Fate.CAUGHT if self._is_trusted(tests, most_s) else Fate.UNJUDGED
+                return Verdict(mutant, fate, names, _since(started))
         return Verdict(mutant, Fate.SURVIVED, names, _since(started))
 
-    def _trust(self, tests: Sequence[str], most_s: float) -> None:
-        """Check once that tests pass without a mutant.
-
-        Raises:
-            SystemExit: they fail, so nothing can be learnt from them.
-        """
+    def _is_trusted(self, tests: Sequence[str], most_s: float) -> bool:
+        """Return whether tests pass without a mutant; asked of each once while they do."""
         names = " ".join(tests)
-        if names not in self._trusted and not self.passes(tests, most_s):
-            sys.exit(f"{names} fails without a mutant; run it by itself, then begin again.")
-        self._trusted.add(names)
+        if names not in self._trusted and self.passes(tests, most_s):
+            self._trusted.add(names)
+        return names in self._trusted
 
     def passes(self, tests: Sequence[str], most_s: float) -> bool:
         """Return whether all of some tests pass in the time they are given."""
@@ -235,13 +233,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--timeout", type=float, default=600, help="seconds for a mutant's tests")
     parser.add_argument("--json", action="store_true", help="print each mutant as a line of JSON")
     given = parser.parse_args(words)
-    survived = 0
+    fates: Counter[Fate] = Counter()
     mutants = draw(given.count, given.seed, given.only)
     for number, verdict in enumerate(run(mutants, given.jobs, given.timeout), 1):
-        survived += verdict.fate is Fate.SURVIVED
+        fates[verdict.fate] += 1
         _show(number, verdict, as_json=given.json)
-    print(f"{len(mutants)} mutants, {survived} survived", file=sys.stderr)
-    return int(survived * 20 > len(mutants))
+    survived, unjudged = fates[Fate.SURVIVED], fates[Fate.UNJUDGED]
+    print(f"{len(mutants)} mutants, {survived} survived, {unjudged} unjudged", file=sys.stderr)
+    return int((survived + unjudged) * 20 > len(mutants))
 
 
 def _show(number: int, verdict: Verdict, *, as_json: bool) -> None:
