@@ -16,22 +16,20 @@ from core.programs.wrappers import names_of
 _SCRIPTED = frozenset(("awk", "gawk", "mawk", "nawk", "original-awk", "sed"))
 """Programs whose operand is code, which is never stored unless it is known to be harmless."""
 
+_RULED = frozenset((Reason.RULE_ASKED, Reason.RULE_DENIED))
+"""Where a rule decides, what is stored changes nothing."""
+
 
 def promises_of(
-    command: PlannedCommand, context: Context, *, open_ended: bool = False
+    command: PlannedCommand, missed: Reason, context: Context, *, open_ended: bool = False
 ) -> tuple[Promise, ...] | None:
-    """Return what to store for a missed command, ``None`` where nothing would make it pass.
+    """Return what to store for a command that was missed for a reason, ``None`` if nothing helps.
 
     For a carrier its exact arguments are stored, also under classical trust (DESIGN §6), for a
     wrapper what the programs that it runs need, never itself. Scripts are held to their content.
     """
     file = command.executable
-    if file is None:
-        return None
-    verdict = decide(command, context, open_ended=open_ended)
-    if verdict.decision is Decision.ALLOW:
-        return ()
-    if verdict.reason in {Reason.RULE_ASKED, Reason.RULE_DENIED}:
+    if file is None or missed in _RULED:
         return None
     program = program_of(command.argv[0], file)
     if hidden_by(command.argv, program) is not None:
@@ -50,10 +48,13 @@ def _inner_promises(
         return None
     if judge_changes(found.assignments) is not None:
         return None
-    more = open_ended or found.open_ended
+    more, inside = open_ended or found.open_ended, context.inside(command)
     promises: list[Promise] = []
     for one in command.inner:
-        inner = promises_of(one, context.inside(command), open_ended=more)
+        verdict = decide(one, inside, open_ended=more)
+        if verdict.decision is Decision.ALLOW:
+            continue
+        inner = promises_of(one, verdict.reason, inside, open_ended=more)
         if inner is None:
             return None
         promises.extend(inner)

@@ -97,7 +97,7 @@ def _evaluate(
     whole = _whole_line(plan, context)
     if whole is not None and (whole.decision is _DENY or plan.unreadable):
         return _uniform(plan, whole, policy)
-    segments = tuple([judge(command, context) for command in plan.commands])
+    segments = judged = tuple([judge(command, context) for command in plan.commands])
     if plan.stdio.stdin:
         segments = judge_input(plan, segments, context)
     waiting = waits(plan, segments, context)
@@ -120,7 +120,7 @@ def _evaluate(
     asks = asks and not plan.stdio.stdin and not exposed and not waiting
     asks = asks and finding.reason is not Reason.TERMINAL
     asks = asks and not will_wait(plan, segments, context)
-    promise = _promise(plan, segments, context) if asks else ()
+    promise = _promise(plan, judged, context) if asks else ()
     return _concluded(finding, segments, policy, promise)
 
 
@@ -221,14 +221,14 @@ def _concluded(
 
 
 def _promise(
-    plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context
+    plan: ExecPlan, judged: tuple[SegmentVerdict, ...], context: Context
 ) -> tuple[Promise, ...]:
     """Return what would let this very line pass from now on, if it were stored."""
     promises: list[Promise] = []
-    for command, segment in zip(plan.commands, segments, strict=True):
-        if segment.decision is _ALLOW:
+    for command, verdict in zip(plan.commands, judged, strict=True):
+        if verdict.decision is _ALLOW:
             continue
-        found = promises_of(command, context, open_ended=bool(command.late))
+        found = promises_of(command, verdict.reason, context, open_ended=bool(command.late))
         if found is None:
             return ()
         promises.extend(found)
