@@ -42,6 +42,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotIn: ast.In,
 }
 _NO_TESTS_RAN = 5
+_MARKS = "not benchmark and not deep"
 
 
 class Fate(StrEnum):
@@ -174,7 +175,7 @@ class Copy:
 
     def passes(self, tests: Sequence[str], most_s: float) -> bool:
         """Return whether all of some tests pass in the time they are given."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not benchmark", *tests]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", _MARKS, *tests]
         env = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
         with subprocess.Popen(
             command,
