@@ -22,7 +22,6 @@ from core.ports import ExecutionHost
 from core.runner.enclosure import Enclosure
 from tests.support.runs import Watcher, new_run, request, running, script
 from tests.support.sandbox import (
-    PYTHON,
     HomeBeside,
     bwrap,
     over,
@@ -261,46 +260,6 @@ async def test_a_backend_that_fails_is_probed_again(tmp_path: Path) -> None:
     assert backend.used == tries, (
         "a refusal is believed for a moment, so that a burst costs nothing"
     )
-
-
-WRITES = "import os\nfor one in {places}:\n    open(os.path.join(one, 'x'), 'w').write('x')\n"
-
-
-@pytest.mark.parametrize("landlock", [True, False], ids=["landlock", "control"])
-async def test_landlock_restricts_what_mounts_do_not(landlock: bool, tmp_path: Path) -> None:
-    """A folder that bubblewrap lets be changed by mistake; the places that may be stay writable."""
-    mistake = tmp_path / "mistake"
-    mistake.mkdir()
-    also = ("--bind", str(mistake), "/mnt/mistake")
-
-    class Mistaken(Bubblewrap):
-        def fixed_options(self) -> tuple[str, ...]:
-            return (*super().fixed_options(), *also)
-
-    async with sandbox(tmp_path) as house:
-        places = places_for(house.home)
-        backend = Mistaken(bwrap(), places, network=False, landlock=landlock)
-        async with over(house.runner, backend, house.home) as host:
-            may = WRITES.format(places=["/tmp", "/var/tmp", "/dev/shm", str(house.workspace)])
-            fine = await host.run(new_run(), house.plan((PYTHON, "-S", "-c", may)), Watcher())
-            plan = house.plan((PYTHON, "-S", "-c", WRITES.format(places=["/mnt/mistake"])))
-            done = await host.run(new_run(), plan, Watcher())
-
-    assert fine.exit_code == 0, fine
-    assert (mistake / "x").exists() is not landlock
-    assert ("PermissionError" in done.output.text) is landlock
-
-
-async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
-    """Where it is hidden the host is denied, and the setting that helps is named."""
-    async with sandbox(tmp_path) as house:
-        places = replace(
-            places_for(house.home), fixed=(("/bin", Kind.LINK), ("/tmp", Kind.PRIVATE))
-        )
-        backend = Bubblewrap(bwrap(), places, network=False, landlock=True)
-        async with over(house.runner, backend, house.home) as host:
-            with pytest.raises(HostUnavailable, match=r"to sandbox\.show"):
-                await host.backend()
 
 
 async def test_the_sandbox_is_proved_in_a_workspace_that_is_named(tmp_path: Path) -> None:

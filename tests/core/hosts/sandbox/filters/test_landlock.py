@@ -1,0 +1,51 @@
+"""Landlock lets a sandboxed command write where the mounts say, and nowhere else."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import HostUnavailable
+from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
+from core.hosts.sandbox.filesystem.mounts import Kind
+from tests.support.runs import Watcher, new_run
+from tests.support.sandbox import PYTHON, bwrap, over, places_for, sandbox
+
+WRITES = "import os\nfor one in {places}:\n    open(os.path.join(one, 'x'), 'w').write('x')\n"
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["landlock", "control"])
+async def test_landlock_restricts_what_mounts_do_not(landlock: bool, tmp_path: Path) -> None:
+    """A folder that bubblewrap lets be changed by mistake; the places that may be stay writable."""
+    mistake = tmp_path / "mistake"
+    mistake.mkdir()
+    also = ("--bind", str(mistake), "/mnt/mistake")
+
+    class Mistaken(Bubblewrap):
+        def fixed_options(self) -> tuple[str, ...]:
+            return (*super().fixed_options(), *also)
+
+    async with sandbox(tmp_path) as house:
+        places = places_for(house.home)
+        backend = Mistaken(bwrap(), places, network=False, landlock=landlock)
+        async with over(house.runner, backend, house.home) as host:
+            may = WRITES.format(places=["/tmp", "/var/tmp", "/dev/shm", str(house.workspace)])
+            fine = await host.run(new_run(), house.plan((PYTHON, "-S", "-c", may)), Watcher())
+            plan = house.plan((PYTHON, "-S", "-c", WRITES.format(places=["/mnt/mistake"])))
+            done = await host.run(new_run(), plan, Watcher())
+
+    assert fine.exit_code == 0, fine
+    assert (mistake / "x").exists() is not landlock
+    assert ("PermissionError" in done.output.text) is landlock
+
+
+async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
+    """Where it is hidden the host is denied, and the setting that helps is named."""
+    async with sandbox(tmp_path) as house:
+        places = replace(
+            places_for(house.home), fixed=(("/bin", Kind.LINK), ("/tmp", Kind.PRIVATE))
+        )
+        backend = Bubblewrap(bwrap(), places, network=False, landlock=True)
+        async with over(house.runner, backend, house.home) as host:
+            with pytest.raises(HostUnavailable, match=r"to sandbox\.show"):
+                await host.backend()
