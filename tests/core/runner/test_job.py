@@ -1,0 +1,65 @@
+"""The job of a supervisor names every path under which a command may open a pinned file."""
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from core.model.identity import ApprovalId
+from core.planning.verify import verify
+from core.runner.job import job_of
+from core.runner.limits import Limits
+from tests.support.runs import planned, request, script
+
+RUN = ApprovalId("0" * 32)
+
+
+def names(line: str, cwd: Path) -> list[str]:
+    """Return the names of the last pinned file of a line's only command."""
+    with verify(planned(request(line, cwd=cwd))) as opened:
+        job, _ = job_of(RUN, opened, Limits())
+    return job["stages"][0]["pins"][-1]["names"]
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """Return a folder with a script that others could replace."""
+    (tmp_path / "bin").mkdir()
+    script(tmp_path / "bin/tool.sh", "#!/bin/sh\n")
+    (tmp_path / "bin").chmod(0o777)
+    return tmp_path
+
+
+def test_a_script_is_named_by_its_path(shared: Path) -> None:
+    """Nothing else leads to it."""
+    assert names("sh bin/tool.sh", shared) == [f"{shared}/bin/tool.sh"]
+
+
+def test_other_words_that_lead_to_it_are_named_too(shared: Path) -> None:
+    """A link to the file, and a link to the folder around it."""
+    (shared / "alias").symlink_to("bin/tool.sh")
+    (shared / "folder").symlink_to("bin")
+    (shared / "beside").symlink_to("bin/tool.sh2")
+
+    assert names("sh bin/tool.sh ./alias ./folder ./beside", shared) == [
+        f"{shared}/bin/tool.sh",
+        f"{shared}/alias",
+        f"{shared}/folder/tool.sh",
+    ]
+
+
+def test_a_script_of_the_system_has_no_names_but_for_root() -> None:
+    """It is opened as it is, for only root writes there; to root itself every path is open."""
+    me = os.geteuid()
+    with verify(planned(request("sh /usr/bin/ldd", cwd=Path("/")))) as opened:
+        as_root, _ = job_of(RUN, opened, Limits())
+        if me == 0:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            as_user, _ = job_of(RUN, opened, Limits())
+        finally:
+            os.seteuid(me)
+
+    assert as_user["stages"][0]["pins"][-1]["names"] == []
+    assert bool(as_root["stages"][0]["pins"][-1]["names"]) is (me == 0)
