@@ -43,6 +43,8 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 _NO_TESTS_RAN = 5
 _MARKS = "not benchmark and not deep"
+_OF_STORE = ("tests/contracts", "tests/core/store")
+"""The store's tests, which are the same for both engines."""
 
 
 class Fate(StrEnum):
@@ -126,7 +128,7 @@ def draw(count: int, seed: int, only: str = "") -> list[Mutant]:
 
 
 def tests_of(module: str) -> list[list[str]]:
-    """Return the tests for a module, in the order in which they are run: its own, its folder's."""
+    """Return the tests for a module in their order: its own, its folder's, the store's."""
     path = Path(module)
     stem = path.parent.name if path.stem == "__init__" else path.stem
     for folder in (Path("tests") / parent for parent in path.parents):
@@ -134,7 +136,8 @@ def tests_of(module: str) -> list[list[str]]:
             own = sorted({*(ROOT / folder).glob(f"test_{stem}.py")})
             own += sorted((ROOT / folder).glob(f"test_{stem}_*.py"))
             named = [[str(one.relative_to(ROOT)) for one in own]] if own else []
-            return [*named, [str(folder)]]
+            shared = [[*_OF_STORE]] if path.is_relative_to("core/store") else []
+            return [*named, [str(folder)], *shared]
     return []
 
 
