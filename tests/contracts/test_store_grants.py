@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import Connection, select
 
 from core.model.approval import HALF_HOUR, THIS_SESSION, GrantTerms
 from core.model.identity import AgentId, ApprovalId, SessionKey
@@ -11,6 +12,7 @@ from core.store import approvals, prune
 from core.store.approvals import grants
 from core.store.approvals.grants import Grant, GrantSpent
 from core.store.people import people
+from core.store.schema.people_tables import grants as grant_rows
 from tests.support.store_records import ALICE, ALWAYS, DENY, ONCE, SESSION, draft
 from tests.support.stores import OpenStore
 
@@ -160,6 +162,26 @@ async def test_pruning_forgets_what_was_idle_for_long(bench: OpenStore) -> None:
     assert {unused, used} == {one.id for one in await bench.store.read(grants.listed)}
     await bench.store.write(prune, created[unused] + 2 * day + 1, 500, 2 * day)
     assert [used] == [one.id for one in await bench.store.read(grants.listed)]
+
+
+async def test_pruning_keeps_a_used_up_grant_until_its_last_use_is_old(bench: OpenStore) -> None:
+    """To the ms: what was used up at the border is kept."""
+    asked = await give(bench, GrantTerms(uses=1))
+    await bench.advance(60_000)
+    await bench.store.write(grants.use, (asked,), None)
+    used_ms = await bench.store.read(_used_ms, asked)
+    assert used_ms is not None
+
+    await bench.store.write(prune, used_ms)
+    assert await bench.store.read(_used_ms, asked) == used_ms
+    await bench.store.write(prune, used_ms + 1)
+    assert await bench.store.read(_used_ms, asked) is None
+
+
+def _used_ms(conn: Connection, asked: ApprovalId) -> int | None:
+    """Return when a grant was last used, ``None`` if it is not kept."""
+    row = conn.execute(select(grant_rows.c.used_ms).where(grant_rows.c.id == asked)).first()
+    return None if row is None else row.used_ms
 
 
 async def test_a_grant_that_is_not_used_counts_no_longer(bench: OpenStore) -> None:

@@ -71,6 +71,26 @@ def test_the_rules_hold_without_the_second_reader(line: str, rule: str) -> None:
     assert refusal.rule == rule
 
 
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("rg 'a'b'c'", "abc"),
+        ('rg "a"b"c"', "abc"),
+        ("rg 'a\"b'", 'a"b'),
+        ('rg "a\'b"', "a'b"),
+        ("rg 'a''b'", "ab"),
+        ("rg 'a\\b'", "a\\b"),
+        ('rg "a\\\\b"', "a\\b"),
+        ("rg ''", ""),
+    ],
+)
+def test_quotes_are_removed_as_a_shell_does(line: str, word: str) -> None:
+    """Those that begin and end a word need not belong together."""
+    reading = read(line)
+    assert isinstance(reading, Reading)
+    assert reading.argvs == (("rg", word),)
+
+
 def test_nothing_is_parsed_at_import() -> None:
     """Importing the reader builds no parser."""
     code = "from core.shell import reader, tree_reader as t; print(t._parser.cache_info().currsize)"

@@ -13,6 +13,7 @@ from core.model.command import UNKNOWN_LEAD
 from core.planning.digest import digest_of
 from core.planning.paths.symlinks import links_of
 from core.planning.verify import verify
+from core.policy.matching.path_arguments import LONGEST_PATH
 from tests.support.runs import planned, request
 
 
@@ -159,3 +160,20 @@ def test_a_line_for_a_shell_is_not_followed(place: Path) -> None:
     assert plan.unreadable is not None
     with verify(plan):
         pass
+
+
+def test_a_path_that_the_kernel_would_not_open_is_nowhere(place: Path) -> None:
+    """To the byte, with its NUL; a word that is too long by itself opens nothing (PATH_MAX)."""
+    longest = f"{place}/out/" + "./" * ((LONGEST_PATH - 1 - len(f"{place}/out/x")) // 2)
+    longest += "x" * (LONGEST_PATH - 1 - len(longest))
+    opens, too_long = longest, f"{longest}x"
+    assert len(opens) == LONGEST_PATH - 1
+
+    with pytest.raises(FileNotFoundError):
+        os.stat(opens)  # noqa: PTH116 - pathlib shortens the path
+    with pytest.raises(OSError, match="name too long"):
+        os.stat(too_long)  # noqa: PTH116 - pathlib shortens the path
+    assert [real for _, real in links_of(("cat", opens), "/")][:1] == [
+        f"/etc/{opens.rpartition('/')[2]}"
+    ]
+    assert links_of(("cat", too_long), "/") == ()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.planning.paths.writable_by_others import changeable_on_the_way
 from tests.support.runs import planned, request, script
 
 SCRIPT = "#!/bin/sh\necho hello\n"
@@ -108,3 +109,49 @@ def test_a_text_for_a_shell_names_the_folder_too(tmp_path: Path) -> None:
 
     assert str(folder) == exposed(f". {folder}/tool.sh")
     assert str(folder) == exposed(f"sh -c '. {folder}/tool.sh'")
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Path:
+    """Return a folder of ours in which nobody else may write, with a file."""
+    (opened(tmp_path / "ours", 0o755) / "file").touch()
+    return tmp_path / "ours"
+
+
+def test_a_file_of_ours_in_folders_of_ours_is_led_nowhere_else(ours: Path) -> None:
+    """By its name, by a link of ours, and where ``..`` and ``.`` are in the path."""
+    (ours / "link").symlink_to("file")
+    (ours / "there").symlink_to(ours)
+
+    for name in ("file", "link", "there/link", "./there/../ours/file"):
+        assert changeable_on_the_way(f"{ours}/{name}") == ""
+
+
+def test_a_folder_that_others_may_write_to_is_named(ours: Path) -> None:
+    """Also one that only a link leads through."""
+    shared = opened(ours / "shared", 0o777)
+    (shared / "link").symlink_to(ours / "file")
+    (ours / "through").symlink_to(shared / "link")
+
+    assert changeable_on_the_way(f"{shared}/link") == str(shared)
+    assert changeable_on_the_way(f"{ours}/through") == str(shared)
+
+
+def test_a_name_that_is_not_ours_is_named(ours: Path) -> None:
+    """Somebody else's file or link in a folder of ours, and a name that is not there."""
+    assert changeable_on_the_way(f"{ours}/absent") == f"{ours}/absent"
+    if os.geteuid() == 0:
+        os.chown(ours / "file", 1, 1)
+        assert changeable_on_the_way(f"{ours}/file") == f"{ours}/file"
+
+
+@pytest.mark.parametrize(("links", "named"), [(40, False), (42, True)])
+def test_more_links_than_the_kernel_follows_are_not_followed(
+    ours: Path, links: int, named: bool
+) -> None:
+    """A loop would never end (path_resolution(7): 40)."""
+    for number in range(links):
+        target = f"l{number - 1}" if number else "file"
+        (ours / f"l{number}").symlink_to(target)
+
+    assert bool(changeable_on_the_way(f"{ours}/l{links - 1}")) is named
