@@ -98,18 +98,10 @@ async def gateway(
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
-        may_send, elevated = sender.joined(senders(settings)), settings.tools.elevated.enabled
-        gate.rulebook.senders = may_send
-        inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
-        prover.add(ChatWay(inbox, sender))
+        inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
-        remote = await stack.enter_async_context(
-            remote_exec(settings, machines.runner, gate.planner, prover)
-        )
-        lockdown = gate.execution.guard.lockdown
-        more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
-        table = method_table(gate, health.report, more, prover=prover)
+        table = await _methods(stack, settings, ground, machines, gate, health, prover)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -134,6 +126,16 @@ def _health(
     if is_wanted(settings):
         health.add(Kept(SandboxLook(machines.sandbox), SANDBOX_GOOD_S, SANDBOX_BAD_S))
     return health
+
+
+def _inbox(settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender) -> GateInbox:
+    """Let the chats answer and send; the prover's own sender tries that way."""
+    may_send = sender.joined(senders(settings))
+    gate.rulebook.senders = may_send
+    elevated = settings.tools.elevated.enabled
+    inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
+    prover.add(ChatWay(inbox, sender))
+    return inbox
 
 
 async def _close(gate: Gate, sockets: Sequence[Server]) -> None:
@@ -180,6 +182,24 @@ async def _start_work(
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))
     return clock
+
+
+async def _methods(
+    stack: AsyncExitStack,
+    settings: Settings,
+    ground: Ground,
+    machines: Machines,
+    gate: Gate,
+    health: Health,
+    prover: Prover,
+) -> Table:
+    """Open remote exec, and return the methods of all other entry points."""
+    remote = await stack.enter_async_context(
+        remote_exec(settings, machines.runner, gate.planner, prover)
+    )
+    lockdown = gate.execution.guard.lockdown
+    more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
+    return method_table(gate, health.report, more, prover=prover)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bot.cli.parser import Commands
-    from bot.doctor.finding import Finding
+    from bot.health.check import Finding
 
 _EXAMPLES = """\
 sayso doctor --json              every check with its verdict; exit 1 if one fails

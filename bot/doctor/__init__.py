@@ -7,5 +7,4 @@
     secret_files  where secret files lead, and who can read them
     network       the API, other users of this machine, remote exec
     channels      tokens, scopes and people of each platform, and one real prompt
-    finding       how one check ended
 """

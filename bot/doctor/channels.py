@@ -7,21 +7,18 @@ about ``true`` through the running gateway, its copies as the outbox knows them,
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bot.client import Client
-from bot.doctor.finding import Finding, Verdict
 from bot.documentation import document
 from bot.factories.channels import approvers, make_channels, senders
+from bot.health.check import Finding, Verdict, ask_platform
 from bot.settings import Settings
 from channels.base import Channel, Proof, Provable
-from core.errors import SaysoError
-from core.text.render import redact
 
 _PATIENCE_S = 20.0
 _DELIVERY_S = 15.0
 _LOOK_S = 0.25
-_LONGEST = 200
 _OPEN = ("ready", "sending")
 
 
@@ -50,23 +47,15 @@ def _people(settings: Settings, channel: str) -> tuple[str, ...]:
     return tuple(sorted(listed.by_channel.get(channel, frozenset()) | over_all | acting))
 
 
-async def _prove(name: str, channel: Channel, people: tuple[str, ...]) -> tuple[Finding, ...]:
+async def _prove(name: str, channel: Channel, people: tuple[str, ...]) -> Sequence[Finding]:
     if not isinstance(channel, Provable):
         return (Finding(Verdict.WARN, name, "has no self-check; use --prompt for a real test"),)
-    try:
-        proofs = await asyncio.wait_for(channel.prove(people), _PATIENCE_S)
-    except TimeoutError:
-        why = (
-            f"the platform did not answer within {_PATIENCE_S:.0f} s; check that it is reachable "
-            "from here"
-        )
-        return (Finding(Verdict.FAIL, name, why),)
-    except SaysoError as failure:
-        return (Finding(Verdict.FAIL, name, str(failure)),)
-    except Exception as error:  # noqa: BLE001 - one channel must not hide the findings of others
-        why = redact(f"{type(error).__name__}: {error}"[:_LONGEST]).text
-        return (Finding(Verdict.FAIL, name, f"its self-check failed ({why}); please report this"),)
-    return tuple(Finding(_verdict(one), f"{name} {one.subject}", one.detail) for one in proofs)
+
+    async def proved() -> Sequence[Finding]:
+        proofs = await channel.prove(people)
+        return [Finding(_verdict(one), f"{name} {one.subject}", one.detail) for one in proofs]
+
+    return await ask_platform(name, proved, _PATIENCE_S)
 
 
 def _verdict(proof: Proof) -> Verdict:

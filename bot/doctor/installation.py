@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bot.client import Client
-from bot.doctor.finding import Finding, Verdict
 from bot.doctor.network import api, other_users, remote_exec
 from bot.doctor.people import approvers_and_targets, directory
 from bot.doctor.secret_files import secret_files
 from bot.factories.policy import idle_of
 from bot.factories.rules import provisions_of
 from bot.factories.sandbox import prove_sandbox, unprotected
+from bot.health.check import Finding, Verdict
+from bot.health.gate import lockdown
 from bot.settings import Settings, home_folder, read
 from bot.settings.home import CONFIG_NAME
 from core.approvals.file.file import ApprovalsFile
@@ -24,7 +25,6 @@ from core.model.policy import AskFallback, ExecSecurity
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.runner.supervisor.pinned_files import open_notifier
-from core.text.render import redact
 
 _OURS = ("bot", "channels", "core")
 
@@ -87,8 +87,7 @@ def _deduplicated(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _alike(one: Finding, other: Finding) -> bool:
-    well = one.verdict is other.verdict is Verdict.OK
-    return one.subject == other.subject and (well or one.detail == other.detail)
+    return one.subject == other.subject and ((one.ok and other.ok) or one.detail == other.detail)
 
 
 def _names(_settings: Settings) -> Iterator[Finding]:
@@ -165,9 +164,9 @@ def _skills(settings: Settings) -> Iterator[Finding]:
 
 def _lockdown(settings: Settings) -> Iterator[Finding]:
     """Find a lockdown by its file, where no gateway reports it."""
-    locked = Lockdown(settings.home / NAME).state()
-    if locked is not None:
-        yield Finding(Verdict.FAIL, "lockdown", redact(locked.sentence).text)
+    found = lockdown(Lockdown(settings.home / NAME))
+    if not found.ok:
+        yield found
 
 
 def _gateway(settings: Settings) -> Iterator[Finding]:
@@ -180,5 +179,4 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
         yield from _lockdown(settings)
         return
     for name, part in report["parts"].items():
-        verdict = Verdict.OK if part["ok"] else Verdict.FAIL
-        yield Finding(verdict, name, str(part["detail"]))
+        yield Finding.when(part["ok"], name, str(part["detail"]))

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.client import Client
-from bot.doctor.finding import Finding, Verdict
 from bot.factories.remote_exec import acl_path
+from bot.health.check import Finding, Verdict
 from bot.intake.socket import admitted
 from bot.settings import Settings
 from core.errors import SaysoError

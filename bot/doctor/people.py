@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bot.doctor.finding import Finding, Verdict
 from bot.factories.channels import approvers
+from bot.health.check import Finding, Verdict
 from bot.settings import Settings
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.tiers import TierTerms, tiers_of

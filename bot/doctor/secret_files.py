@@ -4,7 +4,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.doctor.finding import Finding, Verdict
+from bot.health.check import Finding, Verdict
 from bot.settings import Reading
 
 _OTHERS = stat.S_IRGRP | stat.S_IROTH
@@ -27,7 +27,7 @@ def exposed(reading: Reading) -> Iterator[str]:
 def fault_of(path: Path) -> str:
     """Return who else can read a secret file, and what to do; empty where nobody can."""
     found = _finding("", path)
-    return "" if found.verdict is Verdict.OK else found.detail
+    return "" if found.ok else found.detail
 
 
 def _files(reading: Reading) -> dict[str, Path]:

@@ -3,14 +3,14 @@
 ::
 
     report     all parts together, as `health.get`, /health and `sayso doctor` show them
-    component  the state of one part, kept for a while
+    check      how a check ended, kept for a while; `sayso doctor` makes the same findings
     store      a write that reaches the disk, its time, the room that is left, the store's clock
     looks      whether the wall clock jumped; what each platform says, asked once a minute at most;
                the backend that encloses commands, where that is wanted
     gate       the last proof of each entry point, and whether all is locked down
 """
 
-from bot.health.component import Kept, Look, Part
+from bot.health.check import Check, Finding, Kept, Verdict
 from bot.health.report import Health
 
-__all__ = ["Health", "Kept", "Look", "Part"]
+__all__ = ["Check", "Finding", "Health", "Kept", "Verdict"]

@@ -1,16 +1,25 @@
 """Look at what keeps the gate: the last proof of each way in, and the lockdown."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bot.gate_proof.prover import Proof, ProofState, Prover
-from bot.health.component import Part
+from bot.health.check import Finding, Verdict
+from core.gate.guards.lockdown import Lockdown
 from core.text.render import redact
 
 _FIRST_S = 30.0
 """Seconds that the first proof may take before its absence is a fault."""
 _LATE = 3
+
+
+def lockdown(kept: Lockdown) -> Finding:
+    """Return whether all is locked down, and why."""
+    locked = kept.state()
+    if locked is None:
+        return Finding(Verdict.OK, "lockdown", "off")
+    return Finding(Verdict.FAIL, "lockdown", redact(locked.sentence).text)
 
 
 @dataclass(slots=True)
@@ -21,23 +30,20 @@ class GateLook:
     every_s: float | None
     _since: float = field(default_factory=time.monotonic)
 
-    async def __call__(self) -> Mapping[str, Part]:
-        """Return one part for each entry point, and one for the lockdown."""
-        proofs = {f"gate proof {way.name}": self._way(way.name) for way in self.prover.ways}
-        return {"lockdown": self._lockdown(), **proofs}
+    async def __call__(self) -> Sequence[Finding]:
+        """Return one finding for each entry point, and one for the lockdown."""
+        proofs = (self._way(way.name) for way in self.prover.ways)
+        return (lockdown(self.prover.guard.lockdown), *proofs)
 
-    def _lockdown(self) -> Part:
-        locked = self.prover.guard.lockdown.state()
-        return Part(True, "off") if locked is None else Part(False, redact(locked.sentence).text)
-
-    def _way(self, name: str) -> Part:
-        proof = self.prover.last.get(name)
+    def _way(self, name: str) -> Finding:
+        subject, proof = f"gate proof {name}", self.prover.last.get(name)
         if proof is None:
             early = time.monotonic() - self._since < _FIRST_S
-            return Part(early, "not proved yet")
+            return Finding.when(early, subject, "not proved yet")
         ago_s = time.time() - proof.at_ms / 1000
         words = f"{proof.state} {max(0, round(ago_s))} s ago: {redact(proof.detail).text}"
-        return Part(proof.state is ProofState.HELD and not self._is_late(ago_s), words)
+        held = proof.state is ProofState.HELD and not self._is_late(ago_s)
+        return Finding.when(held, subject, words)
 
     def _is_late(self, ago_s: float) -> bool:
         return self.every_s is not None and ago_s > _LATE * self.every_s + _FIRST_S

@@ -1,23 +1,20 @@
 """Look at what lies around the gateway: the wall clock, the chat platforms and the sandbox."""
 
-import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from bot.health.component import Part
+from bot.health.check import Finding, Verdict, ask_platform
 from bot.settings import Settings
 from channels.base import Channel
 from core.errors import SaysoError
 from core.hosts.sandbox.host import SandboxHost
 from core.model.policy import ExecHost
-from core.text.render import redact
 
 _JUMP_S = 1.0
 _REPORTED_FOR_S = 600.0
 _PATIENCE_S = 10.0
-_LONGEST = 200
 CHANNEL_GOOD_S, CHANNEL_BAD_S = 60.0, 10.0
 """Seconds that an answer is shown before the platform is asked again."""
 SANDBOX_GOOD_S, SANDBOX_BAD_S = 60.0, 30.0
@@ -38,7 +35,7 @@ class ClockLook:
         """Note how far apart both clocks are now."""
         self._apart_s = self.wall() - self.steady()
 
-    def __call__(self) -> Part:
+    def __call__(self) -> Finding:
         """Look at both clocks."""
         apart_s = self.wall() - self.steady()
         jumped_s, self._apart_s = apart_s - self._apart_s, apart_s
@@ -47,8 +44,8 @@ class ClockLook:
             self._jump = f"jumped by {jumped_s:+.1f} s before {at} UTC; check NTP"
             self._until = self.steady() + _REPORTED_FOR_S
         if self.steady() < self._until:
-            return Part(False, self._jump)
-        return Part(True, "runs evenly")
+            return Finding(Verdict.FAIL, "clock", self._jump)
+        return Finding(Verdict.OK, "clock", "runs evenly")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +55,17 @@ class ChannelLook:
     channel: Channel
     name: str
 
-    async def __call__(self) -> Mapping[str, Part]:
+    async def __call__(self) -> Sequence[Finding]:
         """Ask the platform."""
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                state = await self.channel.check()
-        except TimeoutError:
-            part = Part(False, f"the platform did not answer within {_PATIENCE_S:.0f} s")
-        except SaysoError as failure:
-            part = Part(False, str(failure))
-        except Exception as error:  # noqa: BLE001 - one part must not hide the others
-            why = redact(f"{type(error).__name__}: {error}"[:_LONGEST]).text
-            part = Part(False, f"its check failed ({why}); please report this")
-        else:
-            part = Part(state.ok, state.detail)
-        return {f"channel {self.name}": part}
+        return await ask_platform(self._subject, self._state, _PATIENCE_S)
+
+    @property
+    def _subject(self) -> str:
+        return f"channel {self.name}"
+
+    async def _state(self) -> Sequence[Finding]:
+        state = await self.channel.check()
+        return (Finding.when(state.ok, self._subject, state.detail),)
 
 
 def is_wanted(settings: Settings) -> bool:
@@ -87,9 +80,10 @@ class SandboxLook:
 
     host: SandboxHost
 
-    async def __call__(self) -> Mapping[str, Part]:
+    async def __call__(self) -> Sequence[Finding]:
         """Return its name, or why none works."""
         try:
-            return {"sandbox": Part(True, f"{await self.host.backend()} encloses commands")}
+            words = f"{await self.host.backend()} encloses commands"
         except SaysoError as failure:
-            return {"sandbox": Part(False, str(failure))}
+            return (Finding(Verdict.FAIL, "sandbox", str(failure)),)
+        return (Finding(Verdict.OK, "sandbox", words),)

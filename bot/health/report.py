@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
-from bot.health.component import Kept, Look, Part
+from bot.health.check import Check, Finding, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import CHANNEL_BAD_S, CHANNEL_GOOD_S, ChannelLook, ClockLook
 from bot.health.store import StoreLook, disk
@@ -28,7 +29,7 @@ class Health:
     settings: Settings
     owner: str = "health"
     gate: GateLook | None = None
-    _checks: list[Look] = field(init=False)
+    _checks: list[Check] = field(init=False)
     _clock: ClockLook = field(default_factory=ClockLook)
     _wrong: frozenset[str] = frozenset()
 
@@ -40,33 +41,32 @@ class Health:
             *(Kept(look, CHANNEL_GOOD_S, CHANNEL_BAD_S) for look in checks),
         ]
 
-    def add(self, look: Look) -> None:
-        """Show what this sees as well; it is asked at every report, so keep what is slow."""
-        self._checks.append(look)
+    def add(self, check: Check) -> None:
+        """Show what this finds as well; it is asked at every report, so keep what is slow."""
+        self._checks.append(check)
 
     async def report(self) -> dict[str, object]:
         """Return ``{"ok", "pid", "parts": {name: {"ok", "detail"}}, "openSurfaces", …}``."""
         parts = await self._parts()
         surfaces = await self._open_surfaces()
         return {
-            "ok": all(part.ok for part in parts.values()),
+            "ok": all(part.ok for part in parts),
             "pid": os.getpid(),
-            "parts": {name: part.as_json() for name, part in parts.items()},
+            "parts": {part.subject: {"ok": part.ok, "detail": part.detail} for part in parts},
             "openSurfaces": surfaces,
             **({} if self.gate is None else self.gate.shown()),
         }
 
-    async def _parts(self) -> dict[str, Part]:
-        checks: list[Look] = [*self._checks, *([] if self.gate is None else [self.gate])]
-        parts = {"disk": disk(self.settings.home), "clock": self._clock()}
-        for found in await asyncio.gather(*(look() for look in checks)):
-            parts.update(found)
-        return {"store": parts.pop("store"), **parts}
+    async def _parts(self) -> Sequence[Finding]:
+        """Return one finding a part; the store's comes first."""
+        checks: list[Check] = [*self._checks, *([] if self.gate is None else [self.gate])]
+        (store, *rest), *others = await asyncio.gather(*(check() for check in checks))
+        return (store, disk(self.settings.home), self._clock(), *rest, *chain(*others))
 
     async def watch(self) -> None:
         """Log what is wrong, again only when something else is; runs by the clock."""
         parts = await self._parts()
-        wrong = {name: part.detail for name, part in parts.items() if not (part.ok or part.logged)}
+        wrong = {part.subject: part.detail for part in parts if not (part.ok or part.logged)}
         if wrong and frozenset(wrong) != self._wrong:
             _log.warning("health: %s", "; ".join(f"{name}: {why}" for name, why in wrong.items()))
         self._wrong = frozenset(wrong)

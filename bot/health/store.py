@@ -3,11 +3,11 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.health.component import Part
+from bot.health.check import Finding, Verdict
 from core.errors import SaysoError, StoreAway
 from core.store import Store
 from core.store.engine import replicas
@@ -27,47 +27,52 @@ class StoreLook:
     store: Store
     owner: str
 
-    async def __call__(self) -> Mapping[str, Part]:
+    async def __call__(self) -> Sequence[Finding]:
         """Write once and look."""
         began, asked_ms = time.monotonic(), _wall_ms()
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 seen = await self.store.write(probe, self.owner, replicas.LEASE_MS)
         except TimeoutError:
-            return {"store": Part(False, f"no write completed within {_PATIENCE_S:.0f} s")}
+            why = f"no write completed within {_PATIENCE_S:.0f} s"
+            return (Finding(Verdict.FAIL, "store", why),)
         except SaysoError as failure:
-            return {"store": Part(False, str(failure), logged=isinstance(failure, StoreAway))}
+            logged = isinstance(failure, StoreAway)
+            return (Finding(Verdict.FAIL, "store", str(failure), logged),)
         took_ms = (time.monotonic() - began) * 1000
         middle_ms = (asked_ms + _wall_ms()) // 2
-        return {"store": _store(seen, took_ms), "clock store": _clock(seen.now_ms - middle_ms)}
+        return (_store(seen, took_ms), _clock(seen.now_ms - middle_ms))
 
 
-def _store(seen: Probed, took_ms: float) -> Part:
+def _store(seen: Probed, took_ms: float) -> Finding:
     if seen.full:
-        return Part(False, "the disk is full: only denials are stored; free some space")
-    return Part(took_ms < _SLOW_MS, f"took a write in {took_ms:.1f} ms")
+        why = "the disk is full: only denials are stored; free some space"
+        return Finding(Verdict.FAIL, "store", why)
+    return Finding.when(took_ms < _SLOW_MS, "store", f"took a write in {took_ms:.1f} ms")
 
 
-def _clock(apart_ms: int) -> Part:
+def _clock(apart_ms: int) -> Finding:
     side = "ahead of" if apart_ms > 0 else "behind"
     words = f"is {abs(apart_ms)} ms {side} this machine's clock"
     if abs(apart_ms) < _APART_MS:
-        return Part(True, words)
-    return Part(
-        False,
+        return Finding(Verdict.OK, "clock store", words)
+    return Finding(
+        Verdict.FAIL,
+        "clock store",
         f"{words}; deadlines follow the store's, which clock steps do not move. Check NTP on both; "
         "a restart with no open prompts adopts a machine clock that is ahead",
     )
 
 
-def disk(home: Path) -> Part:
+def disk(home: Path) -> Finding:
     """Look at the room that is left for the home, and at the reserve for denials, in MiB."""
     try:
         space = os.statvfs(home)
     except OSError as error:
-        return Part(False, f"{home}: {error.strerror}")
+        return Finding(Verdict.FAIL, "disk", f"{home}: {error.strerror}")
     free = space.f_bavail * space.f_frsize
-    return Part(free >= _LOW_DISK_BYTES, f"{free // 2**20} MiB free{_reserve(home)}")
+    words = f"{free // 2**20} MiB free{_reserve(home)}"
+    return Finding.when(free >= _LOW_DISK_BYTES, "disk", words)
 
 
 def _reserve(home: Path) -> str:

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from bot.app import gateway
 from bot.doctor.channels import prove_by_prompt
-from bot.doctor.finding import Finding, Verdict
 from bot.factories.channels import Console
+from bot.health.check import Finding, Verdict
 from bot.settings import InvalidConfig, Problem, load
 from bot.settings.reader import READ_FROM
 from bot.setup.chosen import Chosen, Contact, Platform

@@ -1,7 +1,11 @@
-"""Turn an opened plan into the job that a supervisor runs."""
+"""Turn an opened plan into the job that a supervisor runs, and hand it its streams."""
 
+import fcntl
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 
+from core.errors import SpawnError
 from core.model.command import (
     UNKNOWN_LEAD,
     ErrorTo,
@@ -11,12 +15,15 @@ from core.model.command import (
     Routing,
 )
 from core.model.identity import ApprovalId
-from core.model.stdio import Capture
+from core.model.stdio import Capture, Stdio
 from core.planning.environment import RUN_MARK
 from core.planning.paths.writable_by_others import is_replaceable
 from core.planning.verify import OpenedPlan
 from core.runner.limits import Limits
+from core.runner.live_output import Feed
 from core.runner.supervisor.protocol import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
+
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job, list[int]]:
@@ -110,3 +117,43 @@ def _streams(routing: Routing) -> list[int]:
         NULL if routing.null_output else OUTPUT,
         _ERRORS[routing.error],
     ]
+
+
+@contextmanager
+def equipped(job: Job, fds: list[int], stdio: Stdio, feed: Feed | None) -> Iterator[None]:
+    """Add descriptors to a job, for as long as it is being handed over.
+
+    Raises:
+        SpawnError: there is no memory or descriptor for what it reads.
+    """
+    if feed is not None:
+        lent = feed.descriptors()
+        job["shelves"] = list(range(len(fds), len(fds) + len(lent)))
+        fds += lent
+    if stdio.stdin is None:
+        yield
+        return
+    memory = _sealed(stdio.stdin)
+    try:
+        job["stdin"] = len(fds)
+        fds.append(memory)
+        yield
+    finally:
+        os.close(memory)
+
+
+def _sealed(content: bytes) -> int:
+    """Return a file in memory that nobody can change: reading it needs no writer, so no SIGPIPE."""
+    try:
+        memory = os.memfd_create("sayso-stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        raise SpawnError(f"no space for its standard input: {error.strerror}") from error
+    try:
+        written = 0
+        while written < len(content):
+            written += os.pwrite(memory, content[written:], written)
+        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, _SEALS)
+    except BaseException:
+        os.close(memory)
+        raise
+    return memory

@@ -14,12 +14,11 @@ from core.ports import RunWatcher, SpawnGuard
 from core.runner.active_run import Progress
 from core.runner.concurrency import Turns
 from core.runner.enclosure import Enclosure, enclose
-from core.runner.job import job_of
+from core.runner.job import equipped, job_of
 from core.runner.limits import Limits
 from core.runner.link import Link
 from core.runner.pool import Pool
 from core.runner.result import failure, finished, unseen
-from core.runner.stdio import equipped
 from core.runner.supervisor.protocol import Ended, Job, Next, Private
 
 _HAND_OVERS = 4

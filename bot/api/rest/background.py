@@ -12,7 +12,7 @@ from bot.api.rest.call import Call
 from bot.api.rest.wakeups import Wakes, Woken
 from bot.intake.registry.method import Table, bound, invoke
 from bot.intake.registry.params import RunParams, read
-from bot.intake.results.status import without_effect
+from bot.intake.results.outcomes import without_effect
 from core.gate import Gate
 from core.model.identity import ApprovalId
 from core.store.views import owners

@@ -5,7 +5,7 @@ import sys
 from getpass import getpass
 from pathlib import Path
 
-from bot.doctor.finding import Finding
+from bot.health.check import Finding
 from bot.setup.chosen import SECRETS, Contact, Platform
 
 _TITLES = {

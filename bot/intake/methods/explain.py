@@ -2,9 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Self
-
-from pydantic import Field, model_validator
 
 from bot.explain.explain import Explaining
 from bot.explain.explain_one import to_json
@@ -13,50 +10,11 @@ from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
-from bot.intake.registry.params import NoParams, SessionParams, TaskName
+from bot.intake.registry.params import CommandParams, NoParams
 from bot.intake.results.gateway import HealthAnswer, NodesAnswer
 from bot.intake.results.rules import ExplainAnswer, SkillsAnswer
 from core.gate import Gate
 from core.model.access import Scope
-from core.model.command import ExecOverrides, ExecRequest
-from core.model.identity import DEFAULT_AGENT, AgentId, Requester, SessionKey, TaskId
-from core.model.policy import ExecHost
-
-
-class ExplainParams(SessionParams):
-    """``policy.explain``: one of ``command`` and ``argv``; nothing is run.
-
-    The grants and settings of the session count, and the grants of the task.
-    """
-
-    command: str | None = Field(default=None, description="a command line; this or `argv`")
-    argv: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
-        default=None, description="an argument vector; this or `command`"
-    )
-    cwd: str = Field(description="where it would run; absolute")
-    host: Annotated[ExecHost, Field(strict=False)] | None = Field(
-        default=None, description="as if the request named this host: sandbox, gateway or node"
-    )
-    task: TaskName | None = Field(default=None, description="as if the request named this task")
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.command is None) == (self.argv is None):
-            raise ValueError("give one of `command` and `argv`")
-        return self
-
-    def request(self, requester: Requester) -> ExecRequest:
-        """Return the request that would be judged."""
-        return ExecRequest(
-            requester=requester,
-            session=SessionKey(self.session),
-            cwd=self.cwd,
-            line=self.command,
-            argv=self.argv,
-            agent=DEFAULT_AGENT if self.agent is None else AgentId(self.agent),
-            overrides=ExecOverrides(self.host),
-            task=None if self.task is None else TaskId(self.task),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +53,7 @@ class OutlookMethods:
             ),
             Method(
                 name="policy.explain",
-                params=ExplainParams,
+                params=CommandParams,
                 scopes=FOLLOWS,
                 handler=self.explain,
                 summary="Evaluate a command as the gateway would now; nothing is run or stored.",
@@ -115,8 +73,11 @@ class OutlookMethods:
         """List the paired nodes: there is no way to pair one yet, so there is none."""
         return NodesAnswer(nodes=[])
 
-    async def explain(self, params: ExplainParams, caller: Caller) -> ExplainAnswer:
-        """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it."""
+    async def explain(self, params: CommandParams, caller: Caller) -> ExplainAnswer:
+        """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it.
+
+        The grants and settings of the session count, and the grants of the task.
+        """
         gate, request = self.gate, params.request(caller.requester)
         context = await load_session_context(gate.store, request, gate.rulebook.idle_ms)
         names = caller.may(Scope.READ)  # as for grants.list

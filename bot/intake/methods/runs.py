@@ -9,8 +9,14 @@ from bot.intake.callers.terminal import Askers
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AskParams, IdParams, RunParams, WaitParams
 from bot.intake.results import visibility
-from bot.intake.results.outcomes import AnyStatus, CancelledAnswer, RequestAnswer, TailAnswer
-from bot.intake.results.status import status_of, without_effect
+from bot.intake.results.outcomes import (
+    AnyStatus,
+    CancelledAnswer,
+    RequestAnswer,
+    TailAnswer,
+    status_of,
+    without_effect,
+)
 from bot.intake.results.streaming import streaming
 from core.gate import Gate
 from core.model.access import Scope

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
@@ -98,42 +99,19 @@ class SessionParams(AgentParams):
     )
 
 
-class RunParams(SessionParams):
-    """``exec.run``: one of ``command`` (a line) and ``argv``; ``timeoutMs`` is wall clock."""
+class CommandParams(SessionParams):
+    """A method about a command: one of ``command`` (a line) and ``argv``."""
 
     command: str | None = Field(default=None, description="a command line; this or `argv`")
     argv: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
         default=None, description="an argument vector; this or `command`"
     )
     cwd: str = Field(description="where it runs; absolute")
-    env: dict[str, str] = Field(default={}, description="environment changes")
     host: Annotated[ExecHost, Field(strict=False)] | None = Field(
         default=None, description="where to run: sandbox, gateway or node"
     )
-    security: Annotated[ExecSecurity, Field(strict=False)] | None = Field(
-        default=None, description="a stricter security than the configured one"
-    )
-    ask: Annotated[ExecAsk, Field(strict=False)] | None = Field(
-        default=None, description="a stricter ask than the configured one"
-    )
-    node: Name | None = Field(default=None, description="the node, where host is node")
-    timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = Field(
-        default=None, description="timeout of the command"
-    )
-    request_key: Name | None = Field(
-        default=None,
-        description="idempotency key: the same key is the same request; a different one is refused",
-    )
-    wait: bool = Field(default=True, description="return when it has ended, else at once")
-    stream: bool = Field(default=False, description=_STREAM)
     task: TaskName | None = Field(
         default=None, description="the task of the request; people can allow for a task alone"
-    )
-    stdin: Base64Input | None = Field(
-        default=None, description="standard input in base64; 1 MiB at most; people see it"
-    )
-    capture: Annotated[Capture, Field(strict=False)] = Field(
-        default=Capture.COMBINED, description="combined, separate or pty"
     )
 
     @model_validator(mode="after")
@@ -151,17 +129,52 @@ class RunParams(SessionParams):
             line=self.command,
             argv=self.argv,
             agent=self._agent,
-            env=tuple(sorted(self.env.items())),
-            overrides=ExecOverrides(self.host, self.security, self.ask, self.node),
-            timeout_ms=self.timeout_ms,
-            request_key=self._scoped_key(requester),
-            stdio=Stdio(self.stdin, self.capture),
+            overrides=ExecOverrides(self.host),
             task=None if self.task is None else TaskId(self.task),
         )
 
     @property
     def _agent(self) -> AgentId:
         return DEFAULT_AGENT if self.agent is None else AgentId(self.agent)
+
+
+class RunParams(CommandParams):
+    """``exec.run``; ``timeoutMs`` is wall clock."""
+
+    env: dict[str, str] = Field(default={}, description="environment changes")
+    security: Annotated[ExecSecurity, Field(strict=False)] | None = Field(
+        default=None, description="a stricter security than the configured one"
+    )
+    ask: Annotated[ExecAsk, Field(strict=False)] | None = Field(
+        default=None, description="a stricter ask than the configured one"
+    )
+    node: Name | None = Field(default=None, description="the node, where host is node")
+    timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = Field(
+        default=None, description="timeout of the command"
+    )
+    request_key: Name | None = Field(
+        default=None,
+        description="idempotency key: the same key is the same request; a different one is refused",
+    )
+    wait: bool = Field(default=True, description="return when it has ended, else at once")
+    stream: bool = Field(default=False, description=_STREAM)
+    stdin: Base64Input | None = Field(
+        default=None, description="standard input in base64; 1 MiB at most; people see it"
+    )
+    capture: Annotated[Capture, Field(strict=False)] = Field(
+        default=Capture.COMBINED, description="combined, separate or pty"
+    )
+
+    def request(self, requester: Requester) -> ExecRequest:
+        """Return the domain's request; who asks comes from the connection."""
+        return replace(
+            super().request(requester),
+            env=tuple(sorted(self.env.items())),
+            overrides=ExecOverrides(self.host, self.security, self.ask, self.node),
+            timeout_ms=self.timeout_ms,
+            request_key=self._scoped_key(requester),
+            stdio=Stdio(self.stdin, self.capture),
+        )
 
     def _scoped_key(self, requester: Requester) -> str | None:
         """Keep one caller's keys apart from another's, and one agent's from another's."""

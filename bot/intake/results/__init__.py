@@ -10,7 +10,6 @@
     people         people, their accounts and tokens
     gateway        health, lockdown, nodes
     remote_bodies  remote exec, in its own JSON
-    status         where a request is, and where it is answered
     streaming      status and output while a caller waits
     visibility     what a caller may see
 """

@@ -5,6 +5,7 @@ agent's own. Whoever else reads it over the network gets it redacted.
 """
 
 import base64
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, RootModel
@@ -12,8 +13,11 @@ from pydantic import Field, RootModel
 from bot.intake.callers.caller import Caller
 from bot.intake.results.answer import Answer, Json, Milliseconds, safe
 from core.approvals.messages import past, ran
+from core.errors import StoreError
+from core.gate import Gate
+from core.model.command import ExecRequest
 from core.model.decision import DenialReason
-from core.model.identity import CODE_LENGTH
+from core.model.identity import API_CHANNEL, CODE_LENGTH, LOCAL_CHANNEL, NETWORK, ApprovalId
 from core.model.result import (
     Denied,
     Finished,
@@ -25,6 +29,7 @@ from core.model.result import (
     Submission,
     Unknown,
 )
+from core.store import approvals
 from core.text.render import printed
 
 _MOST_PRINTED = 1_000_000
@@ -245,3 +250,33 @@ def _finished(result: Finished, caller: Caller) -> Json:
         found["stdout"] = StreamAnswer.of(result.streams.stdout)
         found["stderr"] = StreamAnswer.of(result.streams.stderr)
     return found
+
+
+async def status_of(
+    gate: Gate, answer: Submission, caller: Caller, ignored: Sequence[str] = ()
+) -> AnyStatus:
+    """Return the status of a request or how it ended; ``answers`` is for local programs only."""
+    more: dict[str, list[str] | None] = {"ignored": [*ignored]} if ignored else {}
+    if isinstance(answer, Pending) and caller.peer is not None:
+        more["answers"] = await _answers(gate, answer.run_id)
+    return submission(answer, caller, **more)
+
+
+async def without_effect(gate: Gate, request: ExecRequest) -> Sequence[str]:
+    """Return a sentence for each setting of a call that has no effect."""
+    return [safe(one) for one in await gate.ignored(request)]
+
+
+async def _answers(gate: Gate, run_id: ApprovalId) -> list[str] | None:
+    """Return where it is answered besides the chats that are asked; ``None`` is not known."""
+    try:
+        question = await gate.store.read(approvals.get, run_id)
+    except StoreError:
+        return None
+    if question is None:
+        return None
+    # What came in over the network is not answered here (see ``Approvers.eligibility``).
+    away = question.requester.intake in NETWORK
+    channels = (API_CHANNEL,) if away else (LOCAL_CHANNEL, API_CHANNEL)
+    people, agent = gate.broker.asking.approvers, question.plan.agent
+    return [channel for channel in channels if people.anybody(channel, agent)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from bot.intake.callers.caller import Caller
 from bot.intake.results import outcomes
-from bot.intake.results.status import status_of
+from bot.intake.results.outcomes import status_of
 from core.errors import BadRequest, StoreError
 from core.gate import Gate
 from core.ipc.jsonrpc import Notify

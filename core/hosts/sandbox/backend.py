@@ -1,10 +1,15 @@
-"""Say what a sandbox backend is."""
+"""Say what a sandbox backend is, and what those with a filter of system calls share."""
 
+import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from core.errors import HostUnavailable
+from core.hosts.sandbox.filesystem.layout import Places
 from core.hosts.sandbox.filesystem.workspace_check import Check
+from core.hosts.sandbox.memfd import sealed
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished
@@ -52,3 +57,42 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Give back what the backend holds."""
+
+
+class FilteredBackend:
+    """What a backend knows of its folders, and its filter of system calls, a file in memory.
+
+    ``make_filter`` is called when the filter is needed; ``None``: there is none for this machine.
+    """
+
+    def __init__(self, places: Places, make_filter: Callable[[], bytes | None]) -> None:
+        self._places = places
+        self._make_filter = make_filter
+        self._filter = -1
+
+    def _seccomp(self) -> int:
+        """Return the descriptor of the filter.
+
+        Raises:
+            HostUnavailable: there is no filter for this machine.
+        """
+        if self._filter < 0:
+            content = self._make_filter()
+            if content is None:
+                raise HostUnavailable("there is no system call filter for this machine")
+            self._filter = sealed("sayso-seccomp", content)
+        return self._filter
+
+    def close(self) -> None:
+        """Give back the filter's memory."""
+        if self._filter >= 0:
+            os.close(self._filter)
+            self._filter = -1
+
+    def names_workspace(self, plan: ExecPlan) -> bool:
+        """Return whether a plan may change the folder that its request named."""
+        return self._places.workspace is None and self.workspace(plan) == plan.cwd.path
+
+    def workspace(self, plan: ExecPlan) -> str | None:
+        """Return the folder that a plan may change, ``None`` where there is none."""
+        return self._places.workspace_for(plan.cwd.path)

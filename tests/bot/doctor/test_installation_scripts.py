@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.finding import Finding, Verdict
 from bot.doctor.installation import examine
+from bot.health.check import Finding, Verdict
 from core.runner.supervisor.pinned_files import open_notifier
 
 

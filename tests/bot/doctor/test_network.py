@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.finding import Verdict
 from bot.doctor.installation import examine
+from bot.health.check import Verdict
 from core.remote.trust.contacts import Contact, Contacts, ContactsFile, Trust
 
 ROOT = Path(__file__).parents[3]

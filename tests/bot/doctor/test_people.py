@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.finding import Verdict
 from bot.doctor.installation import examine
+from bot.health.check import Verdict
 from core.store import open_store
 from core.store.people import people as directory
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.finding import Verdict
 from bot.doctor.secret_files import secret_files
+from bot.health.check import Verdict
 from bot.settings import read
 
 TOKEN = "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

@@ -2,15 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from bot.gate_proof.prover import Proof, ProofState
-from bot.health import Health, Part
-from bot.health.component import Kept
+from bot.health import Finding, Health, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import ClockLook
 from bot.health.store import disk
@@ -113,10 +112,10 @@ class Seen:
     ok: bool = True
     looks: int = 0
 
-    async def __call__(self) -> Mapping[str, Part]:
+    async def __call__(self) -> Sequence[Finding]:
         """Look."""
         self.looks += 1
-        return {"thing": Part(self.ok, "seen")}
+        return [Finding.when(self.ok, "thing", "seen")]
 
 
 async def test_what_is_bad_is_looked_at_sooner() -> None:
@@ -145,7 +144,7 @@ class Clocks:
         """Begin to look at them."""
         self.look = ClockLook(lambda: self.wall_s, lambda: self.steady_s)
 
-    def after(self, wall_s: float, steady_s: float) -> Part:
+    def after(self, wall_s: float, steady_s: float) -> Finding:
         """Let both go on and look."""
         self.wall_s += wall_s
         self.steady_s += steady_s
@@ -175,18 +174,22 @@ async def test_a_proof_that_is_late_or_failed_shows(tmp_path: Path) -> None:
     """Not proved yet is fine for half a minute; a round that stays away is not."""
     async with proving(tmp_path) as world:
         look = GateLook(world.prover, 60)
-        early = (await look())["gate proof socket"]
+
+        async def found() -> dict[str, Finding]:
+            return {one.subject: one for one in await look()}
+
+        early = (await found())["gate proof socket"]
         look._since -= 31
-        late = (await look())["gate proof socket"]
+        late = (await found())["gate proof socket"]
         now_ms = time.time_ns() // 1_000_000
         parts = []
         for state, age_s in (("held", 100), ("held", 300), ("ran", 1), ("incomplete", 1)):
             at_ms = now_ms - age_s * 1000
             proof = Proof("socket", ProofState(state), "words", at_ms, 3)
             world.prover.last["socket"] = proof
-            parts.append((await look())["gate proof socket"].ok)
+            parts.append((await found())["gate proof socket"].ok)
         world.gate.execution.guard.lockdown.engage("why", by="ana")
-        locked = (await look())["lockdown"]
+        locked = (await found())["lockdown"]
 
     assert (True, False) == (early.ok, late.ok)
     assert [True, False, False, False] == parts

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.finding import Verdict
 from bot.doctor.installation import examine
+from bot.health.check import Verdict
 from core.model.approval import ApprovalReply
 from tests.bot.policy_tools.past import home, remember, sayso, write
 

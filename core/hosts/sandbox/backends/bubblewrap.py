@@ -5,9 +5,11 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from core.errors import HostUnavailable, SpawnError
+from core.errors import SpawnError
+from core.hosts.sandbox.backend import FilteredBackend
 from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.filesystem.layout import Places
 from core.hosts.sandbox.filesystem.mounts import Kind, View
@@ -86,7 +88,7 @@ class Enclosed:
         return (*fixed, *self.guard, *command.by_path)
 
 
-class Bubblewrap:
+class Bubblewrap(FilteredBackend):
     """The backend ``bubblewrap``; ``binary`` is the absolute path of ``bwrap``.
 
     ``network``: commands share the machine's. ``landlock``: it restricts files as well.
@@ -106,20 +108,12 @@ class Bubblewrap:
         unix_sockets: bool = False,
         private_bytes: int = MOST_BYTES,
     ) -> None:
+        super().__init__(places, partial(filter_for, unix_sockets=unix_sockets))
         self._binary = binary
-        self._places = places
         self._network = network
         self._landlock = landlock
-        self._unix_sockets = unix_sockets
         self._size = str(private_bytes)
         self._binds_descriptors = binds_descriptors(binary)
-        self._filter = -1
-
-    def close(self) -> None:
-        """Give back the filter's memory."""
-        if self._filter >= 0:
-            os.close(self._filter)
-            self._filter = -1
 
     def check(self, plan: ExecPlan) -> None:
         """Refuse a plan that could not start inside.
@@ -130,14 +124,6 @@ class Bubblewrap:
         view = self._places.view(plan.cwd.path)
         for command in plan.commands:
             _check_seen(view, command, (command.cwd or plan.cwd).path)
-
-    def names_workspace(self, plan: ExecPlan) -> bool:
-        """Return whether a plan may change the folder that its request named."""
-        return self._places.workspace is None and self.workspace(plan) == plan.cwd.path
-
-    def workspace(self, plan: ExecPlan) -> str | None:
-        """Return the folder that a plan may change, ``None`` where there is none."""
-        return self._places.workspace_for(plan.cwd.path)
 
     @contextmanager
     def enclose(
@@ -190,14 +176,6 @@ class Bubblewrap:
         base = view.workspace
         held = check.begin(folder, base, binds=self._binds_descriptors)
         return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
-
-    def _seccomp(self) -> int:
-        if self._filter < 0:
-            program = filter_for(unix_sockets=self._unix_sockets)
-            if program is None:
-                raise HostUnavailable("there is no system call filter for this machine")
-            self._filter = sealed("sayso-seccomp", program)
-        return self._filter
 
     def fixed_options(self) -> tuple[str, ...]:
         """Return the options that every run has; mounts are made in their order."""

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import HostUnavailable, SpawnError
+from core.errors import SpawnError
+from core.hosts.sandbox.backend import FilteredBackend
 from core.hosts.sandbox.backends.containers import Containers
 from core.hosts.sandbox.environment import TMP, env_file, environment
 from core.hosts.sandbox.filesystem.layout import Places
@@ -118,7 +119,7 @@ class Enclosed:
         return (self.path, *self.options, *where, *self.root, *words[1:])
 
 
-class Docker:
+class Docker(FilteredBackend):
     """The backend ``docker``; ``binary`` is the absolute path of docker or podman.
 
     ``owner`` distinguishes this gateway's containers from those of others; any text.
@@ -129,19 +130,12 @@ class Docker:
     def __init__(
         self, runner: Runner, binary: str, places: Places, container: Container, owner: str
     ) -> None:
+        super().__init__(places, profile_for)
         self._binary = binary
-        self._places = places
         self._container = container
         self.label = f"sayso={hashlib.sha256(owner.encode()).hexdigest()[:16]}"
         self._environ = {name: os.environ[name] for name in _PASSED if name in os.environ}
         self._containers = Containers(runner, binary, self._environ)
-        self._filter = -1
-
-    def close(self) -> None:
-        """Give back the filter's memory."""
-        if self._filter >= 0:
-            os.close(self._filter)
-            self._filter = -1
 
     def check(self, plan: ExecPlan) -> None:
         """Refuse a plan that could not start inside; its programs are the image's own.
@@ -152,14 +146,6 @@ class Docker:
         view = self._places.view(plan.cwd.path)
         for command in plan.commands:
             _check_seen(view, (command.cwd or plan.cwd).path)
-
-    def names_workspace(self, plan: ExecPlan) -> bool:
-        """Return whether a plan may change the folder that its request named."""
-        return self._places.workspace is None and self.workspace(plan) == plan.cwd.path
-
-    def workspace(self, plan: ExecPlan) -> str | None:
-        """Return the folder that a plan may change, ``None`` where there is none."""
-        return self._places.workspace_for(plan.cwd.path)
 
     @contextmanager
     def enclose(
@@ -213,14 +199,6 @@ class Docker:
             await self._containers.remove(self.label)
         elif done is None or _stopped(done):
             await self._containers.remove(_label(run_id))
-
-    def _seccomp(self) -> int:
-        if self._filter < 0:
-            profile = profile_for()
-            if profile is None:
-                raise HostUnavailable("there is no system call filter for this machine")
-            self._filter = sealed("sayso-seccomp", profile)
-        return self._filter
 
     def _cli(self) -> dict[str, str]:
         return {"PATH": ":".join(DEFAULT_SEARCH_PATH), **self._environ}
