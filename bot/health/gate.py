@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bot.gate_proof.entry_points import in_order
 from bot.gate_proof.prover import Proof, ProofState, Prover
 from bot.health.component import Part
 from core.text.render import redact
@@ -23,7 +24,8 @@ class GateLook:
 
     async def __call__(self) -> Mapping[str, Part]:
         """Return one part for each entry point, and one for the lockdown."""
-        proofs = {f"gate proof {way.name}": self._way(way.name) for way in self.prover.ways}
+        ways = in_order(way.name for way in self.prover.ways)
+        proofs = {f"gate proof {name}": self._way(name) for name in ways}
         return {"lockdown": self._lockdown(), **proofs}
 
     def _lockdown(self) -> Part:
@@ -50,7 +52,7 @@ class GateLook:
             why = redact(locked.why).text
             by = redact(locked.by).text
             shut = {"sinceMs": locked.at_ms, "why": why, "by": by, "way": locked.way}
-        proofs = {name: _proof(proof) for name, proof in sorted(self.prover.last.items())}
+        proofs = {name: _proof(self.prover.last[name]) for name in in_order(self.prover.last)}
         return {"gateProofs": proofs, "lockdown": shut}
 
 

@@ -46,7 +46,10 @@ def port(user: User) -> str:
 
 
 def tutorial(user: User) -> None:
-    """Look for what the answers stored."""
+    """Look for what the answers stored; the page shows the configuration that was written."""
+    config = (user.state / "config.json5").read_text()
+    page = (ROOT / "docs/tutorial/first-approval.md").read_text()
+    assert config.partition("{\n")[2] in page.replace("uid:1000", f"uid:{os.getuid()}"), config
     assert "/usr/bin/uname" in (user.state / "exec-approvals.json").read_text()
     begun = user.terminal().type("sayso run -c 'uname -a'")
     assert user.terminal().status(begun) == 0, "it was to run at once"
@@ -103,6 +106,18 @@ def take_example(user: User) -> None:
     mine = parsed((user.state / "config.json5").read_text())
     example = parsed((ROOT / "docs" / "examples" / "developer.json5").read_text())
     write(user, {**mine, **example})
+
+
+def rotate(user: User) -> None:
+    """Let a gateway run whose journal has a segment that no older copy has."""
+    user.serve()
+    user.do("sayso run --security deny -c true || sayso audit rotate")
+
+
+def all_segments(user: User) -> None:
+    """Look for the journal's first segment where the page copied it."""
+    for folder in (user.home / "backup" / "live", user.state):
+        assert (folder / "audit.jsonl.000001").exists(), folder
 
 
 def serve_once(user: User) -> None:
@@ -211,6 +226,7 @@ SCENES: Mapping[str, Scene] = {
     "docs/how-to/back-up.md": Scene(
         gateway=True,
         config=ASKING,
-        ahead={"cp -a ~/.sayso": stop, "cd ~/.sayso": User.serve, "mv ~/.sayso": stop},
+        ahead={"(umask 077 && mkdir -p ~/backup &&": stop, "cd ~/.sayso": rotate, "mv": stop},
+        after=all_segments,
     ),
 }
