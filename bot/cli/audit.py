@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl, all segments
-sayso audit verify --from 3              where the segments before audit.jsonl.000003 were moved away
+sayso audit verify --from 3              where audit.jsonl.000001 and .000002 were moved away
 sayso audit verify copy.jsonl            check a copy, or the exec log, offline
 sayso audit tail --limit 5               print the last records
 sayso audit rotate                       begin a new segment, also while the gateway runs

@@ -108,6 +108,14 @@ def take_example(user: User) -> None:
     write(user, {**mine, **example})
 
 
+def move_away(user: User) -> None:
+    """Rotate until there are three segments, and move the older two to another folder."""
+    user.do(
+        "for one in 2 3; do sayso run --security deny -c true || sayso audit rotate; done; "
+        "mv ~/.sayso/audit.jsonl.00000[12] ~"
+    )
+
+
 def rotate(user: User) -> None:
     """Let a gateway run whose journal has a segment that no older copy has."""
     user.serve()
@@ -130,6 +138,11 @@ def grant_for_a_while(user: User) -> None:
     """Let an agent ask, and allow it for half an hour."""
     ask("sayso run -c uname")(user)
     user.do(f"sayso approve {code(user)} 30m", "second")
+
+
+def monitored(user: User) -> None:
+    """Look at what the timer wrote for node_exporter."""
+    assert "sayso_journal_verified 1\n" in (user.home / "sayso.prom").read_text()
 
 
 def postgresql() -> Scene:
@@ -188,6 +201,13 @@ SCENES: Mapping[str, Scene] = {
         waiting=("sayso run -c 'make test'",),
         elsewhere=("sayso people", "sayso approve"),
     ),
+    "docs/how-to/monitoring.md": Scene(
+        gateway=True,
+        before=f"cp -r {ROOT}/docs/examples/monitoring ~ && cd ~/monitoring",
+        server=free_port,
+        words={"/var/lib/node_exporter": at_home, "verify-journal.sh >": "./verify-journal.sh >"},
+        after=monitored,
+    ),
     "docs/how-to/postgresql.md": postgresql(),
     "docs/how-to/remote-exec.md": two_machines(),
     "docs/how-to/run.md": Scene(
@@ -217,7 +237,12 @@ SCENES: Mapping[str, Scene] = {
     "docs/reference/audit.md": Scene(
         config=ASKING,
         gateway=True,
-        words={"/var/log/sayso/exec.log": journal_copy, "copy-of-audit.jsonl": journal_copy},
+        words={
+            "/var/log/sayso/exec.log": journal_copy,
+            "copy-of-audit.jsonl": journal_copy,
+            "/archive": at_home,
+        },
+        ahead={"sayso audit verify --from 3": move_away},
     ),
     "docs/reference/policy.md": Scene(
         config={"tools": {"exec": {"roots": [{"name": "project", "path": "~/projects"}]}}},
