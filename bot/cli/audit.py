@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from bot.cli.parser import Commands
 
 _EXAMPLES = """\
-sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl
+sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl, all segments
+sayso audit verify --from 3              where audit.jsonl.000001 and .000002 were moved away
 sayso audit verify copy.jsonl            check a copy, or the exec log, offline
 sayso audit tail --limit 5               print the last records
 sayso audit rotate                       begin a new segment, also while the gateway runs
@@ -36,7 +37,16 @@ def register(commands: "Commands") -> None:
         "--from", dest="first", type=count, metavar="N", help="the oldest segment (default: 1)"
     )
     example = "sayso audit verify copy.jsonl"
-    command(inner, "verify", "check the hash chain", example, verify, named, file, oldest)
+    command(
+        inner,
+        "verify",
+        "check the hash chain over all segments",
+        example,
+        verify,
+        named,
+        file,
+        oldest,
+    )
     limit = arg("--limit", type=count, default=20, help="records at most (default: 20)")
     command(
         inner, "tail", "print the last records", "sayso audit tail --limit 5", tail, limit, file

@@ -1,6 +1,6 @@
 """Say what a way in is: by what name, and how a marked command goes down it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Protocol
 
@@ -13,6 +13,16 @@ class Answer(StrEnum):
 
     HELD = "held"
     RAN = "ran"
+
+
+ORDER = ("socket", "chat", "tool", "rest", "websocket", "remote")
+"""The kinds of ways in, as they are listed everywhere; a name begins with its kind."""
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names of ways in as they are listed everywhere; unknown kinds come last."""
+    known = {kind: place for place, kind in enumerate(ORDER)}
+    return sorted(names, key=lambda name: (known.get(name.split(" ")[0], len(ORDER)), name))
 
 
 class WayIn(Protocol):

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from bot.gate_proof.entry_points import in_order
 from bot.gate_proof.prover import Proof, ProofState, Prover
 from bot.health.check import Finding, Verdict
 from core.gate.guards.lockdown import Lockdown
@@ -32,8 +33,8 @@ class GateLook:
 
     async def __call__(self) -> Sequence[Finding]:
         """Return one finding for each entry point, and one for the lockdown."""
-        proofs = (self._way(way.name) for way in self.prover.ways)
-        return (lockdown(self.prover.guard.lockdown), *proofs)
+        ways = in_order(way.name for way in self.prover.ways)
+        return (lockdown(self.prover.guard.lockdown), *map(self._way, ways))
 
     def _way(self, name: str) -> Finding:
         subject, proof = f"gate proof {name}", self.prover.last.get(name)
@@ -56,7 +57,7 @@ class GateLook:
             why = redact(locked.why).text
             by = redact(locked.by).text
             shut = {"sinceMs": locked.at_ms, "why": why, "by": by, "way": locked.way}
-        proofs = {name: _proof(proof) for name, proof in sorted(self.prover.last.items())}
+        proofs = {name: _proof(self.prover.last[name]) for name in in_order(self.prover.last)}
         return {"gateProofs": proofs, "lockdown": shut}
 
 

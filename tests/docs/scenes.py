@@ -46,7 +46,10 @@ def port(user: User) -> str:
 
 
 def tutorial(user: User) -> None:
-    """Look for what the answers stored."""
+    """Look for what the answers stored; the page shows the configuration that was written."""
+    config = (user.state / "config.json5").read_text()
+    page = (ROOT / "docs/tutorial/first-approval.md").read_text()
+    assert config.partition("{\n")[2] in page.replace("uid:1000", f"uid:{os.getuid()}"), config
     assert "/usr/bin/uname" in (user.state / "exec-approvals.json").read_text()
     begun = user.terminal().type("sayso run -c 'uname -a'")
     assert user.terminal().status(begun) == 0, "it was to run at once"
@@ -105,6 +108,26 @@ def take_example(user: User) -> None:
     write(user, {**mine, **example})
 
 
+def move_away(user: User) -> None:
+    """Rotate until there are three segments, and move the older two to another folder."""
+    user.do(
+        "for one in 2 3; do sayso run --security deny -c true || sayso audit rotate; done; "
+        "mv ~/.sayso/audit.jsonl.00000[12] ~"
+    )
+
+
+def rotate(user: User) -> None:
+    """Let a gateway run whose journal has a segment that no older copy has."""
+    user.serve()
+    user.do("sayso run --security deny -c true || sayso audit rotate")
+
+
+def all_segments(user: User) -> None:
+    """Look for the journal's first segment where the page copied it."""
+    for folder in (user.home / "backup" / "live", user.state):
+        assert (folder / "audit.jsonl.000001").exists(), folder
+
+
 def serve_once(user: User) -> None:
     """Let a gateway have run."""
     user.serve()
@@ -115,6 +138,11 @@ def grant_for_a_while(user: User) -> None:
     """Let an agent ask, and allow it for half an hour."""
     ask("sayso run -c uname")(user)
     user.do(f"sayso approve {code(user)} 30m", "second")
+
+
+def monitored(user: User) -> None:
+    """Look at what the timer wrote for node_exporter."""
+    assert "sayso_journal_verified 1\n" in (user.home / "sayso.prom").read_text()
 
 
 def postgresql() -> Scene:
@@ -173,6 +201,13 @@ SCENES: Mapping[str, Scene] = {
         waiting=("sayso run -c 'make test'",),
         elsewhere=("sayso people", "sayso approve"),
     ),
+    "docs/how-to/monitoring.md": Scene(
+        gateway=True,
+        before=f"cp -r {ROOT}/docs/examples/monitoring ~ && cd ~/monitoring",
+        server=free_port,
+        words={"/var/lib/node_exporter": at_home, "verify-journal.sh >": "./verify-journal.sh >"},
+        after=monitored,
+    ),
     "docs/how-to/postgresql.md": postgresql(),
     "docs/how-to/remote-exec.md": two_machines(),
     "docs/how-to/run.md": Scene(
@@ -202,7 +237,12 @@ SCENES: Mapping[str, Scene] = {
     "docs/reference/audit.md": Scene(
         config=ASKING,
         gateway=True,
-        words={"/var/log/sayso/exec.log": journal_copy, "copy-of-audit.jsonl": journal_copy},
+        words={
+            "/var/log/sayso/exec.log": journal_copy,
+            "copy-of-audit.jsonl": journal_copy,
+            "/archive": at_home,
+        },
+        ahead={"sayso audit verify --from 3": move_away},
     ),
     "docs/reference/policy.md": Scene(
         config={"tools": {"exec": {"roots": [{"name": "project", "path": "~/projects"}]}}},
@@ -211,6 +251,7 @@ SCENES: Mapping[str, Scene] = {
     "docs/how-to/back-up.md": Scene(
         gateway=True,
         config=ASKING,
-        ahead={"cp -a ~/.sayso": stop, "cd ~/.sayso": User.serve, "mv ~/.sayso": stop},
+        ahead={"(umask 077 && mkdir -p ~/backup &&": stop, "cd ~/.sayso": rotate, "mv": stop},
+        after=all_segments,
     ),
 }

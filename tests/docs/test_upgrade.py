@@ -15,13 +15,14 @@ from tests.support.first_schema import make_baseline
 from tests.support.gateway_process import GatewayProcess, write_config
 
 PAGE = ROOT / "docs/how-to/upgrade.md"
+BACKUP = ROOT / "docs/how-to/back-up.md"
 pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> GatewayProcess:
     """Return a gateway whose store is of the first schema; it does not run yet."""
-    home = tmp_path / "state"
+    home = tmp_path / ".sayso"
     write_config(home, None)
     make_baseline(home / "state.db")
     (home / "state.db").chmod(0o600)
@@ -45,11 +46,15 @@ def schema(home: Path) -> str:
 
 
 def test_upgrade_and_back(gateway: GatewayProcess) -> None:
-    """Backup, upgrade by the first start, and the backup's database where it was, byte for byte."""
-    save, restore = (block.text for block in blocks(PAGE) if not block.reason)
+    """The other page's copy, upgrade by a start, and the copy's database back, byte for byte."""
+    assert "back-up.md#back-up" in PAGE.read_text()
+    (restore,) = (block.text for block in blocks(PAGE) if not block.reason)
+    save = blocks(BACKUP)[0].text
     before = (gateway.home / "state.db").read_bytes()
     old = schema(gateway.home)
     run(save, gateway)
+    with pytest.raises(AssertionError, match="exists"):
+        run(save, gateway)
     gateway.start()
     gateway.stop()
     assert old != schema(gateway.home) == SCHEMA_VERSION

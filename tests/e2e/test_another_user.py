@@ -29,7 +29,7 @@ def blocks(language: str) -> list[str]:
 
 def steps(script: str, settings: str = CONFIG) -> str:
     """Return the page's own steps up to a running gateway, then more of a test's."""
-    users, folders, _start, _check = blocks("sh")
+    users, private, folders, _start, _check = blocks("sh")
     (config,) = blocks("json5")
     whole = config.replace("{", "{" + settings, 1)
     return f"""
@@ -40,6 +40,7 @@ cat > /home/ann/.sayso/config.json5 <<'END'
 chown -R ann: /home/ann
 {users}
 HOME=/home/ann
+{private}
 {folders}
 as_ann {SAYSO} serve > /home/ann/log 2>&1 &
 gateway=$!
@@ -77,7 +78,7 @@ def reported(line: str) -> str:
 @pytest.mark.timeout(180)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     """The page's own example runs as ann; each line that must fail fails and shows no secret."""
-    _users, _folders, start, check = blocks("sh")
+    *_prepared, start, check = blocks("sh")
     lines = check.splitlines()
     printed = followed(tmp_path, "".join(map(reported, (start.strip(), *lines)))).splitlines()
     ran, *refused = [one for one in printed if re.match(r"\d+ ", one)]

@@ -156,6 +156,30 @@ def test_every_link_leads_somewhere(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
+def unlinked(index: Path) -> set[Path]:
+    """Return the pages below an index's folder that it leads to neither itself nor by a folder."""
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", index.read_text(encoding="utf-8"))
+    targets = {(index.parent / link).resolve() for link in links}
+    pages = {path.resolve() for path in index.parent.rglob("*.md")} - {index.resolve()}
+    return {path for path in pages if targets.isdisjoint((path, path.parent))}
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """Each page below docs is linked there, the decisions by their folder."""
+    assert unlinked(DOCS / "README.md") == set()
+
+
+def test_a_page_without_a_link_is_found(tmp_path: Path) -> None:
+    """The negative control."""
+    (tmp_path / "how-to").mkdir()
+    for name in ("linked.md", "forgotten.md"):
+        (tmp_path / "how-to" / name).touch()
+    index = tmp_path / "README.md"
+    index.write_text("[one](how-to/linked.md#part), [other](..)")
+
+    assert unlinked(index) == {tmp_path / "how-to" / "forgotten.md"}
+
+
 def test_the_readme_opens_with_a_prompt_and_two_commands() -> None:
     """A picture of what people will see, then what to type."""
     head = (ROOT / "README.md").read_text(encoding="utf-8")[:900]

@@ -14,11 +14,13 @@ import pytest
 import yaml
 
 from core.model.decision import Decision, DenialReason
+from tests.docs.blocks import blocks
 from tests.project.tracked import ROOT
 from tests.support.api_gateway import api_gateway
 from tests.support.waiting import wait_until
 
 FOLDER = ROOT / "docs" / "examples" / "monitoring"
+PAGE = ROOT / "docs" / "how-to" / "monitoring.md"
 _SELECTOR = re.compile(r"\b(sayso_\w+|process_\w+|up)\b(?:\{([^}]*)\})?")
 _MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 _OF_PROMETHEUS = {"job", "instance", "le"}
@@ -206,6 +208,26 @@ def test_the_rules_fire_and_are_silent_in_peace() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert [rule["alert"] for rule in rules() if f'"{rule["alert"]}"' not in text] == []
+
+
+def scraping(folder: Path) -> str:
+    """Return monitoring.md's configuration of Prometheus, with its files below a folder."""
+    (block,) = (one for one in blocks(PAGE) if one.language == "yaml")
+    text = block.text.replace("/etc/prometheus", str(folder))
+    return text.replace("sayso/alerts.yml", str(FOLDER / "alerts.yml"))
+
+
+def test_the_pages_configuration_is_prometheus(tmp_path: Path) -> None:
+    """Its own checker reads it, with the rules and the token that it names."""
+    (tmp_path / "sayso-token").write_text("sayso_x")
+    path = tmp_path / "prometheus.yml"
+    path.write_text(scraping(tmp_path))
+    checked = promtool("check", "config", str(path))
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"{len(rules())} rules found" in checked.stdout
+    path.write_text(scraping(tmp_path).replace("credentials_file", "credential_file"))
+    assert promtool("check", "config", str(path)).returncode != 0, "a wrong key is seen"
 
 
 def test_a_rule_that_does_not_fire_is_seen(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ async def test_every_part_is_looked_at(tmp_path: Path) -> None:
         "channel memory",
         "lockdown",
         "gate proof socket",
-        "gate proof tool",
         "gate proof chat",
+        "gate proof tool",
     ] == list(parts)
     assert {"channel memory": "not started"} == {
         name: part["detail"] for name, part in parts.items() if not part["ok"]
@@ -71,6 +71,7 @@ async def test_every_part_is_looked_at(tmp_path: Path) -> None:
     assert " ms" in parts["store"]["detail"]
     assert "8 MiB kept for denials" in parts["disk"]["detail"]
     assert report["lockdown"] is None
+    assert ["socket", "chat", "tool"] == list(report["gateProofs"])  # type: ignore[call-overload]
 
 
 async def test_platforms_are_asked_once_a_minute(tmp_path: Path) -> None:
