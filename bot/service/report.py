@@ -24,7 +24,8 @@ _EVERY_S = 5.0
 _PER_PERIOD = 3
 """How often the manager hears from us within the time that it waits."""
 STORE_PATIENCE_S = 90.0
-"""How long a call of the store may take; a database that is away fails one within 40 s."""
+"""How long a call of the store may take; one that meets a database which is away or answers
+nothing fails within 60 s, however many others wait with it."""
 
 
 @dataclass(slots=True)
@@ -79,6 +80,7 @@ class ServiceReport:
         store, owner = self.gate.store, self.gate.execution.owner
         try:
             await store.write(replicas.probe, owner, replicas.LEASE_MS)
+            self._asked = time.monotonic()  # it has answered; each call has the whole time
             waiting = await store.read(status.pending)
         except SaysoError:
             return f"{lockdown}{running}; the database does not work, nothing new runs"

@@ -116,7 +116,7 @@ def hardened(*words: str) -> list[str]:
 
 def test_the_image_is_hardened_and_serves(podman: Engine) -> None:
     """Not root, nothing to write outside its volume and /tmp, no capabilities; approvals work."""
-    volume = ("--volume", "state:/var/lib/sayso")
+    volume = ("--volume", "alone:/var/lib/sayso")  # compose.yaml has a volume "state" of its own
     with running(podman, "one", *hardened(*volume), **ASKING) as gateway:
         gateway.wait()
         status = gateway.run("cat", "/proc/1/status").stdout

@@ -1,7 +1,6 @@
 """Stop PostgreSQL under load: one line when it goes, one when it is back, and nothing between."""
 
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -16,7 +15,7 @@ import pytest
 
 from bot.client import Client
 from core.errors import StoreError
-from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.postgres import PostgresServer, running_postgres
 from tests.support.waiting import wait_until
 
@@ -35,18 +34,9 @@ sys.exit(main(["serve"]))
 class Talkative(GatewayProcess):
     """The control: a gateway whose every part tells that the database is away."""
 
-    def start(self) -> None:
-        """Start and wait until the socket answers."""
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", _TALKATIVE],
-                cwd=ROOT,
-                env=self.environ(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        wait_until("the gateway's socket", self._answers, seconds=30)
+    def argv(self) -> list[str]:
+        """Return the command by which it is started."""
+        return [sys.executable, "-c", _TALKATIVE]
 
 
 @pytest.fixture(scope="module")

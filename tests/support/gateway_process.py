@@ -123,7 +123,7 @@ class GatewayProcess:
         """Start and wait until the socket answers."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", self.module, "serve", *self.options],
+                self.argv(),
                 cwd=ROOT,
                 env=self.environ(),
                 stdin=subprocess.DEVNULL,
@@ -131,6 +131,10 @@ class GatewayProcess:
                 stderr=log,
             )
         wait_until("the gateway's socket", self._answers, seconds=30)
+
+    def argv(self) -> list[str]:
+        """Return the command by which it is started."""
+        return [sys.executable, "-m", self.module, "serve", *self.options]
 
     def _answers(self) -> bool:
         assert self.process is not None

@@ -9,6 +9,7 @@ import asyncio
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import uuid
@@ -59,6 +60,22 @@ class PostgresServer:
     def start(self) -> None:
         """Start again after a stop."""
         _start(self._own_folder())
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop every process of it where it is: connections stay, and nothing is answered."""
+        first = int((self._own_folder() / "d" / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{first}/task/{first}/children")
+        stopped = [first]
+        os.kill(first, signal.SIGSTOP)  # first, so that it makes no more
+        try:
+            for child in map(int, children.read_text().split()):
+                os.kill(child, signal.SIGSTOP)
+                stopped.append(child)
+            yield
+        finally:
+            for process in reversed(stopped):
+                os.kill(process, signal.SIGCONT)
 
     def _own_folder(self) -> Path:
         if self.folder is None:

@@ -72,7 +72,13 @@ def translated(error: BaseException, where: str) -> BaseException:
         cause = error.orig if isinstance(error, DBAPIError) else error
         kind = StoreAway if is_away(error) else StoreError
         return kind(
-            f"The database {where} failed: {cause or type(cause).__name__}. Nothing runs until it "
+            f"The database {where} failed: {_words(cause)}. Nothing runs until it "
             "works; check store.url and the disk."
         )
     return error
+
+
+def _words(cause: BaseException | None) -> str:
+    """Return what an error says of itself; what ran out of time says nothing."""
+    silent = "no answer in time" if isinstance(cause, TimeoutError) else type(cause).__name__
+    return str(cause) or silent

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,38 +16,9 @@ from bot.settings import load
 from core.errors import StoreAway
 from core.store import Store
 from tests.support.gateway_process import GatewayProcess, write_config
-from tests.support.waiting import wait_until
+from tests.support.service_manager import Manager
 
 PERIOD_S = 1.5
-
-
-class Manager:
-    """The service manager's end of the socket."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(str(path))
-        self.socket.setblocking(False)
-        self.all: list[str] = []
-
-    def heard(self) -> list[str]:
-        """Return what came since the last look."""
-        seen = len(self.all)
-        while True:
-            try:
-                self.all.append(self.socket.recv(4096).decode())
-            except BlockingIOError:
-                return self.all[seen:]
-
-    def waits_for(self, words: str, since: int = 0) -> str:
-        """Wait for a message with these words among all but the first ``since``; return it."""
-
-        def came() -> str | None:
-            self.heard()
-            return next((one for one in self.all[since:] if words in one), None)
-
-        return str(wait_until(f"{words!r} for the service manager", came))
 
 
 @pytest.fixture

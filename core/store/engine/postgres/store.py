@@ -6,6 +6,7 @@ the call with its idempotency key.
 """
 
 import asyncio
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,6 +35,10 @@ T = TypeVar("T")
 _POOL: Final = 8
 _COMMAND_TIMEOUT_S: Final = 5.0
 _PAUSES_S: Final = (0.0, 0.1, 0.4, 1.0)
+_POOL_WAIT_S: Final = 15.0
+_PATIENCE_S: Final = 30.0
+"""No try begins later: a database that answers nothing holds all connections of the pool, and who
+waits for one of them waits anew at each try."""
 _SCHEMA_LOCK: Final = text("SELECT pg_advisory_xact_lock(7311962503)")
 _TICK_S: Final = 1.0
 _FIRST_MARK_S: Final = 3.0
@@ -56,6 +61,7 @@ class PostgresStore:
             async_creator=lambda: _connect(url),
             pool_size=_POOL,
             max_overflow=0,
+            pool_timeout=_POOL_WAIT_S,
         )
         self._boot = uuid.uuid4().hex
         self._followed = Followed(steady)
@@ -120,12 +126,15 @@ class PostgresStore:
 
     async def _persist(self, call: Callable[[Connection], T]) -> tuple[T, tuple[str, ...]]:
         cause: BaseException = StoreError()
+        end = time.monotonic() + _PATIENCE_S
         for pause in _PAUSES_S:
             try:
                 return await self._steadied(call)
             except (_Again, ClockStepped) as again:
                 cause = again.__cause__ or again
-                await asyncio.sleep(pause)
+            if time.monotonic() + pause > end:
+                break
+            await asyncio.sleep(pause)
         raise translated(cause, self._where) from cause
 
     async def _steadied(self, call: Callable[[Connection], T]) -> tuple[T, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Which errors say that the database cannot be used at present."""
+"""Which errors say that the database is away, and in which words people read them."""
 
 import sqlite3
 
@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from core.store.engine.errors import is_away
+from core.errors import StoreAway
+from core.store.engine.errors import is_away, translated
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,19 @@ def test_the_database_is_away(error: BaseException) -> None:
 def test_another_error_is_the_operations_own(error: BaseException) -> None:
     """Trying the same again later would not help."""
     assert not is_away(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError(), "failed: no answer in time. Nothing runs"),
+        (TimeoutError("timed out"), "failed: timed out. Nothing runs"),
+        (ConnectionResetError(), "failed: ConnectionResetError. Nothing runs"),
+    ],
+)
+def test_an_error_that_says_nothing_is_named(error: Exception, words: str) -> None:
+    """A driver that runs out of time raises an error without a word."""
+    said = translated(error, "the database x")
+
+    assert isinstance(said, StoreAway)
+    assert words in str(said)
