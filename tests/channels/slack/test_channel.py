@@ -13,6 +13,7 @@ from core.text.render import redact
 from tests.channels.slack.workspace import ANA, BOB, CHANNEL, LABELS, SlackWorkspace, ts_of
 from tests.contracts.channel_examples import ID, approval, resolved
 from tests.contracts.channel_setup import RecordingInbox
+from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import seen
 
 DENY = Approve("7k3f9q", ApprovalReply.DENY)
@@ -232,3 +233,18 @@ async def test_a_refusal_is_told_to_that_member_alone(setup: SlackWorkspace) -> 
     assert (note["channel"], note["user"]) == (CHANNEL, BOB)
     assert setup.sent(message) == before
     assert len(setup.server.state.places[CHANNEL].messages) == 1
+
+
+async def test_calls_that_fail_are_told_though_the_socket_is_up(
+    setup: SlackWorkspace, inbox: RecordingInbox
+) -> None:
+    """Whoever asks for the channel's health hears of it, and that it is over."""
+    await setup.channel.start(inbox)
+    before = await setup.channel.check()
+    setup.server.faults.add(Fault(FaultKind.STATUS, "auth.test", 503))
+    failing = await setup.channel.check()
+    after = await setup.channel.check()
+    await setup.channel.stop()
+
+    assert [before.ok, failing.ok, after.ok] == [True, False, True], failing.detail
+    assert "listening" not in failing.detail

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -252,6 +253,41 @@ def followed(server: Scripted, *, waits: bool = True) -> tuple[dict[str, Any], O
     finally:
         signals.close()
         server.close()
+
+
+def test_two_slow_readers_are_waited_for_until_they_have_all(tmp_path: Path) -> None:
+    """Neither stream has room at the end of the run; a signal ends the wait if nothing else did."""
+    data, pipes = os.urandom(150_000), (os.pipe(), os.pipe())
+    signals, outlets = Signals(), Outlets(separate=True)
+    outlets.out, outlets.error = (Outlet(inlet) for _, inlet in pipes)
+    for one in outlets.all:
+        one.add(data)
+    line = Following(Client(str(tmp_path / "unused")), signals, outlets, None, waits=True)
+    heard: list[bytes] = []
+    readers = [threading.Thread(target=_read, args=(fd, len(data), heard)) for fd, _ in pipes]
+    impatience = threading.Timer(20, signal.raise_signal, (signal.SIGTERM,))
+    try:
+        assert all(one.blocked for one in outlets.all)
+        for thread in (*readers, impatience):
+            thread.start()
+        line.flush()
+    finally:
+        impatience.cancel()
+        signals.close()
+        for _, inlet in pipes:
+            os.close(inlet)
+        for thread in readers:
+            thread.join()
+        for fd, _ in pipes:
+            os.close(fd)
+
+    assert [data, data] == heard
+
+
+def _read(fd: int, size: int, heard: list[bytes]) -> None:
+    """Read so many bytes, or until the other end is closed."""
+    with os.fdopen(os.dup(fd), "rb") as reader:
+        heard.append(reader.read(size))
 
 
 def test_a_lost_connection_goes_on_where_it_was(

@@ -521,13 +521,18 @@ def test_shell_rules_of_settings_json_come_over() -> None:
     assert "tools.core" in reason(found, "run_shell_command(rm)")
 
 
-def test_an_ask_of_lower_priority_is_named_where_it_wins_here() -> None:
+@pytest.mark.parametrize(
+    ("asked", "wins"),
+    [("git", True), ("git log", True), ("git log -p", True), ("git push", False)],
+)
+def test_an_ask_of_lower_priority_is_named_where_it_wins_here(asked: str, *, wins: bool) -> None:
     """There the allow of the higher priority decides."""
     allow = gemini_rule("allow", 50, commandPrefix="git log")
-    found = imported(Source.GEMINI, allow + gemini_rule("ask_user", 5, commandPrefix="git"))
+    found = imported(Source.GEMINI, allow + gemini_rule("ask_user", 5, commandPrefix=asked))
+    why = found.outcomes[0].why or ""
 
-    assert [Fate.NARROWER, Fate.CARRIED] == fates(found)
-    assert "wins here" in reason(found, "git log")
+    assert found.outcomes[1].fate is Fate.CARRIED
+    assert wins is ("wins here" in why)
 
 
 def test_rules_about_other_tools_narrow_nothing() -> None:
@@ -633,6 +638,16 @@ def test_unknown_keys_and_settings_are_named() -> None:
     assert "hush" not in shown(found)
     assert {"tools.exec.x", "tools.y", "z"} <= {one.place.where for one in config.outcomes}
     assert Decision.DENY is decision(config, "ls")
+
+
+def test_a_setting_that_is_not_carried_over_is_named_unless_it_is_null() -> None:
+    """One that is null says nothing there, so nothing is lost."""
+    agent = {"ask": "on-miss", "security": None, "allowlist": []}
+    found = imported(Source.OPENCLAW, approvals(main=agent))
+
+    assert [("agents.main.ask", '"on-miss"')] == [
+        (one.place.where, one.place.text) for one in found.outcomes
+    ]
 
 
 # The command

@@ -1,0 +1,19 @@
+"""What is shown of a rule is what the rule does under the trust that holds."""
+
+import pytest
+
+from bot.explain.rule_trace import shown, to_json, traces_of
+from core.model.policy import Trust
+from tests.core.policy.configured_rules import provisions, rule
+from tests.support.plans import plan_of, wrapped
+
+
+@pytest.mark.parametrize(("trust", "matches"), [(Trust.STRICT, False), (Trust.CLASSICAL, True)])
+def test_a_rest_matches_as_trust_reads_it(trust: Trust, *, matches: bool) -> None:
+    """No profile knows what `make all` does: only classical trust takes it for <REST>."""
+    held = provisions(rule("allow", "make", "<REST>"))
+    traces = traces_of(plan_of(wrapped("make", "all")), held.rules, trust)
+
+    ((one,),) = (look["rules"] for look in to_json(traces))
+    assert (one["matched"], one["winner"]) == (matches, matches)
+    assert shown(traces)[-1].split()[:2] == (["=>", "allow"] if matches else ["no", "match"])
