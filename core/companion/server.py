@@ -231,8 +231,8 @@ class CompanionServer:
         self._open[asked.id] = dialog
         words = "The gateway is gone; nothing was decided here."
         try:
+            writer.write(frames.line_of(dialog.shown))  # before an answer that comes at once
             self.desk.show(dialog)
-            writer.write(frames.line_of(dialog.shown))
             words = await self._follow(asked.id, reader)
         except (OSError, asyncio.LimitOverrunError, asyncio.IncompleteReadError, BadRequest):
             return

@@ -182,7 +182,7 @@ async def test_the_session_that_asks_is_not_asked(tmp_path: Path) -> None:
 
 
 IMPOSTOR = """
-import asyncio, json, os, sys
+import asyncio, json, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
 from core.companion.server import serve
@@ -196,7 +196,6 @@ async def main():
     await serve(Path(found["path"]), found["token"], Desk())
     Path({ready!r}).touch()
     await asyncio.sleep(60)
-os.setsid() if {detached} else None
 asyncio.run(main())
 """
 
@@ -215,12 +214,12 @@ async def test_a_run_that_plays_the_companion_answers_nothing(tmp_path: Path) ->
     script, ready = tmp_path / "play.py", tmp_path / "ready"
     file = str(home / "exec-approvals.json")
     words = {"root": str(ROOT), "file": file, "ready": str(ready)}
-    script.write_text(IMPOSTOR.format(**words, detached=False))
+    script.write_text(IMPOSTOR.format(**words))
     ApprovalsFile(Path(file)).prepare_socket()
     with gateway_at(home) as gateway:
-        detached = f"setsid {sys.executable} {script}"
+        detached = f"setsid --wait {sys.executable} {script}"
         inside = asking(gateway, "--agent", "free", "-c", detached)
-        await until(ready.exists)
+        await _until_ready(ready, inside)
         code, _, _ = await ended(asking(gateway, "--cwd", str(tmp_path), "-c", "touch made"))
         resolved = journal(gateway, "resolve")[-1]
         inside.send_signal(signal.SIGINT)
@@ -238,6 +237,11 @@ async def test_a_run_that_plays_the_companion_answers_nothing(tmp_path: Path) ->
     assert (3, False) == (code, (tmp_path / "made").exists())
     assert "its answers do not count" in json.dumps(resolved)
     assert (tmp_path / "control").exists()
+
+
+async def _until_ready(ready: Path, process: "subprocess.Popen[str]") -> None:
+    await until(lambda: ready.exists() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
 
 
 def _detached(script: Path) -> subprocess.Popen[bytes]:

@@ -36,6 +36,8 @@ def configure(
     config = json.loads(path.read_text())
     del config["channels"]["terminal"]
     config["channels"]["companion"] = {"approvers": approvers}
+    if fallback is not None:
+        config["tools"]["exec"]["askFallback"] = fallback
     path.write_text(json.dumps(config))
     file = home / "exec-approvals.json"
     limits = json.loads(file.read_text())

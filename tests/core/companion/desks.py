@@ -29,6 +29,8 @@ class RecordingDesk:
     def show(self, dialog: Dialog) -> None:
         """Keep a dialog."""
         self.shown.append(dialog)
+        if self.press is not None:
+            dialog.answer(self.press)
 
     def replied(self, question_id: str, words: str, *, accepted: bool) -> None:
         """Keep what became of an answer."""

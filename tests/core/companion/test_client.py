@@ -62,6 +62,14 @@ async def test_a_dialogue_with_our_own_companion() -> None:
         await until(lambda: desk.ended == ["Denied"])
 
 
+async def test_an_answer_that_comes_at_once_is_taken() -> None:
+    """A companion that answers in the moment of the question says first that it shows it."""
+    async with companion(RecordingDesk(press=ApprovalReply.DENY)) as server:
+        dialog = await ask(CompanionAddress(server.path, TOKEN), asked())
+        assert ApprovalReply.DENY == await anext(dialog.answers())
+        await dialog.end("Denied")
+
+
 async def test_a_companion_that_dies_ends_the_answers() -> None:
     """Where the companion is gone, there is no further answer, and no error."""
     async with companion() as server:
