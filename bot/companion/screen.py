@@ -51,8 +51,8 @@ class CompanionScreen(App[None]):
         Binding("A", "answer('allow-always')", "Allow always", show=False),
         Binding("d", "answer('deny')", "Deny", show=False),
         Binding("v", "details", "Details"),
-        Binding("n,down", "step(1)", "Next"),
-        Binding("p,up", "step(-1)", "Previous"),
+        Binding("n", "step(1)", "Next"),
+        Binding("p", "step(-1)", "Previous"),
         Binding("q", "quit", "Quit"),
     ]
 
@@ -124,6 +124,7 @@ class CompanionScreen(App[None]):
         self.front_since_s = time.monotonic()
         self.details = False
         self.hint = ""
+        self.query_one("#card").scroll_home(animate=False)
 
     def _card(self, front: Waiting | None) -> None:
         asked = None if front is None else front.question
