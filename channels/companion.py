@@ -60,12 +60,12 @@ class CompanionChannel:
     async def stop(self) -> None:
         """Close the dialogs; the companion says that the gateway is gone."""
         self._inbox = None
+        while self._open:
+            _, asked = self._open.popitem()
+            await asked.end("The gateway is stopping; answer when it is back.")
         for task in tuple(self._following):
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)
-        for asked in self._open.values():
-            await asked.end("The gateway is stopping; answer when it is back.")
-        self._open.clear()
 
     async def check(self) -> Health:
         """Return whether a companion could be asked now."""

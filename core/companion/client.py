@@ -54,15 +54,21 @@ class Asked:
             NoCompanion: it said something that is not of the protocol.
         """
         asked = self.question
-        while line := await _line(self._reader):
-            said = _understood(line)
-            if not isinstance(said, frames.AnswerFrame) or said.id != asked.id:
-                raise NoCompanion("The companion sent a frame that answers nothing.")
-            reply = said.decision
-            signed = sign(self._token, Purpose.ANSWER, self._nonce, asked.id, asked.digest, reply)
-            if not is_signed(said.hmac, signed) or reply not in asked.answers:
-                raise NoCompanion("The companion sent an answer that it did not sign.")
-            yield reply
+        try:
+            while line := await _line(self._reader):
+                said = _understood(line)
+                if not isinstance(said, frames.AnswerFrame) or said.id != asked.id:
+                    raise NoCompanion("The companion sent a frame that answers nothing.")
+                yield self._checked(said)
+        finally:
+            self._writer.close()
+
+    def _checked(self, said: frames.AnswerFrame) -> ApprovalReply:
+        asked, reply = self.question, said.decision
+        signed = sign(self._token, Purpose.ANSWER, self._nonce, asked.id, asked.digest, reply)
+        if not is_signed(said.hmac, signed) or reply not in asked.answers:
+            raise NoCompanion("The companion sent an answer that it did not sign.")
+        return reply
 
     async def reply(self, words: str, *, accepted: bool) -> None:
         """Tell the person what became of an answer; a companion that is gone is no error here."""
