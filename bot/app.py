@@ -41,6 +41,7 @@ from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
+from bot.wiring.companion import companion_of
 from bot.wiring.execution import Machines, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
@@ -90,9 +91,12 @@ async def gateway(
     async with AsyncExitStack() as stack:
         network = Network.of(settings)
         ground = await open_ground(stack, settings, network)
-        channels = {**make_channels(settings, console), **(extra or {})}
+        nearby = companion_of(settings)
+        channels = {**make_channels(settings, console), **nearby, **(extra or {})}
         machines = await start_machines(stack, settings)
         gate = gate_of(settings, ground, machines, channels)
+        for companion in nearby.values():
+            companion.lost = gate.companion_lost
         stack.callback(gate.rulebook.usage.flush)
         await gate.rulebook.prepare()
         sender, agent = ProvingSender(), ProvingAgent()

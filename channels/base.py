@@ -94,6 +94,7 @@ class Inbound:
 
     ``key`` is the same for a redelivery of the same event (platform and update id).
     ``replied_to`` is the message id that ``post`` returned, where the person answered one.
+    ``process`` is the kernel session of who answers on this machine, as in ``Requester``.
     """
 
     actor: Actor
@@ -101,6 +102,7 @@ class Inbound:
     command: Command
     key: str
     replied_to: str = ""
+    process: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

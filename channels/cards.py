@@ -63,6 +63,7 @@ class PromptCard:
     nothing may offer to allow it. ``asked`` counts the identical requests that wait. ``people``
     says how many must agree, where it takes more than one. ``step_up``: no button allows it, only
     typed words do. Times are epoch ms and ms; ``zone`` is where people read the clock.
+    ``plan_digest``, ``security`` and ``ask`` are for programs that show a card themselves.
     """
 
     id: ApprovalId
@@ -95,6 +96,9 @@ class PromptCard:
     step_up: bool = False
     task: Redacted = NOTHING
     mixed: bool = False
+    plan_digest: str = ""
+    security: str = ""
+    ask: str = ""
 
     @property
     def approvable(self) -> bool:
@@ -173,6 +177,9 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         zone=zone,
         step_up=approval.step_up,
         mixed=mixed(approval.evaluation),
+        plan_digest=plan.digest,
+        security=approval.evaluation.security or "",
+        ask=approval.evaluation.ask or "",
         task=NOTHING if plan.task is None else phrase("task {}", redact(plan.task, strict=True)),
     )
 

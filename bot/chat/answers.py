@@ -91,6 +91,7 @@ def _answer(inbound: Inbound, command: Approve) -> Answer:
         actor=inbound.actor,
         key=inbound.key,
         note=command.note,
+        process=inbound.process,
         terms=command.terms,
         typed=command.typed,
     )

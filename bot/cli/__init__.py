@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "bot.cli.history",
     "approve": "bot.cli.gateway_commands",
     "deny": "bot.cli.gateway_commands",
+    "companion": "bot.cli.companion",
     "cancel": "bot.cli.gateway_commands",
     "history": "bot.cli.history",
     "events": "bot.cli.gateway_commands",

@@ -55,6 +55,7 @@ def _configured(settings: Settings) -> frozenset[str]:
         "slack": channels.slack,
         "discord": channels.discord,
         "webhook": channels.webhook,
+        "companion": channels.companion,
     }
     there = (name for name, section in chats.items() if section is not None)
     return frozenset({"terminal", _IN_PROCESS, *plugins, *there})

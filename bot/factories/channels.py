@@ -71,6 +71,7 @@ def senders(settings: Settings) -> Listing:
 def _people(settings: Settings) -> Iterator[tuple[str, _Lists]]:
     channels = settings.channels
     parts: dict[str, _Lists | None] = {
+        "companion": channels.companion,
         "terminal": channels.terminal,
         "memory": channels.memory,
         "telegram": channels.telegram,

@@ -55,6 +55,9 @@ class ChannelsSection(Section):
     webhook: WebhookSettings | None = Field(
         default=None, description="your own service, over signed HTTP; null: none"
     )
+    companion: LocalApprovers | None = Field(
+        default=None, description="`sayso companion` of the gateway's user; null: it is not asked"
+    )
     plugins: Annotated[tuple[PluginSettings, ...], Field(strict=False)] = Field(
         default=(), description="third-party channels"
     )

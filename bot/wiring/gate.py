@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from bot.factories.channels import approvers, forwarding, timing
 from bot.factories.policy import rulebook_of
 from bot.settings import Settings
+from bot.wiring.companion import nearby_of
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
 from channels.base import Channel
@@ -52,6 +53,7 @@ def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel])
         local=LOCAL_CHANNEL,
         tiers=tiers_of(settings.approvals.exec.tiers),
         limits=settings.approvals.exec.pending.limits,
+        nearby=nearby_of(channels),
     )
     return Broker(store, asking, Answering(store, people))
 

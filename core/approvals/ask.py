@@ -1,16 +1,16 @@
 """Ask people: choose the places, persist the question, settle it where nobody can be reached."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from core.approvals.ids import new_id
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Asker, Forwarding, Ladder
+from core.approvals.routing.forwarding import Asker, Forwarding, Ladder, Route
 from core.approvals.routing.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Evaluation, Tier
-from core.model.identity import API_CHANNEL, NETWORK, Intake, Target
+from core.model.identity import API_CHANNEL, COMPANION_CHANNEL, NETWORK, Intake, Target
 from core.model.pending_limits import DEFAULT_LIMITS, Crowded, PendingLimits
 from core.store import Store, approvals
 from core.store.approvals import TooMany
@@ -47,6 +47,25 @@ class Fallback:
     note: str
 
 
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """The places on this machine where somebody is there now, and else why nobody is."""
+
+    places: tuple[Target, ...] = ()
+    note: str = ""
+
+    def join(self, ladder: Ladder) -> Ladder:
+        """Return a ladder whose first step asks here, too."""
+        routes = {route.target: route for route in ladder.routes}
+        routes |= {place: Route(place, 0, 0) for place in self.places}
+        return replace(ladder, routes=tuple(routes.values()))
+
+
+async def nobody_near(_request: ExecRequest) -> Nearby:
+    """Return that there is no place on this machine."""
+    return Nearby()
+
+
 _ONLY_APPROVER = (
     "nobody could be asked: {0} requested this and is the only approver who would be; add another "
     "person to the approvers, or a place where others answer to approvals.exec.targets"
@@ -61,6 +80,7 @@ class Asking:
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
     people, as the holders of tokens, see what is pending without being sent anything. ``tiers``
     says what heavier questions need, ``limits`` how many may wait. ``now`` returns epoch ms.
+    ``nearby`` looks for a companion, which is asked beside the places that are configured.
     """
 
     store: Store
@@ -72,6 +92,7 @@ class Asking:
     tiers: Mapping[Tier, TierTerms] = field(default_factory=dict)
     limits: PendingLimits = DEFAULT_LIMITS
     now: Callable[[], int] = wall_ms
+    nearby: Callable[[ExecRequest], Awaitable[Nearby]] = nobody_near
 
     async def open(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
@@ -87,7 +108,8 @@ class Asking:
         terms = self.tiers.get(evaluation.tier, NO_TERMS)
         timing = self.timing.within(terms.timeout_ms)
         own = await self._own(request)
-        ladder = self._ladder(request, origin, timing, own)
+        near = await self._near(request, own)
+        ladder = near.join(self._ladder(request, origin, timing, own))
         local = self._unprompted(request, own)
         if not ladder.routes and not local and own:
             fallback = self._alone(request, origin, timing, fallback)
@@ -99,6 +121,7 @@ class Asking:
                     return made.approval
                 state, note = fallback.state, fallback.note
                 words = f"{note}: {ladder.quiet}" if ladder.quiet else note
+                words = f"{words}; {near.note}" if near.note else words
                 return await self.store.write(
                     approvals.settle_unrouted, draft, state, _fallback_reply(state), words
                 )
@@ -113,6 +136,14 @@ class Asking:
         if request.requester.intake is not Intake.CHAT:
             return frozenset()
         return await self.store.read(approvals.references, request.requester)
+
+    async def _near(self, request: ExecRequest, own: frozenset[str]) -> Nearby:
+        """Return where somebody on this machine would see it; not for the network, as below."""
+        if request.requester.intake in NETWORK:
+            return Nearby()
+        if not self.approvers.anybody(COMPANION_CHANNEL, request.agent, own):
+            return Nearby()
+        return await self.nearby(request)
 
     def _alone(
         self, request: ExecRequest, origin: Target | None, timing: Timing, fallback: Fallback

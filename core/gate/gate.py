@@ -267,6 +267,13 @@ class Gate:
             await self.journal.append("vote", journal_records.voted(answered.approval, answer))
         return answered
 
+    async def companion_lost(self, run_id: ApprovalId, why: str) -> None:
+        """End a question whose only place was a companion that is gone; else others go on."""
+        if self.closed:
+            return
+        with self._closing.inside():
+            await record.companion_lost(self.store, self.journal, run_id, why)
+
     @property
     def closed(self) -> bool:
         """Return whether the gateway stops and nothing new is taken."""

@@ -12,7 +12,7 @@ from core.gate.effective_policy import Rulebook
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason
-from core.model.identity import ApprovalId
+from core.model.identity import COMPANION_CHANNEL, ApprovalId
 from core.model.pending_limits import Crowded
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Denied
@@ -55,6 +55,19 @@ async def expire(store: Store, journal: Journal) -> int:
         )
     )
     return len(expired)
+
+
+async def companion_lost(store: Store, journal: Journal, run_id: ApprovalId, why: str) -> None:
+    """Record that a companion went away while it asked; deny what nobody else could answer."""
+    asked = await store.read(approvals.get, run_id)
+    if asked is None or asked.resolution is not None:
+        return
+    where: dict[str, object] = {"run": run_id, "where": COMPANION_CHANNEL, "why": redact(why).text}
+    await journal.append("unreachable", where)
+    words = f"the companion that asked is gone ({why}), and nobody else was asked"
+    ended = await store.write(approvals.settle_lost, run_id, COMPANION_CHANNEL, words)
+    if ended is not None:
+        await end(store, journal, ended)
 
 
 async def refuse(

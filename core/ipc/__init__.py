@@ -3,6 +3,7 @@
 ::
 
     unix          the socket: who may connect, how many, and a calm end
+    socket_file   its place in the file system, and one live owner of it
     jsonrpc       one connection: requests side by side, deadlines, cancellation
     frames        one line: bytes to request, result to bytes; everything odd is refused
     strict_json   what reads the bytes, and bodies of the API as well

@@ -1,24 +1,19 @@
 """Listen on a Unix socket for known users only (S0 "Socket auth", S1 "Security notes").
 
 The owner's socket is 0600 in a folder of 0700. A shared one can be reached by every user, and only
-those that are listed are served. On both the kernel says who connects (SO_PEERCRED). A lock file
-next to the socket says whether a gateway lives; a socket without one that answers is left over and
-replaced.
+those that are listed are served. On both the kernel says who connects (SO_PEERCRED).
 """
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
-import socket
-import stat
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import AnotherGateway, StateError
+from core.errors import StateError
 from core.ipc.connection_slots import Places
 from core.ipc.errors import Code
 from core.ipc.fair_turns import FairTurns
@@ -26,12 +21,11 @@ from core.ipc.frames import error_frame
 from core.ipc.jsonrpc import Connection, Handler, Limits
 from core.ipc.peer import Peer, peer_of
 from core.ipc.room import FREE, Room
+from core.ipc.socket_file import LONGEST_PATH, bound, check_path, check_shared_folder, locked
 
 __all__ = ["LONGEST_PATH", "Peer", "Server", "check_shared_folder", "listen"]
 
 _LOG = logging.getLogger(__name__)
-LONGEST_PATH = 107
-"""Bytes of a socket's path (unix(7): sun_path has 108 with its NUL)."""
 MAX_CONNECTIONS = 256
 DEFAULT_GRACE_S = 5.0
 _BACKLOG = 128
@@ -64,12 +58,12 @@ class Server:
 
     async def start(self) -> None:
         """Bind and listen; ``listen`` calls this."""
-        bound = _bound(self.path, 0o666 if self.shared else 0o600)
+        made = bound(self.path, 0o666 if self.shared else 0o600)
         self._inode = self.path.stat().st_ino
         self._listener = await asyncio.start_unix_server(
-            self._accept, sock=bound, limit=FREE, backlog=_ACCEPTED_AT_ONCE
+            self._accept, sock=made, limit=FREE, backlog=_ACCEPTED_AT_ONCE
         )
-        bound.listen(_BACKLOG)  # asyncio has one number for both
+        made.listen(_BACKLOG)  # asyncio has one number for both
 
     def stop_taking(self) -> None:
         """Take no connection and no request any more; those in flight are answered yet."""
@@ -190,8 +184,8 @@ async def listen(
         StateError: the path is too long, or its folder or the socket cannot be used.
         AnotherGateway: a live process listens there.
     """
-    _check_path(path, shared=shared)
-    lock = _locked(path)
+    check_path(path, shared=shared)
+    lock = locked(path)
     served = frozenset({os.getuid()}) if uids is None else uids
     places = Places(max_connections, urgent, len(served) if shared else 0)
     room, turns = Room(shared=shared), FairTurns() if shared else None
@@ -209,106 +203,3 @@ async def listen(
         os.close(lock)
         raise
     return server
-
-
-def _check_path(path: Path, *, shared: bool) -> None:
-    if len(os.fsencode(path)) > LONGEST_PATH:
-        raise StateError(
-            f"{path} has {len(os.fsencode(path))} bytes; a socket's path has {LONGEST_PATH} at "
-            f"most. Set SAYSO_HOME to a shorter path."
-        )
-    if shared:
-        check_shared_folder(path.parent)
-    else:
-        _check_folder(path.parent)
-
-
-def _check_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-    except OSError as error:
-        raise StateError(f"{folder} cannot be made: {error.strerror}.") from error
-    if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
-        raise StateError(
-            f"{folder} must belong to uid {os.getuid()} with mode 0700; it has uid "
-            f"{status.st_uid} and mode {stat.S_IMODE(status.st_mode):04o}. "
-            f"If it is yours, run: chmod 700 '{folder}'"
-        )
-
-
-def check_shared_folder(folder: Path) -> None:
-    """Refuse a folder in which others could put a socket of their own in this one's place.
-
-    Raises:
-        StateError: it is missing and cannot be created, or others may write to it.
-    """
-    how = f"Run: sudo install -d -o {os.getuid()} -m 755 '{folder}'"
-    try:
-        folder.mkdir(mode=0o755, exist_ok=True)
-        status = folder.stat()
-    except OSError as error:
-        raise StateError(f"{folder} cannot be created: {error.strerror}. {how}") from error
-    if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o022:
-        raise StateError(
-            f"{folder} must belong to uid {os.getuid()} and be writable by nobody else; it has uid "
-            f"{status.st_uid} and mode {stat.S_IMODE(status.st_mode):04o}. {how}"
-        )
-
-
-def _locked(path: Path) -> int:
-    name = path.with_name(path.name + ".lock")
-    try:
-        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StateError(f"{name} cannot be made: {error.strerror}.") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise _another(path) from None
-    return lock
-
-
-def _another(path: Path) -> AnotherGateway:
-    return AnotherGateway(
-        f"A gateway is already listening on {path}. Stop it, or use another home."
-    )
-
-
-def _bound(path: Path, mode: int) -> socket.socket:
-    """Bind the socket and set its mode; until then its folder or its own mode keeps others out."""
-    if _answers(path):
-        raise _another(path)
-    path.unlink(missing_ok=True)
-    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        bound.bind(os.fspath(path))
-        path.chmod(mode)
-    except BaseException:
-        bound.close()
-        raise
-    return bound
-
-
-def _answers(path: Path) -> bool:
-    """Return whether somebody listens on ``path``.
-
-    Raises:
-        StateError: something other than a socket is there; it is not removed.
-    """
-    try:
-        status = path.lstat()
-    except FileNotFoundError:
-        return False
-    if not stat.S_ISSOCK(status.st_mode):
-        raise StateError(f"{path} is not a socket. Move it away.")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(os.fspath(path))
-        except (ConnectionRefusedError, FileNotFoundError):
-            return False
-        except TimeoutError:
-            return True  # its backlog is full: it lives
-    return True

@@ -38,6 +38,8 @@ class Intake(StrEnum):
 
 LOCAL_CHANNEL = "terminal"
 """The channel of whoever answers on this machine; the account is the kernel's: ``uid:1000``."""
+COMPANION_CHANNEL = "companion"
+"""The channel of whoever answers at a companion; the account is the kernel's: ``uid:1000``."""
 API_CHANNEL = "api"
 """The channel of whoever calls with a token; the account is the token's id: ``api:4k7w…``."""
 NETWORK = frozenset({Intake.HTTP, Intake.WEBSOCKET})

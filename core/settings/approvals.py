@@ -275,7 +275,7 @@ class ApprovalsSection(Section):
 
 
 class LocalApprovers(Section):
-    """``channels.terminal`` and ``channels.memory``: who may answer there."""
+    """``channels.companion``, ``.terminal`` and ``.memory``: who may answer there."""
 
     approvers: Words = Field(
         default=(), description="who may answer, as uid:1000; an empty list means nobody"

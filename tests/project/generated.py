@@ -3,7 +3,8 @@
 ``config.example.json5`` holds every key with its default, ``docs/reference/configuration.md`` the
 same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/sayso.1`` the same as a
 manual page, which the wheel installs, ``docs/reference/methods.md`` every method,
-``docs/reference/http.md`` every route.
+``docs/reference/http.md`` every route, ``docs/reference/exec-approvals-socket.md`` the companion's
+protocol with its test vectors.
 All are checked in, and tests compare them.
 """
 
@@ -17,7 +18,7 @@ from pathlib import Path
 from bot.cli.help import man
 from bot.settings.model import SHAPE
 from bot.settings.schema import Kind, Shape
-from tests.project import cli_reference, methods_reference, routes_reference
+from tests.project import cli_reference, methods_reference, routes_reference, socket_reference
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "config.example.json5"
@@ -210,6 +211,7 @@ def main() -> None:
     MANUAL.write_text(manual(), encoding="utf-8")
     methods_reference.PAGE.write_text(methods_reference.page(), encoding="utf-8")
     routes_reference.PAGE.write_text(routes_reference.page(), encoding="utf-8")
+    socket_reference.PAGE.write_text(socket_reference.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,13 @@ from bot.settings.problems import dotted
 from bot.settings.schema import Kind, walk
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
-from tests.project import cli_reference, generated, methods_reference, routes_reference
+from tests.project import (
+    cli_reference,
+    generated,
+    methods_reference,
+    routes_reference,
+    socket_reference,
+)
 from tests.project.tracked import ROOT, files
 
 DOCS = ROOT / "docs"
@@ -102,6 +108,11 @@ def test_every_event_is_documented_in_its_words() -> None:
 def test_the_routes_are_generated() -> None:
     """The table of routes is made from them."""
     assert routes_reference.PAGE.read_text(encoding="utf-8") == routes_reference.page()
+
+
+def test_the_page_of_the_companions_socket_is_generated() -> None:
+    """Its keys, limits and vectors are those of the code and of the tested file."""
+    assert socket_reference.PAGE.read_text(encoding="utf-8") == socket_reference.page()
 
 
 def test_the_methods_page_is_what_the_table_says() -> None:

@@ -125,6 +125,17 @@ def remove_entry(raw: Raw, agent: str, pattern_or_id: str) -> bool:
     return removed
 
 
+def complete_socket(raw: Raw, socket_path: str) -> bool:
+    """Add what the socket lacks, path or token; ``False`` where that changed nothing."""
+    present = raw.get("socket")
+    before = dict(present) if isinstance(present, dict) else {}
+    after = {key: value for key, value in before.items() if value}
+    for key, value in (("path", socket_path), ("token", secrets.token_urlsafe(_TOKEN_BYTES))):
+        after.setdefault(key, value)
+    raw["socket"] = after
+    return after != before
+
+
 def keep_socket(raw: Raw, old: Raw | None, socket_path: str) -> None:
     """Carry address and token of the socket over into a text that leaves them out."""
     present = {} if old is None else old.get("socket")

@@ -325,5 +325,25 @@ class ApprovalsFile:
         with locked(self._path.with_suffix(".lock")):
             yield
 
+    def prepare_socket(self) -> ApprovalsDocument:
+        """Return what the file says, with a path and a token for the socket where it had none.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe; it was left as it is.
+            StateError: it could not be written; it was left as it is.
+        """
+
+        def complete(raw: Raw) -> tuple[None, bool]:
+            added = edit.complete_socket(raw, self._socket_path())
+            return None, added or not self._path.exists()
+
+        self._change(complete)
+        return self.read()
+
+    @property
+    def socket_path(self) -> Path:
+        """Return where the socket is while the file does not say."""
+        return Path(self._socket_path())
+
     def _socket_path(self) -> str:
         return str(self._path.with_suffix(".sock"))

@@ -11,7 +11,7 @@ from core.store.approvals.deadlines import (
     remind_due,
     wake_in,
 )
-from core.store.approvals.decide import answer, cancel, mark_remembered
+from core.store.approvals.decide import answer, cancel, mark_remembered, settle_lost
 from core.store.approvals.duplicates import ended_with
 from core.store.approvals.history_rows import history, search
 from core.store.approvals.insert import create, settle_unrouted
@@ -51,6 +51,7 @@ __all__ = [
     "references",
     "remind_due",
     "search",
+    "settle_lost",
     "settle_unrouted",
     "unremembered",
     "wake_in",

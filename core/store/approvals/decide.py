@@ -20,6 +20,7 @@ from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
+from core.store.outbox.message_lookup import is_asked_elsewhere
 from core.store.people import people
 from core.store.schema.json_columns import load
 from core.store.schema.records import Answer, AnswerRefusal
@@ -48,6 +49,7 @@ _ASKED = (
     .join(questions, questions.c.id == approvals.c.id)
     .where(approvals.c.id == bindparam("p_id"))
 )
+_IS_LOCAL = select(questions.c.local).where(questions.c.id == bindparam("p_id"))
 _PAY = update(decisions).where(decisions.c.approval_id == bindparam("p_id")).values(owed=0)
 _STATE_OF = {
     ApprovalReply.ALLOW_ONCE: ApprovalState.ALLOWED,
@@ -195,6 +197,31 @@ def cancel(
         else:
             ending = timed_out(row)
         conclude(conn, [ending])
+    return get(conn, approval_id)
+
+
+def settle_lost(
+    conn: Connection, approval_id: ApprovalId, channel: str, note: str
+) -> Approval | None:
+    """Deny a pending approval whose only place was a channel that is gone (``no_route``).
+
+    ``None`` where another place was asked or will be, or somebody may answer without a prompt: then
+    it goes on. What was lost is denied whatever askFallback says: ending the program that asks must
+    not be a way to be allowed.
+    """
+    if conn.execute(_IS_LOCAL, {"p_id": approval_id}).scalar() != 0:
+        return None
+    if is_asked_elsewhere(conn, approval_id, channel):
+        return None
+    row = _end(conn, approval_id, ApprovalState.DENIED)
+    if row is None:
+        return None
+    if row["state"] == ApprovalState.DENIED.value:
+        why = DenialReason.NO_ROUTE
+        ending = _ending(row, ApprovalState.DENIED, DecisionSource.FALLBACK, why, note)
+    else:
+        ending = timed_out(row)
+    conclude(conn, [ending])
     return get(conn, approval_id)
 
 

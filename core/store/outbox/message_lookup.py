@@ -25,6 +25,16 @@ _INSERT = insert(outbox).on_conflict_do_nothing()
 _LOCK_PENDING = (
     select(approvals.c.id).where(approvals.c.id == bindparam("p_id"), IS_PENDING).with_for_update()
 )
+_ASKED_ELSEWHERE = (
+    select(outbox.c.id)
+    .where(
+        outbox.c.approval_id == bindparam("p_id"),
+        outbox.c.kind == OutboxKind.PROMPT.value,
+        outbox.c.channel != bindparam("p_channel"),
+        outbox.c.state != OutboxState.DROPPED.value,
+    )
+    .limit(1)
+)
 _SHOWN = (OutboxState.SENT.value, OutboxState.STALE.value, OutboxState.CLOSED.value)
 _ASKED_AT = (
     select(outbox.c.target)
@@ -60,6 +70,12 @@ def asked_at(conn: Connection, approval_id: ApprovalId) -> tuple[Target, ...]:
     """Return the places where an approval's people were asked, each once."""
     rows = conn.execute(_ASKED_AT, {"p_id": approval_id}).scalars()
     return tuple(dict.fromkeys(load(Target, row) for row in rows))
+
+
+def is_asked_elsewhere(conn: Connection, approval_id: ApprovalId, channel: str) -> bool:
+    """Return whether a prompt went to another channel than this one, or still will."""
+    named = {"p_id": approval_id, "p_channel": channel}
+    return conn.execute(_ASKED_ELSEWHERE, named).first() is not None
 
 
 def adopt(conn: Connection, approval_id: ApprovalId, place: Target, message: str) -> bool:

@@ -56,6 +56,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "abandon": (runs.abandon, (_QUESTION.id, DenialReason.SPAWN_FAILED, "", "boot")),
     "create": (approvals.create, (_AGAIN, DEFAULT_LIMITS)),
     "ended_with": (approvals.ended_with, (_QUESTION.id,)),
+    "settle_lost": (approvals.settle_lost, (_QUESTION.id, "companion", "")),
     "cancel": (approvals.cancel, (_QUESTION.id, "")),
     "claim": (outbox.claim, (10, 1_000, ("telegram",), (GROUP,))),
     "sent": (outbox.sent, (1, "m")),

@@ -464,3 +464,29 @@ def test_migration_keeps_entries_that_differ_in_their_arguments(path: Path) -> N
     }
     found = write(path, {"version": 1, "agents": entries}).entries(MAIN)
     assert [one.argv for one in found] == [("status",), None]
+
+
+@pytest.mark.parametrize("there", [None, {"version": 1}, {"version": 1, "socket": {"path": "/x"}}])
+def test_a_socket_gets_what_it_lacks(tmp_path: Path, there: dict[str, object] | None) -> None:
+    """A companion finds a path and a token, also where the file had none; it keeps them then."""
+    path = tmp_path / "exec-approvals.json"
+    if there is not None:
+        path.write_text(json.dumps(there))
+        path.chmod(0o600)
+    found = ApprovalsFile(path).prepare_socket()
+    again = ApprovalsFile(path).prepare_socket()
+
+    named = "/x" if there and "socket" in there else str(tmp_path / "exec-approvals.sock")
+    assert named == found.socket_path
+    assert len(found.socket_token or "") >= 32
+    assert (found.socket_path, found.socket_token) == (again.socket_path, again.socket_token)
+    assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+
+
+def test_an_empty_token_is_replaced(tmp_path: Path) -> None:
+    """A key of no bytes proves nothing."""
+    path = tmp_path / "exec-approvals.json"
+    path.write_text(json.dumps({"version": 1, "socket": {"path": "/x", "token": ""}}))
+    path.chmod(0o600)
+
+    assert ApprovalsFile(path).prepare_socket().socket_token

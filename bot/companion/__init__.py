@@ -1,0 +1,11 @@
+"""Show questions to the person at this machine: `sayso companion`.
+
+::
+
+    run           the socket, the screen and the notifications together
+    screen        the terminal UI: one question in front, the others in a list
+    desk          what waits for an answer, in its order
+    notification  a desktop notification, where a session bus is
+
+It decides nothing: an answer goes back to the gateway that asked.
+"""

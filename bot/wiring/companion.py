@@ -1,0 +1,67 @@
+"""Make the channel of the companion: where it listens, and whose answers count."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from bot.intake.callers import unix_peer
+from bot.settings import Settings
+from channels.base import Channel
+from channels.companion import HERE, CompanionChannel
+from core.approvals.ask import Nearby, nobody_near
+from core.approvals.file.file import ApprovalsFile
+from core.companion.client import CompanionAddress, NoCompanion
+from core.errors import ApprovalsFileError
+from core.ipc.peer import Peer, start_ticks
+from core.model.command import ExecRequest
+from core.model.identity import COMPANION_CHANNEL
+
+_LOG = logging.getLogger(__name__)
+
+
+def companion_of(settings: Settings) -> Mapping[str, CompanionChannel]:
+    """Return the channel of the companion by its name; nothing where it is not configured."""
+    if settings.channels.companion is None:
+        return {}
+    file = ApprovalsFile(settings.home / "exec-approvals.json")
+    return {COMPANION_CHANNEL: CompanionChannel(lambda: address_of(file), session_of)}
+
+
+def address_of(file: ApprovalsFile) -> CompanionAddress | None:
+    """Return where a companion listens by exec-approvals.json; ``None`` where there is no token."""
+    try:
+        found = file.read()
+    except ApprovalsFileError as error:
+        _LOG.warning("no companion is asked: %s", error)
+        return None
+    if not found.socket_token:
+        return None
+    path = Path(found.socket_path).expanduser() if found.socket_path else file.socket_path
+    return CompanionAddress(path, found.socket_token)
+
+
+def session_of(peer: Peer) -> tuple[int, int] | None:
+    """Return the kernel session of a listener; ``None`` if it is gone, or a run of Sayso's."""
+    if peer.start_ticks is None or start_ticks(peer.pid) != peer.start_ticks:
+        return None
+    if unix_peer.is_run(peer.pid):
+        return None
+    return unix_peer.kernel_session(peer.pid)
+
+
+def nearby_of(channels: Mapping[str, Channel]) -> Callable[[ExecRequest], Awaitable[Nearby]]:
+    """Return what looks for a companion that somebody other than the requester may answer at."""
+    channel = channels.get(COMPANION_CHANNEL)
+    if not isinstance(channel, CompanionChannel):
+        return nobody_near
+
+    async def nearby(request: ExecRequest) -> Nearby:
+        try:
+            session = await channel.present()
+        except NoCompanion as absent:
+            return Nearby(note=str(absent).rstrip("."))
+        if request.requester.process in {None, session} and request.requester.uid is not None:
+            return Nearby(note="the companion runs in the session that asks")
+        return Nearby((HERE,))
+
+    return nearby
