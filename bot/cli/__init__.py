@@ -69,6 +69,7 @@ Start here:
   sayso run -c 'git status'         request to run a command
   sayso approve K3F7QZ allow-once   answer a pending approval
   sayso help people                 help for one command
+  sayso help exit-codes             a topic; also: environment, files, json
 """
 
 

@@ -30,6 +30,9 @@ class Screen(CodeScreen, Protocol):
     def written(self, path: Path) -> None:
         """Show the configuration's path."""
 
+    def testing(self) -> None:
+        """Show that a test prompt follows, and what it is for."""
+
     def tested(self, finding: Finding) -> None:
         """Show a step of the test prompt."""
 
@@ -75,6 +78,7 @@ class SetUp:
             why = "not sent: standard input is not a terminal, so nobody could answer"
             self.screen.tested(Finding(Verdict.WARN, "test prompt", why))
             return True
+        self.screen.testing()
         settings = load(self.home, environ=self.environ)
         async with gateway(settings, console=console, environ=self.environ):
             return await asyncio.to_thread(self._prompt)

@@ -52,9 +52,9 @@ def pair_with(name: str, files: Mapping[str, str]) -> Scene:
 
     @contextmanager
     def server() -> Iterator[Mapping[str, str]]:
-        with chats() as three:
-            known[name] = three[name]
-            url = str(three[name].section()["apiBaseUrl"])
+        with chats(name) as running:
+            known[name] = running[name]
+            url = str(running[name].section()["apiBaseUrl"])
             yield {f"SAYSO_CHANNELS__{name.upper()}__APIBASEURL": url}
 
     def save_tokens(user: User) -> None:

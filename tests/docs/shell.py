@@ -112,7 +112,9 @@ class User:
         self._serving: subprocess.Popen[bytes] | None = None
         self._stack = stack
         self._open: dict[str, Bash] = {}
-        environ = {key: value for key, value in os.environ.items() if "SAYSO" not in key}
+        # An installed Sayso has its bytecode, whatever this checkout's owner prefers.
+        left_out = {name for name in os.environ if "SAYSO" in name} | {"PYTHONDONTWRITEBYTECODE"}
+        environ = {key: value for key, value in os.environ.items() if key not in left_out}
         own = {"HOME": str(home), "PATH": f"{BIN}:{environ['PATH']}"}
         self.environ = {**environ, **own, **more}
 

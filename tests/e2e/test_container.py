@@ -8,6 +8,7 @@ tests/support/container_image.py hands each of its keys to podman.
 
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.docs.blocks import blocks
+from tests.docs.commands import commands
 from tests.project.artefacts import copy_source
 from tests.project.tracked import ROOT
 from tests.support.container_image import BASE, LIMITS, Engine, engine, options
@@ -30,7 +33,17 @@ ASKING = {
     "SAYSO_TOOLS__EXEC__ASK": "on-miss",
     "SAYSO_CHANNELS__TERMINAL__APPROVERS": '["uid:10001"]',
 }
-PASSWORD = "correct-horse"
+PAGE = ROOT / "docs" / "how-to" / "container.md"
+CGROUPS = ("--memory 1g ", "--pids-limit 512 ")
+"""What the page gives a container, and no container here can have."""
+
+
+def typed(begin: str) -> str:
+    """Return the command of docs/how-to/container.md that begins so, on one line."""
+    mine = [one for one in blocks(PAGE) if one.test.endswith(Path(__file__).name)]
+    found = [command.bare.replace("\\\n", "") for one in mine for command in commands(one)]
+    (line,) = (one for one in found if one.startswith(begin))
+    return line
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +81,8 @@ class Container:
         """Ask for a command and allow it in a terminal in the container; return what it printed."""
         words = [self.podman.binary, "exec", self.name, "sayso", "run", "-c", command]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as asking:
-            wait_until("the question", lambda: self._pending(command), seconds=30)
-            code = self._pending(command)
+            wait_until("the question", lambda: self.pending(command), seconds=30)
+            code = self.pending(command)
             answer = ("sayso", "approve", code, "allow-once")
             with terminal(self.podman.binary, "exec", "-it", self.name, *answer) as (
                 process,
@@ -81,7 +94,8 @@ class Container:
             assert asking.returncode == 0
         return printed
 
-    def _pending(self, command: str) -> str:
+    def pending(self, command: str) -> str:
+        """Return the code of a command that waits, or nothing."""
         listed = json.loads(self.run("sayso", "pending", "--json").stdout or "[]")
         return next((one["code"] for one in listed if one["command"] == command), "")
 
@@ -91,7 +105,8 @@ def podman() -> Iterator[Engine]:
     """Yield an engine that has the image."""
     with engine() as made:
         source = copy_source(made.folder / "source")
-        made.build("sayso", source, made.debian("base", BASE))
+        build = typed("podman build").removesuffix(" .").split()[2:]
+        made.build("sayso", source, made.debian("base", BASE), *build)
         yield made
 
 
@@ -143,6 +158,58 @@ def test_the_image_is_hardened_and_serves(podman: Engine) -> None:
     assert "the chain is intact" in verified
 
 
+def test_the_page_from_the_volume_to_an_answer(podman: Engine) -> None:
+    """Its commands as they are written, with a person who answers at a terminal."""
+    alone = (*LIMITS, "--network", "none")
+    _typed(podman, "podman volume")
+    init = [*_words("podman run --rm", *alone), "--channel", "terminal"]
+    with terminal(podman.binary, *init) as (process, master):
+        Screen(master).wait_for("a allow once")
+        os.write(master, b"a\n")
+        assert process.wait(60) == 0
+    given = [word for key, text in ASKING.items() for word in ("--env", f"{key}={text}")]
+    podman(*_words("podman run --detach", *alone, *given))
+    gateway = Container(podman, "sayso")
+    try:
+        gateway.wait()
+        _typed(podman, "podman exec sayso sayso status")
+        printed = _answered(podman, gateway)
+    finally:
+        podman("rm", "--force", "--time", "0", "sayso", ok=False)
+    assert printed.startswith("Linux ")
+
+
+def _words(begin: str, *more: str) -> list[str]:
+    """Return the words of a command of the page after `podman`, and more options."""
+    line = typed(begin)
+    for one in CGROUPS:
+        line = line.replace(one, "")
+    _, verb, *words = shlex.split(line)
+    return [verb, *more, *words]
+
+
+def _typed(podman: Engine, begin: str) -> None:
+    podman(*_words(begin))
+
+
+def _answered(podman: Engine, gateway: Container) -> str:
+    """Ask, look at what waits, and allow it, each as the page types it."""
+    words = [podman.binary, *_words("podman exec sayso sayso run")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as asking:
+        code = str(wait_until("the question", lambda: gateway.pending("uname -a"), seconds=30))
+        with terminal(podman.binary, *_words("podman exec -it sayso sayso pending")) as (_, master):
+            Screen(master).wait_for(code)
+        answer = [
+            code if one == "K3F7QZ" else one
+            for one in _words("podman exec -it sayso sayso approve")
+        ]
+        with terminal(podman.binary, *answer) as (process, master):
+            Screen(master).wait_for("Allowed once")
+            assert process.wait(30) == 0
+        printed, _ = asking.communicate(timeout=60)
+    return printed
+
+
 def test_a_gateway_that_fails_is_unhealthy(podman: Engine) -> None:
     """The control: with everything locked down, the health check fails, and heals again."""
     with running(podman, "sick", *hardened(), **ASKING) as gateway:
@@ -185,14 +252,15 @@ def test_compose_runs_with_postgresql(podman: Engine, tmp_path: Path) -> None:
 
 
 def _secrets(folder: Path) -> None:
-    """Write the secrets as docs/how-to/container.md says."""
-    (folder / "secrets").mkdir(mode=0o700)
-    url = f"postgresql://sayso:{PASSWORD}@db/sayso\n"
-    for name, text, owner in (("store-url", url, 10001), ("db-password", PASSWORD, 999)):
-        path = folder / "secrets" / name
-        path.write_text(text)
-        path.chmod(0o400)
-        os.chown(path, owner, -1)
+    """Write the secrets by the page's own block."""
+    (block,) = (one.text for one in blocks(PAGE) if "store-url" in one.text)
+    as_root = f'sudo() {{ "$@"; }}\n{block}\n'
+    subprocess.run(["sh", "-euc", as_root], cwd=folder, check=True, timeout=20)
+    (user, mode), (other, _) = (
+        ((found := (folder / "secrets" / name).stat()).st_uid, found.st_mode & 0o777)
+        for name in ("store-url", "db-password")
+    )
+    assert (user, other, mode) == (10001, 999, 0o400)
 
 
 @contextmanager

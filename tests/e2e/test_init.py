@@ -129,6 +129,8 @@ def test_in_a_terminal(tmp_path: Path) -> None:
         screen.wait_for("Choose 1 to 4")
         screen.type("1\n")
         screen.wait_for("allow once")
+        announced = screen.text.index("Now a test prompt, for `true`, which does nothing")
+        assert announced < screen.text.index("Allow this command?")
         screen.type("a\n")
         screen.wait_for("sayso run -c 'git status'")
         assert process.wait(30) == 0

@@ -9,11 +9,13 @@ import yaml
 from bot.cli import COMMANDS
 from bot.settings.model import SHAPE
 from bot.settings.schema import walk
+from tests.docs.blocks import blocks
 from tests.project.tracked import ROOT
 from tests.support.container_image import options
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+PAGE = ROOT / "docs" / "how-to" / "container.md"
 _HOST = re.compile(r"\b[a-z0-9-]+(\.[a-z0-9-]+)+(:\d+)?/[a-z]")
 
 
@@ -87,6 +89,16 @@ def test_every_variable_is_a_setting() -> None:
     """A misspelt one would be refused at the start, and is found here."""
     assert settings(COMPOSE["services"]["sayso"]["environment"]) == set()
     assert settings({"SAYSO_TOOLS__EXEC__HOTS": "gateway"}) == {"TOOLS__EXEC__HOTS"}
+
+
+def test_the_pages_addition_names_settings() -> None:
+    """What container.md adds for the API is laid over the service, and each of its keys exists."""
+    (block,) = (one for one in blocks(PAGE) if one.language == "yaml")
+    service = {**COMPOSE["services"]["sayso"], **yaml.safe_load(block.text)}
+
+    assert len(service["environment"]) > 3
+    assert settings(service["environment"]) == set()
+    assert options(service, ROOT)
 
 
 def test_the_tests_know_every_key_of_a_service() -> None:

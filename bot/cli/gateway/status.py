@@ -97,7 +97,8 @@ def _screen(found: "Row") -> str:
             "gateway": f"{state}, pid {found['pid']}, {found['socket']}",
             "failing": "\n".join(f"{name}: {why}" for name, why in other.items()),
             "channels": channels or "none; see `sayso doctor` for who can answer",
-            "waiting": _some(found["waiting"], _waiting, "sayso pending"),
+            "waiting": _some(found["waiting"], _waiting, "sayso pending")
+            + _answer(found["waiting"]),
             "running": _some(found["started"], _running, "sayso history --state running"),
             "lockdown": lockdown,
             "last proof": _proof(found["proofs"]),
@@ -119,6 +120,14 @@ def _some(rows: "list[Row]", worded: "Callable[[Row], str]", more: str) -> str:
 def _waiting(row: "Row") -> str:
     left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
     return f"{paint(row['code'], YELLOW)}  {row['agent']}  {left}s left  {_line(row['command'])}"
+
+
+def _answer(rows: "list[Row]") -> str:
+    """Return the line to type for the first question, where there is one."""
+    if not rows:
+        return ""
+    code = rows[0]["code"]
+    return f"\nAnswer: sayso approve {code} allow-once, or: sayso deny {code}"
 
 
 def _running(row: "Row") -> str:

@@ -60,7 +60,8 @@ def help_(args: argparse.Namespace) -> int:
         return _print(args, text)
     hint = meant(name, (*COMMANDS, *TOPICS))
     topics = ", ".join(sorted(TOPICS))
-    return fail(f"there is no help about {name!r}{hint}; topics: {topics}", "sayso help")
+    words = f"there is no help about {name!r}{hint}; topics: {topics}; commands: see `sayso help`"
+    return fail(words, "sayso help")
 
 
 def _print(args: argparse.Namespace, text: str) -> int:

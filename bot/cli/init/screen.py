@@ -84,6 +84,14 @@ class Lines:
         self.is_written = True
         self._say({"step": "config", "path": str(path)}, f"Wrote {path}")
 
+    def testing(self) -> None:
+        """Say what the prompt is that appears next."""
+        if not self._as_json:
+            sys.stdout.write(
+                "\nNow a test prompt, for `true`, which does nothing. Allow it once.\n"
+            )
+            sys.stdout.flush()
+
     def tested(self, finding: Finding) -> None:
         """Say how a step of the test prompt ended."""
         self._say(

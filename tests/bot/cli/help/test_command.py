@@ -43,7 +43,16 @@ def test_every_topic_has_text(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_such_topic(capsys: pytest.CaptureFixture[str]) -> None:
     """With what was probably meant."""
     assert main(["help", "exitcodes"]) == 2
-    assert "did you mean 'exit-codes'?" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "did you mean 'exit-codes'?" in told
+    assert "commands: see `sayso help`" in told
+
+
+def test_the_first_screen_names_every_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody has to guess what `sayso help` knows besides commands."""
+    main(["help"])
+    start = capsys.readouterr().out.partition("\n\nThe gateway:")[0]
+    assert [topic for topic in TOPICS if topic not in start] == []
 
 
 def test_messages_name_no_chapter_of_the_design(capsys: pytest.CaptureFixture[str]) -> None:
