@@ -63,6 +63,13 @@ def clause(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
     return phrase(f"{noun} {{}} of {{}}: {{}}", numbers, count, words)
 
 
+def clause_of_prompt(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
+    """Return ``clause`` without what the statement on the shell, which stands above it, says."""
+    if plan.unreadable is not None and evaluation.reason is Reason.UNREADABLE:
+        return Redacted("the line cannot be parsed with certainty")
+    return clause(plan, evaluation)
+
+
 def mixed(evaluation: Evaluation) -> bool:
     """Return whether a person is asked about several commands for different reasons."""
     asking = (one for one in evaluation.segments if one.decision is not Decision.ALLOW)

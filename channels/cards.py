@@ -7,7 +7,7 @@ reads the plan.
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from channels.card_summary import MOST_SENTENCES, clause, does, mixed
+from channels.card_summary import MOST_SENTENCES, clause, clause_of_prompt, does, mixed
 from channels.card_text import (
     agreement,
     concerns,
@@ -161,7 +161,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         resolved=tuple(dict.fromkeys(one for each in plan.commands for one in programs(each))),
         odd=_odd(plan),
         does=does(plan),
-        clause=clause(plan, approval.evaluation),
+        clause=clause_of_prompt(plan, approval.evaluation),
         why=redact(approval.evaluation.why),
         policy=_policy(approval.evaluation),
         promise=tuple(redact(one.scope) for one in approval.evaluation.promise),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from channels.card_summary import clause, does
+from channels.card_summary import clause, clause_of_prompt, does
 from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
 from tests.contracts.channel_examples import plan
 
@@ -129,3 +129,19 @@ def test_different_reasons_are_said_to_be_different() -> None:
     hidden = replace(both.segments[1], reason=Reason.WRAPPER)
     found = clause(plan(*argvs), replace(both, segments=(both.segments[0], hidden)))
     assert found.text == "commands 1, 2 of 2: each for a reason of its own"
+
+
+def test_a_prompt_says_once_why_the_line_could_not_be_read() -> None:
+    """The statement on the shell stands above; elsewhere the clause has the reason."""
+    unreadable = plan(text="echo $(id)")
+    why = "The line cannot be parsed with certainty (a $ expansion): a shell would run it."
+    verdict = Evaluation(Decision.ASK, Reason.UNREADABLE, why, ())
+    other = replace(verdict, reason=Reason.RULE_ASKED, why="A rule requires this: x.")
+
+    said = clause_of_prompt(unreadable, verdict).text
+    assert said == "the line cannot be parsed with certainty"
+    assert "a $ expansion" in clause(unreadable, verdict).text
+    assert clause_of_prompt(unreadable, other) == clause(unreadable, other)
+    listed = plan(("git", "push"))
+    missing = asked(("git", "push"))
+    assert clause_of_prompt(listed, missing) == clause(listed, missing)

@@ -63,7 +63,8 @@ class TestWebhook(OddCallsContract):
     """The contract, where Telegram delivers updates."""
 
     first = ("getMe", "setWebhook", "getWebhookInfo")
-    proved = ()
+    proved = ("getMe", "getWebhookInfo")
+    people = (str(ANA),)
     posted, edited = "sendMessage", "editMessageText"
     uses: ClassVar = {"sendMessage": post, "answerCallbackQuery": press}
     offered: ClassVar = {*first, *uses}
