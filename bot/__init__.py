@@ -3,6 +3,7 @@
 ::
 
     cli/          sayso …: one module or folder a command; heavy imports inside the command
+    companion/    the screen of `sayso companion`, and its notification
     demo          the whole product in a scratch home
     app           the gateway: what is built, in which order it starts, how it stops
     wiring/       the parts of a running gateway, its reload, its log

@@ -91,12 +91,9 @@ async def gateway(
     async with AsyncExitStack() as stack:
         network = Network.of(settings)
         ground = await open_ground(stack, settings, network)
-        nearby = companion_of(settings)
-        channels = {**make_channels(settings, console), **nearby, **(extra or {})}
+        channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
         machines = await start_machines(stack, settings)
         gate = gate_of(settings, ground, machines, channels)
-        for companion in nearby.values():
-            companion.lost = gate.companion_lost
         stack.callback(gate.rulebook.usage.flush)
         await gate.rulebook.prepare()
         sender, agent = ProvingSender(), ProvingAgent()

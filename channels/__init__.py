@@ -15,6 +15,7 @@
     utf16            text counted as Telegram and Discord count it
     memory           a channel inside this process (demo, tests)
     terminal         this terminal;  terminal_card  cards in it
+    companion/       a companion that listens on this machine
     slack/  telegram/  discord/  webhook/
 
 The three chat platforms have the same file names for the same roles::

@@ -9,7 +9,7 @@ GROUP = "sayso.channels"
 """Entry points of this group add channels; a built-in name cannot be taken over."""
 
 BUILT_IN = {
-    "companion": "channels.companion:CompanionChannel",
+    "companion": "channels.companion.channel:CompanionChannel",
     "discord": "channels.discord.channel:DiscordChannel",
     "memory": "channels.memory:MemoryChannel",
     "slack": "channels.slack.channel:SlackChannel",

@@ -28,7 +28,7 @@ The layers, each importing only from below it (import contracts in pyproject.tom
               ▼                        ▼
                           policy                    policy does no I/O
                               ▼
-                     programs | text                what programs do
+                     programs | text | companion    what programs do; who is asked here
       shell | settings | audit | ipc | files | ports
                model | errors | validation
 """

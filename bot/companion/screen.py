@@ -110,7 +110,9 @@ class CompanionScreen(App[None]):
             self.draw()
 
     def draw(self) -> None:
-        """Draw everything as it is now."""
+        """Draw everything as it is now; nothing while the screen is not there, or not any more."""
+        if not self.query("#ended"):
+            return
         if self.front_id not in self.desk.waiting:
             self._bring(next(iter(self.desk.waiting), ""))
         front = self.desk.waiting.get(self.front_id)

@@ -7,11 +7,12 @@ from pathlib import Path
 from bot.intake.callers import unix_peer
 from bot.settings import Settings
 from channels.base import Channel
-from channels.companion import HERE, CompanionChannel
+from channels.companion.channel import HERE, CompanionChannel
 from core.approvals.ask import Nearby, nobody_near
 from core.approvals.file.file import ApprovalsFile
 from core.companion.client import CompanionAddress, NoCompanion
 from core.errors import ApprovalsFileError
+from core.gate import Gate
 from core.ipc.peer import Peer, start_ticks
 from core.model.command import ExecRequest
 from core.model.identity import COMPANION_CHANNEL
@@ -25,6 +26,13 @@ def companion_of(settings: Settings) -> Mapping[str, CompanionChannel]:
         return {}
     file = ApprovalsFile(settings.home / "exec-approvals.json")
     return {COMPANION_CHANNEL: CompanionChannel(lambda: address_of(file), session_of)}
+
+
+def connect(channels: Mapping[str, Channel], gate: Gate) -> None:
+    """Have the gate hear of each question whose companion went away."""
+    channel = channels.get(COMPANION_CHANNEL)
+    if isinstance(channel, CompanionChannel):
+        channel.lost = gate.companion_lost
 
 
 def address_of(file: ApprovalsFile) -> CompanionAddress | None:

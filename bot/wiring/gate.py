@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from bot.factories.channels import approvers, forwarding, timing
 from bot.factories.policy import rulebook_of
 from bot.settings import Settings
-from bot.wiring.companion import nearby_of
+from bot.wiring.companion import connect, nearby_of
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
 from channels.base import Channel
@@ -38,7 +38,9 @@ def gate_of(
     hosts, guard = machines.hosts, machines.guard
     execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
     planner = Planner(settings.tools.exec.search_path)
-    return Gate(rulebook, planner, broker, execution, store, journal)
+    gate = Gate(rulebook, planner, broker, execution, store, journal)
+    connect(channels, gate)
+    return gate
 
 
 def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel]) -> Broker:

@@ -12,9 +12,10 @@ from core.errors import ConfigError
 
 def test_built_in_channels_load() -> None:
     """Each name leads to its class."""
-    assert names() == ("discord", "memory", "slack", "telegram", "terminal", "webhook")
+    assert names() == ("companion", "discord", "memory", "slack", "telegram", "terminal", "webhook")
     assert load("memory") is MemoryChannel
     assert [load(name).__name__ for name in names()] == [
+        "CompanionChannel",
         "DiscordChannel",
         "MemoryChannel",
         "SlackChannel",
@@ -28,7 +29,7 @@ def test_an_unknown_channel_names_the_known_ones() -> None:
     """The error says what would have been right."""
     with pytest.raises(
         ConfigError,
-        match=r"no channel 'telgram'.*discord, memory, slack, telegram, terminal, webhook",
+        match=r"no channel 'telgram'.*companion, discord, memory, .*terminal, webhook",
     ):
         load("telgram")
 

@@ -3,20 +3,20 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
-from channels.cards import NoticeCard, build_outcome, build_prompt, details, front
+from channels.cards import NoticeCard, build_outcome, build_prompt
 from channels.commands import Approve
-from channels.companion import HERE, CompanionChannel, question_of
+from channels.companion.channel import HERE, CompanionChannel
 from core.companion.client import CompanionAddress, NoCompanion
 from core.companion.server import CompanionServer
 from core.errors import ChannelError, StoreError
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
 from core.text.render import Redacted
-from tests.contracts.channel_examples import ID, approval, plan, resolved
+from tests.contracts.channel_examples import ID, approval, resolved
 from tests.contracts.channel_setup import RecordingInbox
 from tests.core.companion.desks import TOKEN, RecordingDesk, companion
 from tests.support.waiting import until
@@ -147,34 +147,3 @@ async def test_a_notice_goes_to_the_chats(side: Side) -> None:
     """A dialog is in front of its person; a notice opens none."""
     assert await side.channel.notify(HERE, NoticeCard(Redacted("hello")))
     assert [] == side.desk.shown
-
-
-def test_a_dialog_has_the_words_of_the_prompt() -> None:
-    """Command, lines in front and details are the card's own; the digest is the plan's."""
-    card = build_prompt(approval())
-    question = question_of(card)
-
-    assert card.command.text == question.command
-    assert [(fact.label, fact.value.text) for fact in front(card)] == [
-        (line.label, line.value) for line in question.front
-    ]
-    assert [(fact.label, fact.value.text) for fact in details(card)] == [
-        (line.label, line.value) for line in question.details
-    ]
-    assert plan().digest == question.digest
-    assert list(ApprovalReply) == list(question.answers)
-
-
-@pytest.mark.parametrize("change", [{"step_up": True}, {"whole": False}])
-def test_what_no_button_may_allow_has_one_key(change: dict[str, bool]) -> None:
-    """A question that needs typed words, or is not shown whole, can only be denied here."""
-    question = question_of(replace(build_prompt(approval()), **change))  # type: ignore[arg-type]
-
-    assert (ApprovalReply.DENY,) == question.answers
-
-
-def test_without_a_promise_there_is_no_always() -> None:
-    """Allow-always is a key only where something would be stored."""
-    question = question_of(replace(build_prompt(approval()), promise=()))
-
-    assert (ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY) == question.answers

@@ -6,16 +6,15 @@ Its answers are those of the listener's user, ``uid:1000``, from the kernel sess
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
 from channels.base import Health, Inbound, Inbox, Reply, Tone
-from channels.cards import Fact, NoticeCard, OutcomeCard, PromptCard, details, front
+from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve
+from channels.companion.question import question_of
 from core.companion.client import Asked, CompanionAddress, NoCompanion, ask, probe
-from core.companion.frames import Line, Question
 from core.errors import BadRequest, ChannelError, SaysoError
 from core.ipc.peer import Peer
 from core.ipc.users import user_name
@@ -150,34 +149,3 @@ class CompanionChannel:
         if found is None:
             raise NoCompanion("exec-approvals.json has no socket.token.")
         return found
-
-
-def question_of(card: PromptCard) -> Question:
-    """Return what a dialog shows: the words of the prompt in a chat, in the protocol's keys."""
-    once = (ApprovalReply.ALLOW_ONCE,) if card.approvable and not card.step_up else ()
-    always = (ApprovalReply.ALLOW_ALWAYS,) if card.offers_always and not card.step_up else ()
-    return Question(
-        id=card.id,
-        code=card.code,
-        command=card.command.text,
-        whole=card.whole,
-        warning=card.shell.text,
-        cwd=card.cwd.text,
-        agent=card.agent.text,
-        session=card.session.text,
-        host=card.host.text,
-        security=card.security,
-        ask=card.ask,
-        resolved=tuple(one.text for one in card.resolved),
-        reasons=card.why.text,
-        front=_lines(front(card)),
-        details=_lines(details(card)),
-        answers=(*once, *always, ApprovalReply.DENY),
-        digest=card.plan_digest,
-        deadline_ms=card.expires_at_ms,
-        left_ms=max(0, card.expires_at_ms - time.time_ns() // 1_000_000),
-    )
-
-
-def _lines(facts: tuple[Fact, ...]) -> tuple[Line, ...]:
-    return tuple(Line(label=fact.label, value=fact.value.text) for fact in facts)
