@@ -22,7 +22,7 @@ The layers, each importing only from below it (import contracts in pyproject.tom
                            gate                     sees both wings; nothing in core sees it
         people's wing       │      machines' wing   the wings never import each other
                             │      hosts | remote
-          approvals ────────┴────── runner          only runner spawns
+          approvals ────────┴────── runner | nodes  only runner spawns
               ▼                        ▼
             store                   planning        only store speaks SQL
               ▼                        ▼
