@@ -9,14 +9,13 @@ import secrets
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import StateError
 from core.files.private import read_private, replace_private
 from core.ipc.strict_json import unique
 from core.model.node import NODE_NAME_LENGTH
-from core.trust.identity import key_id, load_key
+from core.trust.identity import SigningKey, key_id, load_key
 from core.trust.ids import KeyId
 from core.validation.model_errors import faults, place
 
@@ -98,7 +97,7 @@ def read(home: Path) -> NodeFile | None:
     return file
 
 
-def node_key(home: Path) -> Ed25519PrivateKey:
+def node_key(home: Path) -> SigningKey:
     """Return the node's key; it is made where there is none.
 
     Raises:

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from core.errors import StateError
 from core.files.private import create_private, read_private
 
+SigningKey = Ed25519PrivateKey
+"""A private key, for who only passes one on."""
 AGENT_KEY = "exec-agent.key"
 MACHINE_KEY = "exec-machine.key"
 
