@@ -3,7 +3,8 @@
 ::
 
     ground: journal, store, what an earlier gateway left ─▶ machines: guard, runner, hosts ─▶ gate
-          ─▶ channels ─▶ outbox, dispatch, clock ─▶ entry points: remote exec, socket, network ─▶
+          ─▶ channels ─▶ outbox, dispatch, clock ─▶ entry points: nodes, remote exec, socket,
+          network ─▶
           proof
 
 The ways in open last, so that nobody is answered by half a gateway; everything stops in reverse.
@@ -44,6 +45,7 @@ from bot.wiring.api import Network
 from bot.wiring.execution import Machines, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
+from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
 from bot.wiring.storage import Ground, open_ground
 from channels.base import Channel
@@ -92,7 +94,8 @@ async def gateway(
         ground = await open_ground(stack, settings, network)
         channels = {**make_channels(settings, console), **(extra or {})}
         machines = await start_machines(stack, settings)
-        gate = gate_of(settings, ground, machines, channels)
+        node_host = node_host_of(settings, ground)
+        gate = gate_of(settings, ground, machines, channels, node_host)
         stack.callback(gate.rulebook.usage.flush)
         await gate.rulebook.prepare()
         sender, agent = ProvingSender(), ProvingAgent()
@@ -104,6 +107,7 @@ async def gateway(
         prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
+        await stack.enter_async_context(open_to_nodes(settings, node_host))
         remote = await stack.enter_async_context(
             remote_exec(settings, machines.runner, gate.planner, prover)
         )

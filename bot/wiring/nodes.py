@@ -8,19 +8,28 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bot.settings import Settings
+from bot.wiring.storage import Ground
+from core.errors import JournalError, StoreError
+from core.gate import journal_records
 from core.model.node import Node, NodeId, PairingRequest
-from core.nodes.fleet import Answering, Changes, Fleet
-from core.nodes.frames import Auth
-from core.nodes.listener import listening
+from core.nodes.frames import Auth, Ended, NotRun
+from core.ports import Journal
 from core.store import Store
 from core.store.engine.wakeups import wakeups
 from core.store.people import nodes
 from core.store.people.nodes import CHANGED, PairingDraft
-from core.trust.identity import Identity, key_id
+from core.store.runs import on_node, runs
+from core.trust.identity import Identity
+
+if TYPE_CHECKING:
+    from core.hosts.node import NodeHost
+    from core.nodes.fleet import Changes
 
 _LOG = logging.getLogger(__name__)
+_TRIES, _PAUSE_S = 300, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +65,80 @@ class StoredNodes:
         """
         return await self.store.read(nodes.listed)
 
-    def changes(self) -> AbstractContextManager[Changes]:
+    def changes(self) -> "AbstractContextManager[Changes]":
         """Listen to changes of nodes and requests for as long as the block lasts."""
         return wakeups(self.store, CHANGED)
 
 
-def fleet_of(settings: Settings, store: Store, answering: Answering) -> Fleet:
-    """Return the nodes of a gateway; none is connected yet.
+@dataclass(frozen=True, slots=True)
+class Endings:
+    """Bring endings that nobody waits for into the store: those that came after a restart."""
+
+    store: Store
+    journal: Journal
+    owner: str
+
+    async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
+        """Return once the store has an ending; ``False`` where it cannot have it now.
+
+        What the store does not know is let go: it is another node's run, or none of this store.
+        """
+        try:
+            for _ in range(_TRIES):
+                run = await self.store.read(on_node.find, ending.run_id, node_id)
+                if run is None or not run.is_open:
+                    return True
+                if run.owner != self.owner:
+                    await self._finish(run.owner, ending)
+                    return True
+                await asyncio.sleep(_PAUSE_S)  # whoever waits for it is storing it
+        except (StoreError, JournalError) as failure:
+            _LOG.warning("the ending of run %s cannot be stored now: %s", ending.run_id, failure)
+        return False
+
+    async def _finish(self, owner: str, ending: Ended | NotRun) -> None:
+        if isinstance(ending, NotRun):
+            why = ending.why
+            record: dict[str, object] = {"run": ending.run_id, "reason": ending.reason, "why": why}
+            await self.journal.append("refuse", record)
+            await self.store.write(runs.refuse, ending.run_id, ending.reason, why, owner)
+            return
+        await self.journal.append("finish", journal_records.finished(ending.result))
+        await self.store.write(runs.finish, ending.run_id, ending.result, owner)
+
+
+def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
+    """Return the host ``node``, to which none is connected yet; ``None`` where none may connect.
 
     Raises:
         StateError: a key file is unsafe, damaged, or cannot be made.
     """
-    return Fleet(key_id(Identity.load(settings.home).agent), StoredNodes(store), answering)
+    if not settings.nodes.enabled:
+        return None
+    from core.hosts.node import NodeHost  # noqa: PLC0415 - loaded where it is wanted only
+
+    endings = Endings(ground.store, ground.journal, ground.owner)
+    key = Identity.load(settings.home).agent
+    return NodeHost(key, StoredNodes(ground.store), endings.settle)
 
 
 @asynccontextmanager
-async def open_to_nodes(settings: Settings, fleet: Fleet) -> AsyncIterator[int]:
-    """Let nodes connect for as long as the block lasts; yields the port.
+async def open_to_nodes(settings: Settings, host: "NodeHost | None") -> AsyncIterator[None]:
+    """Let nodes connect for as long as the block lasts, where they may.
 
     Raises:
-        StateError: the address cannot listen, or a key file cannot be used.
+        StateError: the address cannot listen.
     """
-    host, port = settings.nodes.address
-    key = Identity.load(settings.home).agent
+    if host is None:
+        yield
+        return
+    from core.nodes.listener import listening  # noqa: PLC0415 - loaded where it is wanted only
+
+    address, port = settings.nodes.address
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(listening(host, port, key, fleet.serve))
+        fleet = host.fleet
+        opened = await stack.enter_async_context(listening(address, port, host.key, fleet.serve))
         watching = asyncio.create_task(fleet.watch())
         stack.callback(watching.cancel)
-        _LOG.info("nodes: %s:%s; the gateway's key is %s", host, opened, fleet.key)
-        yield opened
+        _LOG.info("nodes: %s:%s; the gateway's key is %s", address, opened, fleet.key)
+        yield

@@ -4,6 +4,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import NewType
 
+from core.model.command import ExecPlan
+from core.model.decision import Evaluation
+
 NodeId = NewType("NodeId", str)
 """The hex of a node's Ed25519 public key, 64 digits: who knows it can check its signatures."""
 NODE_NAME_LENGTH = 64
@@ -32,6 +35,18 @@ class PairingRequest:
     address: str
     created_ms: int
     expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """What a node made of a request: the plan, its own verdict, and whether it needs nobody asked.
+
+    ``unasked``: by the node's own ``askFallback`` it may run where nobody can be asked.
+    """
+
+    plan: ExecPlan
+    verdict: Evaluation
+    unasked: bool
 
 
 def normalised(name: str) -> str:

@@ -13,6 +13,8 @@
                                        ◀─    ended {run_id, result} or not_run {run_id, reason}
     noted {run_id}                     ─▶    the ending is on the gateway's disk
     cancel {run_id}                    ─▶
+    query {run_id}                     ─▶    after a loss; an ending is answered,
+                                       ◀─    or underway {run_id}
 """
 
 from typing import Annotated, Literal
@@ -165,6 +167,20 @@ class Cancel(_Frame):
     run_id: RunId
 
 
+class Query(_Frame):
+    """The gateway: what became of a run that was ordered on an earlier connection?"""
+
+    t: Literal["query"] = "query"
+    run_id: RunId
+
+
+class Underway(_Frame):
+    """The node: that run has not ended."""
+
+    t: Literal["underway"] = "underway"
+    run_id: RunId
+
+
 AnyFrame = (
     Hello
     | Auth
@@ -179,6 +195,8 @@ AnyFrame = (
     | NotRun
     | Noted
     | Cancel
+    | Query
+    | Underway
 )
 _READER: TypeAdapter[AnyFrame] = TypeAdapter(Annotated[AnyFrame, Field(discriminator="t")])
 

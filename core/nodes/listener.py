@@ -13,6 +13,8 @@ from core.trust.certificate import key_context
 from core.trust.identity import SigningKey
 
 _LOG = logging.getLogger(__name__)
+_LIBRARY = _LOG.getChild("websocket")
+_LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
 _BACKLOG = 128
 
@@ -44,12 +46,11 @@ async def listening(
             open_timeout=_HANDSHAKE_S,
             backlog=_BACKLOG,
             server_header=None,
-            logger=_LOG.getChild("websocket"),
+            logger=_LIBRARY,
             **{**OPTIONS, "max_size": LARGEST_UNKNOWN},
         )
     except OSError as error:
         raise StateError(f"nodes.listen: {host}:{port} cannot listen: {error.strerror}.") from error
-    logging.getLogger(f"{__name__}.websocket").setLevel(logging.CRITICAL)
     try:
         yield int(next(iter(server.sockets)).getsockname()[1])
     finally:
