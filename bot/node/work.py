@@ -98,7 +98,7 @@ class NodeWork:
             case Prepare():
                 self._start(self._prepare(joined, frame))
             case Run():
-                self._start(self._run(joined, frame))
+                await self._take(joined, frame)
             case Cancel():
                 await self.runner.cancel(frame.run_id)
             case Noted():
@@ -139,8 +139,11 @@ class NodeWork:
         why = "the connection to the node was lost before the order arrived, so nothing ran"
         return NotRun(run_id=run_id, reason=DenialReason.HOST_UNAVAILABLE, why=why)
 
-    async def _run(self, joined: Joined, frame: Run) -> None:
-        """Run one order, or refuse it; a run that was ordered before only reports its ending."""
+    async def _take(self, joined: Joined, frame: Run) -> None:
+        """Begin one order, or report on a run that was ordered before.
+
+        Nothing is waited for until its id is noted: a second order or a query finds it.
+        """
         try:
             order = opened(frame, self.gateway)
         except BadOrder as error:
@@ -150,11 +153,15 @@ class NodeWork:
         if run_id in self._ordered or self.ledger.knows(run_id):
             await joined.link.send(self._status(run_id))
             return
-        self._ordered.add(run_id)  # before anything is waited for: a second order finds it
+        self._ordered.add(run_id)
+        self._start(self._run(joined, order, frame))
+
+    async def _run(self, joined: Joined, order: Order, frame: Run) -> None:
         try:
-            await self._deliver(run_id, order.digest, await self._ending(joined, order, frame))
+            ending = await self._ending(joined, order, frame)
+            await self._deliver(order.run_id, order.digest, ending)
         finally:
-            self._ordered.discard(run_id)
+            self._ordered.discard(order.run_id)
 
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
