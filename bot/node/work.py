@@ -112,6 +112,11 @@ class NodeWork:
         """Hear that the connection ended; what runs goes on."""
         self._joined = None
 
+    async def dismissed(self) -> None:
+        """End all that runs for a gateway that revoked this node."""
+        for run_id in tuple(self._ordered):
+            await self.runner.cancel(run_id)
+
     async def stop(self) -> None:
         """Wait until what is under way has come to its end; the runner has been stopped."""
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -18,7 +18,7 @@ from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
 from core.model.node import Node, NodeId, NodePlan
 from core.model.policy import ExecHost, ExecPolicy
-from core.model.result import Finished, LiveOutput, OutputChunk
+from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.model.stdio import Capture
 from core.nodes.envelope import LIFE_MS, Order, sealed
 from core.nodes.fleet import Connection, Directory, Fleet
@@ -46,6 +46,8 @@ from core.trust.ids import new_id
 _LOG = logging.getLogger(__name__)
 _PREPARE_S = 20.0
 """How long a node may read and bind a command."""
+_DISMISS_S = 5.0
+"""How long a revoked node may take to end what it runs."""
 _MOST_TEXT, _MOST_TAIL = 200_000, 20_000
 Settle = Callable[[NodeId, Ended | NotRun], Awaitable[bool]]
 
@@ -241,6 +243,28 @@ class NodeHost:
         for (node_id, _), asked in self._prepares.items():
             if node_id == connection.node.id and not asked.done():
                 asked.set_exception(LinkLost("the connection ended"))
+
+    async def dismiss(self, connection: Connection) -> None:
+        """End what a revoked node runs, and wait for that, not for long.
+
+        Raises:
+            LinkLost: it is gone.
+        """
+        runs = {id_: run for id_, run in self._runs.items() if run.node == connection.node.id}
+        for run_id in runs:
+            await connection.link.send(Cancel(run_id=run_id))
+        if runs:
+            await asyncio.wait({run.ending for run in runs.values()}, timeout=_DISMISS_S)
+
+    def forget(self, known: frozenset[NodeId]) -> None:
+        """End the runs of nodes that are not among these as runs whose end nobody saw.
+
+        A node that was revoked delivers nothing any more.
+        """
+        for run_id, waiting in self._runs.items():
+            if waiting.node not in known and not waiting.ending.done():
+                unseen = Finished(run_id, None, None, Output(), duration_ms=0)
+                waiting.ending.set_result(Ended(run_id=run_id, result=unseen))
 
     def _connection(self, plan: ExecPlan) -> Connection:
         connection = self.fleet.connection(plan.node)

@@ -82,6 +82,12 @@ class Answering(Protocol):
     def left(self, connection: "Connection") -> None:
         """Hear that a connection ended."""
 
+    async def dismiss(self, connection: "Connection") -> None:
+        """End what a revoked node runs, and wait for that, not for long."""
+
+    def forget(self, known: frozenset[NodeId]) -> None:
+        """Give up on what nodes run that are not among these any more."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connection:
@@ -100,6 +106,7 @@ class Fleet:
     directory: Directory
     answering: Answering
     _connected: dict[NodeId, Connection] = field(default_factory=dict)
+    _leaving: set[NodeId] = field(default_factory=set)
     _unknown: int = 0
 
     def connection(self, node_id: str | None) -> Connection | None:
@@ -138,13 +145,23 @@ class Fleet:
                 for connection in tuple(self._connected.values()):
                     if connection.node.id not in paired:
                         self._end(connection)
+                self.answering.forget(frozenset(paired | self._leaving))
 
     def _end(self, connection: Connection) -> None:
-        """End what a revoked node runs and its connection; nothing waits for the other side."""
+        """End what a revoked node runs, then its connection; it gets nothing new from now on."""
         del self._connected[connection.node.id]
+        self._leaving.add(connection.node.id)
         _LOG.warning("the node %s is revoked; its connection ends", connection.node.name)
-        task = asyncio.ensure_future(_dismiss(connection.link))
+        task = asyncio.ensure_future(self._dismiss(connection))
         task.add_done_callback(lambda done: done.exception())
+
+    async def _dismiss(self, connection: Connection) -> None:
+        try:
+            await self.answering.dismiss(connection)
+            await connection.link.send(Refused(why="This node is revoked."))
+        finally:
+            self._leaving.discard(connection.node.id)
+            await connection.link.close()
 
     @contextmanager
     def _room(self) -> Iterator[bool]:
@@ -231,10 +248,3 @@ async def _first(changes: Changes, gone: "asyncio.Future[None]") -> None:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     finally:
         change.cancel()
-
-
-async def _dismiss(link: NodeLink) -> None:
-    try:
-        await link.send(Refused(why="This node is revoked."))
-    finally:
-        await link.close()

@@ -61,6 +61,9 @@ class Work(Protocol):
     def left(self) -> None:
         """Hear that the connection ended; what runs goes on."""
 
+    async def dismissed(self) -> None:
+        """Hear that the gateway revoked this node: what runs for it must end."""
+
 
 def _log(words: str) -> None:
     _LOG.warning("%s", words)
@@ -138,6 +141,7 @@ class Member:
                 frame = await joined.link.receive()
                 if isinstance(frame, Refused):
                     self.say(f"the gateway ends the connection: {frame.why}")
+                    await self.work.dismissed()
                     return
                 await self.work.heard(joined, frame)
         finally:

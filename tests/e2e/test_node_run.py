@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.running import answered, question
 from tests.support.node_process import NodePair, node_pair
+from tests.support.waiting import wait_until
 
 ECHO = {"security": "allowlist", "ask": "on-miss", "allowlist": [{"pattern": "/usr/bin/echo"}]}
 FULL = {"security": "full", "ask": "off"}
@@ -223,7 +224,18 @@ def test_a_fresh_node_denies_and_a_revoked_one_is_cut_off(tmp_path: Path) -> Non
         assert "On node web" in fresh["why"]
         pair.node.approvals(free=ECHO)
         assert pair.run("-c", "echo x")["status"] == "finished"
+        pair.node.approvals(free=FULL)
+        mark = tmp_path / "begun"
+        long = pair.gateway.ask(
+            *("--host", "node", "--agent", "free", "--cwd", "/", "--json"),
+            *("-c", f"sh -c 'touch {mark}; sleep 60'"),
+        )
+        wait_until("the command's start", mark.exists, seconds=20)
+        began = time.monotonic()
         assert pair.gateway.cli("node", "revoke", "web").returncode == 0
+        ended = json.loads(long.communicate(timeout=20)[0])
+        assert (ended["status"], ended["cancelled"]) == ("finished", True)
+        assert time.monotonic() - began < 15
         assert pair.run("-c", "echo x")["reason"] == "host_unavailable"
         assert pair.gateway.json("node", "list")["nodes"] == []
         assert "revoked" in pair.node.log.read_text()

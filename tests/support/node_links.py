@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.wiring.nodes import StoredNodes
+from core.model.node import NodeId
 from core.nodes.backoff import Backoff
 from core.nodes.fleet import Connection, Fleet
 from core.nodes.frames import AnyFrame
@@ -33,6 +34,15 @@ class Heard:
     async def heard(self, _joined: Connection | Joined, frame: AnyFrame) -> None:
         """Note a frame."""
         self.frames.append(frame)
+
+    async def dismiss(self, _connection: Connection) -> None:
+        """End nothing: nothing runs."""
+
+    async def dismissed(self) -> None:
+        """End nothing: nothing runs."""
+
+    def forget(self, _known: frozenset[NodeId]) -> None:
+        """Give up on nothing."""
 
     def left(self, _connection: Connection | None = None) -> None:
         """Note an end."""
