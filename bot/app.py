@@ -17,11 +17,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bot.chat.inbox import GateInbox, inbox_of
 from bot.factories.channels import Console, approvers, make_channels, senders
-from bot.factories.remote_exec import remote_exec
+from bot.factories.remote_exec import RemoteExec, remote_exec
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
@@ -53,6 +54,9 @@ from core.gate import Gate
 from core.ipc.unix import Server, listen
 from core.settings import ThreadMode
 from core.store import Store
+
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
 
 _log = logging.getLogger(__name__)
 _GRACE_S = 5.0
@@ -107,10 +111,7 @@ async def gateway(
         prover.add(ChatWay(inbox, sender))
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
-        await stack.enter_async_context(open_to_nodes(settings, node_host))
-        remote = await stack.enter_async_context(
-            remote_exec(settings, machines.runner, gate.planner, prover)
-        )
+        remote = await _open_to_machines(stack, settings, machines, gate, prover, node_host)
         lockdown = gate.execution.guard.lockdown
         more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
         table = method_table(gate, health.report, more, prover=prover)
@@ -124,6 +125,21 @@ async def gateway(
             gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
+
+
+async def _open_to_machines(
+    stack: AsyncExitStack,
+    settings: Settings,
+    machines: Machines,
+    gate: Gate,
+    prover: Prover,
+    node_host: "NodeHost | None",
+) -> RemoteExec:
+    """Let nodes and other gateways connect, where they may."""
+    await stack.enter_async_context(open_to_nodes(settings, node_host))
+    return await stack.enter_async_context(
+        remote_exec(settings, machines.runner, gate.planner, prover)
+    )
 
 
 def _health(

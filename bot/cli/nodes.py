@@ -54,13 +54,8 @@ def register(commands: "Commands") -> None:
         _NODE,
         arg("name", metavar="NAME", help="the new name"),
     )
-    command(
-        inner,
-        "key",
-        "print the key of this gateway, which nodes pin",
-        "sayso node key",
-        print_key,
-    )
+    purpose = "print the key of this gateway, which nodes pin"
+    command(inner, "key", purpose, "sayso node key", print_key)
     command(
         inner,
         "run",

@@ -28,6 +28,8 @@ FRAGMENTS: Mapping[str, str] = {
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
     "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
+    "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",
+    "core/store/runs/on_node.py": "SQL for bot/wiring/nodes.py, which may hold none",
     "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",
 }
 """Why a module of fewer than ``FRAGMENT`` lines with one importer is a module."""
