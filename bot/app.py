@@ -3,7 +3,8 @@
 ::
 
     ground: journal, store, what an earlier gateway left ─▶ machines: guard, runner, hosts ─▶ gate
-          ─▶ channels ─▶ outbox, dispatch, clock ─▶ entry points: remote exec, socket, network ─▶
+          ─▶ channels ─▶ outbox, dispatch, clock ─▶ entry points: nodes, remote exec, socket,
+          network ─▶
           proof
 
 The ways in open last, so that nobody is answered by half a gateway; everything stops in reverse.
@@ -16,11 +17,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bot.chat.inbox import GateInbox, inbox_of
 from bot.factories.channels import Console, approvers, make_channels, senders
-from bot.factories.remote_exec import remote_exec
+from bot.factories.remote_exec import RemoteExec, remote_exec
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
@@ -45,6 +47,7 @@ from bot.wiring.companion import companion_of
 from bot.wiring.execution import Machines, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
+from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
 from bot.wiring.storage import Ground, open_ground
 from channels.base import Channel
@@ -52,6 +55,9 @@ from core.gate import Gate
 from core.ipc.unix import Server, listen
 from core.settings import ThreadMode
 from core.store import Store
+
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
 
 _log = logging.getLogger(__name__)
 _GRACE_S = 5.0
@@ -93,7 +99,8 @@ async def gateway(
         ground = await open_ground(stack, settings, network)
         channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
         machines = await start_machines(stack, settings)
-        gate = gate_of(settings, ground, machines, channels)
+        node_host = node_host_of(settings, ground)
+        gate = gate_of(settings, ground, machines, channels, node_host)
         stack.callback(gate.rulebook.usage.flush)
         await gate.rulebook.prepare()
         sender, agent = ProvingSender(), ProvingAgent()
@@ -102,7 +109,8 @@ async def gateway(
         inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
-        table = await _methods(stack, settings, ground, machines, gate, health, prover)
+        remote = await _open_to_machines(stack, settings, machines, gate, prover, node_host)
+        table = _methods(ground, gate, health, prover, remote)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -113,6 +121,21 @@ async def gateway(
             gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
+
+
+async def _open_to_machines(
+    stack: AsyncExitStack,
+    settings: Settings,
+    machines: Machines,
+    gate: Gate,
+    prover: Prover,
+    node_host: "NodeHost | None",
+) -> RemoteExec:
+    """Let nodes and other gateways connect, where they may."""
+    await stack.enter_async_context(open_to_nodes(settings, node_host))
+    return await stack.enter_async_context(
+        remote_exec(settings, machines.runner, gate.planner, prover)
+    )
 
 
 def _health(
@@ -185,19 +208,10 @@ async def _start_work(
     return clock
 
 
-async def _methods(
-    stack: AsyncExitStack,
-    settings: Settings,
-    ground: Ground,
-    machines: Machines,
-    gate: Gate,
-    health: Health,
-    prover: Prover,
+def _methods(
+    ground: Ground, gate: Gate, health: Health, prover: Prover, remote: RemoteExec
 ) -> Table:
-    """Open remote exec, and return the methods of all other entry points."""
-    remote = await stack.enter_async_context(
-        remote_exec(settings, machines.runner, gate.planner, prover)
-    )
+    """Return the methods of all entry points but remote exec's own."""
     lockdown = gate.execution.guard.lockdown
     more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
     return method_table(gate, health.report, more, prover=prover)

@@ -37,6 +37,8 @@ from core.text.stdin_preview import shows_input
 NOTHING = Redacted("")
 _MASK = "[secret: "
 _LONG = 500
+_NODE_ID_SHOWN = 12
+"""Characters of a node's id beside its name."""
 LONGEST_SHOWN = 200_000
 """Characters of a command, beyond which nobody reads: it can only be denied."""
 
@@ -347,4 +349,9 @@ def _named(name: str, absent: str) -> Redacted:
 
 
 def _host(plan: ExecPlan) -> Redacted:
-    return phrase("node {}", redact(plan.node, strict=True)) if plan.node else redact(plan.host)
+    if not plan.node:
+        return redact(plan.host)
+    if not plan.node_name:
+        return phrase("node {}", redact(plan.node, strict=True))
+    name, start = redact(plan.node_name, strict=True), redact(plan.node[:_NODE_ID_SHOWN])
+    return phrase("node {} ({})", name, start)

@@ -21,14 +21,14 @@ The layers, each importing only from below it (import contracts in pyproject.tom
 
                            gate                     sees both wings; nothing in core sees it
         people's wing       │      machines' wing   the wings never import each other
-                            │      hosts | remote   only remote holds keys
-          approvals ────────┴────── runner          only runner spawns
+                            │      hosts | remote
+          approvals ────────┴────── runner | nodes  only runner spawns
               ▼                        ▼
             store                   planning        only store speaks SQL
               ▼                        ▼
                           policy                    policy does no I/O
                               ▼
-                     programs | text | companion    what programs do; who is asked here
+                programs | text | trust | companion     only trust reads keys; companion asks here
       shell | settings | audit | ipc | files | ports
                model | errors | validation
 """

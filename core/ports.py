@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from core.model.command import ExecPlan
+from core.model.decision import Basis
 from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished, LiveOutput, OutputChunk
 
@@ -27,6 +28,9 @@ class RunWatcher(Protocol):
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Note the process that leads the run, so that recovery can find it."""
+
+    async def basis(self) -> Basis:
+        """Return what let the run start, for a host that must be told."""
 
 
 class SpawnGuard(Protocol):

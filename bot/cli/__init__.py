@@ -41,6 +41,7 @@ COMMANDS = {
     "prompt": "bot.cli.prompt",
     "lockdown": "bot.cli.lockdown",
     "audit": "bot.cli.audit",
+    "node": "bot.cli.nodes",
     "exec": "bot.cli.exec.command",
     "check": "bot.cli.exec.command",
     "diagnostics": "bot.cli.exec.command",
@@ -53,7 +54,7 @@ _HEADINGS = {
     "people": "People and what they allowed",
     "policy": "Policy",
     "lockdown": "Safety",
-    "exec": "Other machines",
+    "node": "Other machines",
     "help": "Help",
 }
 """Headings of the help, each above the command that it is named with here."""

@@ -218,7 +218,7 @@ def _whole(row: "Row") -> str:
         "task": row["task"],
         "by": asked.get("requester"),
         "in": asked.get("cwd"),
-        "host": asked.get("host"),
+        "host": _where(asked),
         "programs": "\n".join(programs(asked)) if asked else None,
         "security": asked.get("security"),
         "ask": asked.get("ask"),
@@ -238,6 +238,12 @@ def _whole(row: "Row") -> str:
     if row["state"] == "pending":
         head, tail = f"{head}, {_left(asked)} left", f"\n{how_to_answer(row['code'])}\n"
     return f"{head}\n{indented(row['command'])}\n{table(facts)}{tail}"
+
+
+def _where(asked: "Row") -> str | None:
+    """Name the host, and the node by the name that people gave it."""
+    host: str | None = asked.get("host")
+    return f"{host} {asked['nodeName']} ({asked['node']})" if asked.get("nodeName") else host
 
 
 def _quorum(asked: "Row") -> str | None:

@@ -20,12 +20,12 @@ from core.remote.host.admission import ORDER, SENDER, Grounds
 from core.remote.host.counters import Counters
 from core.remote.host.exec_log import open_exec_log
 from core.remote.host.service import Service
-from core.remote.trust.certificate import server_context
 from core.remote.trust.contacts import Contact, ContactsFile
-from core.remote.trust.identity import Identity
 from core.remote.wire.listener import Listener
 from core.runner.runner import Runner
 from core.text.secrets import argument_pieces, mark
+from core.trust.certificate import server_context
+from core.trust.identity import Identity
 
 _log = logging.getLogger(__name__)
 LOG_NAME = "exec-audit.jsonl"

@@ -15,14 +15,14 @@ from core.gate.guards.canary import Mark, Marks
 from core.remote.acl.acl import Acl, AclEntry
 from core.remote.denials import RemoteDenial
 from core.remote.host.admission import Condition, Grounds
-from core.remote.ids import new_id
 from core.remote.trust.contacts import Contact, Contacts, Trust
 from core.remote.trust.envelope import Kind, Opened, Order, Sealer
-from core.remote.trust.identity import Identity
 from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.connect import NotConnected, connect
 from core.remote.wire.frames import Accepted, AnyFrame, BadFrame, End
 from core.remote.wire.link import LinkLost
+from core.trust.identity import Identity
+from core.trust.ids import new_id
 
 _ADMITTED = frozenset(
     (

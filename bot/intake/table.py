@@ -10,6 +10,7 @@ from bot.intake.methods.explain import OutlookMethods
 from bot.intake.methods.grants import GrantMethods
 from bot.intake.methods.history import RecordMethods
 from bot.intake.methods.lockdown import LockdownMethods
+from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
 from bot.intake.methods.runs import RunMethods
 from bot.intake.methods.tokens import TokenMethods
@@ -41,6 +42,7 @@ def method_table(
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
+            NodeMethods(store, journal, askers),
             ToolMethods(gate, askers),
             *more,
         )

@@ -6,6 +6,7 @@
     execution   the guard, the runner and the hosts
     gate        the gate, with its broker and its rules
     api         HTTP and WebSocket, where they are configured
+    nodes       let nodes connect, where they may, and store how their runs ended
     gate_proof  the prover, and when it runs
     reload      take over a changed configuration (SIGHUP)
     sighup      distinguish a closed terminal from a request to reload

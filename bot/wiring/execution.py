@@ -11,6 +11,7 @@ from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.hosts.sandbox.host import SandboxHost
 from core.model.policy import ExecHost
+from core.ports import ExecutionHost
 from core.runner.runner import Runner
 
 
@@ -22,11 +23,14 @@ class Machines:
     runner: Runner
     sandbox: SandboxHost
 
-    @property
-    def hosts(self) -> HostRouter:
-        """Return the hosts by kind."""
+    def hosts(self, node: ExecutionHost | None) -> HostRouter:
+        """Return the hosts by kind; ``node`` is ``None`` where no node may connect."""
         gateway = GatewayHost(self.runner)
-        return HostRouter({ExecHost.GATEWAY: gateway, ExecHost.SANDBOX: self.sandbox})
+        hosts: dict[ExecHost, ExecutionHost] = {
+            ExecHost.GATEWAY: gateway,
+            ExecHost.SANDBOX: self.sandbox,
+        }
+        return HostRouter(hosts if node is None else {**hosts, ExecHost.NODE: node})
 
 
 async def start_machines(stack: AsyncExitStack, settings: Settings) -> Machines:

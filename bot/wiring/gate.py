@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from bot.factories.channels import approvers, forwarding, timing
 from bot.factories.policy import rulebook_of
@@ -24,21 +25,28 @@ from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.store import Store
 
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
+
 _LOG = logging.getLogger(__name__)
 
 
 def gate_of(
-    settings: Settings, ground: Ground, machines: Machines, channels: Mapping[str, Channel]
+    settings: Settings,
+    ground: Ground,
+    machines: Machines,
+    channels: Mapping[str, Channel],
+    node: "NodeHost | None" = None,
 ) -> Gate:
     """Return the gate between people's wing and machines' wing."""
     store, journal = ground.store, ground.journal
     rulebook = _rulebook(settings)
     broker = broker_of(settings, store, channels)
     notice_ms = settings.tools.exec.notice_after_ms
-    hosts, guard = machines.hosts, machines.guard
+    hosts, guard = machines.hosts(node), machines.guard
     execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
     planner = Planner(settings.tools.exec.search_path)
-    gate = Gate(rulebook, planner, broker, execution, store, journal)
+    gate = Gate(rulebook, planner, broker, execution, store, journal, node)
     connect(channels, gate)
     return gate
 

@@ -5,6 +5,7 @@
     gate              Gate: submit, answer, wait, cancel; one call a step
     effective_policy  what an agent may do now: settings, session, approvals file
     sessions          what people set for one chat session: /exec, /elevated
+    two_judges        what a node and this gateway say of one plan: the stricter holds
     apply_grants      what people allowed for a while, before anybody is asked again
     run_status        the status of requests, and who waits for an end
     execution         claim, run and report; at most once (DESIGN §1 rule 6)

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from core.gate import journal_records
 from core.model.command import ExecPlan
-from core.model.decision import DenialReason, Evaluation
+from core.model.decision import AllowedBy, Basis, DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.ports import Journal
-from core.store import Store
+from core.store import Store, approvals
 from core.store.runs import runs
 
 
@@ -26,6 +26,9 @@ class Claim(Protocol):
 
     async def give_up(self, reason: DenialReason, why: str) -> None:
         """End the run without a process, and notify its session."""
+
+    async def basis(self) -> Basis:
+        """Return what let the run start. Raises ``StoreError``."""
 
 
 @dataclass(slots=True)
@@ -64,6 +67,10 @@ class NewRun:
         else:
             await self.store.write(runs.record_denied, self.draft, reason, why)
 
+    async def basis(self) -> Basis:
+        """Return that policy did."""
+        return Basis()
+
 
 @dataclass(slots=True)
 class QueuedRun:
@@ -85,3 +92,13 @@ class QueuedRun:
     async def give_up(self, reason: DenialReason, why: str) -> None:
         """Record that nothing ran."""
         await self.store.write(runs.refuse, self.id, reason, why, self.owner)
+
+    async def basis(self) -> Basis:
+        """Return the people who allowed it, or that nobody could be asked."""
+        asked = await self.store.read(approvals.get, self.id)
+        if asked is None or asked.resolution is None:
+            return Basis()
+        last = asked.resolution.by
+        who = [vote.by.ref for vote in asked.votes] + ([] if last is None else [last.ref])
+        people = tuple(dict.fromkeys(who))
+        return Basis(AllowedBy.PEOPLE, people) if people else Basis(AllowedBy.FALLBACK)

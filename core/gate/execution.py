@@ -23,7 +23,7 @@ from core.gate.deferred import Deferred
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
-from core.model.decision import DenialReason
+from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
 from core.model.result import Denied, ExecResult, LiveOutput, OutputChunk
 from core.planning.planner import Refusal
@@ -185,6 +185,9 @@ class _Watcher:
             notice = self.execution.store.write
             self._later(seconds, lambda: notice(runs.running, self.run_id, round(seconds)))
         return taken
+
+    async def basis(self) -> Basis:
+        return await self.claim_on.basis()
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         write = self.execution.store.write

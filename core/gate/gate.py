@@ -29,6 +29,7 @@ from core.gate.guards.canary import Mark
 from core.gate.record import Remembering, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
+from core.gate.two_judges import Judged, NodePlanning, planned
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -56,6 +57,7 @@ class Gate:
     execution: Execution
     store: Store
     journal: Journal
+    nodes: NodePlanning | None = None
     _waiters: Waiters = field(init=False)
     _granted: Granted = field(init=False)
     _sessions: SessionLayers = field(init=False)
@@ -125,21 +127,22 @@ class Gate:
         await self.rulebook.ready(request.agent)
         layer = await self._sessions.layer(request.session)
         policy = self.rulebook.policy(request, layer)
-        plan = self.planner.plan(request, policy)
-        if isinstance(plan, ExecPlan):
-            plan = self.execution.withheld(plan, request.requester) or plan
-        if isinstance(plan, Refusal):
+        found = await planned(request, policy, self.planner, self.nodes)
+        if isinstance(found, Judged):
+            found = self.execution.withheld(found.plan, request.requester) or found
+        if isinstance(found, Refusal):
             if mark is not None:
-                raise BadRequest(plan.why)
-            return await refuse(self.store, self.journal, request, plan, policy)
-        evaluation = await self._judged(plan, policy)
+                raise BadRequest(found.why)
+            return await refuse(self.store, self.journal, request, found, policy)
+        plan = found.plan
+        evaluation = found.with_gateways(await self._judged(plan, policy))
         if mark is not None and evaluation.decision is not Decision.ALLOW:
             return mark.hold(new_id(), evaluation)
         match evaluation.decision:
             case Decision.ALLOW:
                 return await self._allow(request, plan, evaluation, begun)
             case Decision.ASK:
-                return await self._ask(request, plan, evaluation, policy)
+                return await self._ask(request, found, evaluation, policy)
             case Decision.DENY:
                 return await self._deny(request, plan, evaluation)
 
@@ -172,9 +175,10 @@ class Gate:
         return result
 
     async def _ask(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, policy: ExecPolicy
+        self, request: ExecRequest, found: Judged, evaluation: Evaluation, policy: ExecPolicy
     ) -> Submission:
-        fallback = self.rulebook.fallback(plan, policy)
+        plan = found.plan
+        fallback = found.fallback(self.rulebook.fallback(plan, policy))
         missing = await self.execution.missing(plan)
         approval = missing or await self.broker.asking.open(request, plan, evaluation, fallback)
         if isinstance(approval, Refusal | Crowded):

@@ -241,7 +241,8 @@ class ExecPlan:
     ``commands`` holds the one pinned shell with ``-c`` and the exact text, and the prompt says
     that a shell runs it. ``env`` is the child's complete environment, ``requested_env`` the names
     that the request asked to set. ``cpu_s`` is the CPU limit in seconds, ``None`` the configured
-    one. ``digest`` is the SHA-256 hex of the canonical form of all of it.
+    one. ``node_name`` is what people call ``node``. ``digest`` is the SHA-256 hex of the canonical
+    form of all of it.
     """
 
     text: str
@@ -260,3 +261,4 @@ class ExecPlan:
     stdio: Stdio = PLAIN_STDIO
     cpu_s: int | None = None
     task: TaskId | None = None
+    node_name: str = ""

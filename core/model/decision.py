@@ -36,6 +36,22 @@ class Tier(StrEnum):
 _TIERS = tuple(Tier)
 
 
+class AllowedBy(StrEnum):
+    """What let a run start: policy alone, people, or ``askFallback`` as nobody could be asked."""
+
+    POLICY = "policy"
+    PEOPLE = "people"
+    FALLBACK = "fallback"
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What let a run start; ``people`` are the accounts that allowed it: ``telegram:42``."""
+
+    by: AllowedBy = AllowedBy.POLICY
+    people: tuple[str, ...] = ()
+
+
 class DenialReason(StrEnum):
     """Why nothing ran; a closed list (documented in docs/reference/denials.md)."""
 

@@ -28,6 +28,7 @@ def digest_of(plan: ExecPlan) -> str:
         "version": 1,
         **_stdio(plan),
         **({} if plan.task is None else {"task": plan.task}),
+        **({"node_name": plan.node_name} if plan.node_name else {}),
     }
     return hashlib.sha256(_canonical(bound).encode()).hexdigest()
 
@@ -51,6 +52,7 @@ def bind(plan: ExecPlan) -> ExecPlan:
         stdio=plan.stdio,
         cpu_s=plan.cpu_s,
         task=plan.task,
+        node_name=plan.node_name,
     )
 
 

@@ -19,7 +19,7 @@ from core.model.command import (
     Unreadable,
 )
 from core.model.decision import DenialReason
-from core.model.policy import ExecPolicy
+from core.model.policy import ExecHost, ExecPolicy
 from core.planning.command import plan_command
 from core.planning.digest import bind
 from core.planning.environment import Tables
@@ -181,7 +181,7 @@ class Planner:
             env=self._tables.environment(request.environ, request.env),
             requested_env=tuple(name for name, _ in request.env),
             host=policy.host,
-            node=policy.node,
+            node=policy.node if policy.host is ExecHost.NODE else None,
             agent=request.agent,
             session=request.session,
             timeout_ms=min(asked, longest),

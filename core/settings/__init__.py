@@ -34,6 +34,7 @@ from core.settings.gateway import (
     IntakeSection,
     LoggingSection,
     LogLevel,
+    NodesSection,
     ProofSection,
     RemoteSection,
     StoreSection,
@@ -64,6 +65,7 @@ __all__ = [
     "LocalApprovers",
     "LogLevel",
     "LoggingSection",
+    "NodesSection",
     "PlatformId",
     "ProofSection",
     "QuietHoursSection",
@@ -112,6 +114,9 @@ class CoreSettings(Section):
     )
     remote: RemoteSection = Field(
         default_factory=RemoteSection, description="exec for other machines' agents"
+    )
+    nodes: NodesSection = Field(
+        default_factory=NodesSection, description="other machines that take whole requests"
     )
     sandbox: SandboxSection = Field(
         default_factory=SandboxSection, description="settings of the sandbox host"

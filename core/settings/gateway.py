@@ -1,4 +1,4 @@
-"""Settings of the gateway itself: `intake`, `proof`, `remote`, `store`, `audit`, `logging`."""
+"""Settings of the gateway itself: `intake`, `proof`, `remote`, `nodes`, and more."""
 
 import logging
 from enum import StrEnum
@@ -89,6 +89,25 @@ class RemoteSection(Section):
         description="addresses to listen on: 127.0.0.1:PORT or [::1]:PORT with TLS, or "
         "unix:/path; empty: not listening",
     )
+
+
+_ANY_ADDRESS = r"^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z.-]+):[0-9]{1,5}$"
+
+
+class NodesSection(Section):
+    """``nodes``: other machines that take whole requests from this gateway."""
+
+    enabled: bool = Field(default=False, description="listen for nodes")
+    listen: Annotated[Word, Field(pattern=_ANY_ADDRESS)] = Field(
+        default="127.0.0.1:8794",
+        description="HOST:PORT to listen on with TLS; nodes pin this gateway's key",
+    )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 class StoreSection(Section):

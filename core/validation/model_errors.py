@@ -28,8 +28,10 @@ _PATTERNS: Mapping[str, str] = {
     "^[0-9a-f]{64}$": "must be 64 lowercase hex digits",
     "^[a-z0-9][a-z0-9_.-]{0,31}$": "must have 1 to 32 of a-z, 0-9, _, . and -, and begin with a-z "
     "or 0-9",
+    r"^[^\x00-\x1f\x7f]+$": "must not be empty or hold control characters",
+    r"^\[?[0-9A-Za-z.:_-]{1,253}\]?:[0-9]{1,5}$": "must be HOST:PORT",
 }
-"""By pattern: of ``KeyId``, of ``ContactName``."""
+"""By pattern: of ``KeyId``, ``ContactName``, ``NodeName``, of the gateway in node.json."""
 
 
 def faults(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:

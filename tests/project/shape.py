@@ -31,6 +31,8 @@ FRAGMENTS: Mapping[str, str] = {
     "channels/companion/question.py": "pure; the channel around it keeps connections",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",
+    "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",
+    "core/store/runs/on_node.py": "SQL for bot/wiring/nodes.py, which may hold none",
     "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",
 }
 """Why a module of fewer than ``FRAGMENT`` lines with one importer is a module."""

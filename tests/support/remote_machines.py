@@ -16,12 +16,9 @@ from core.remote.client.client import Client
 from core.remote.host.admission import Grounds
 from core.remote.host.exec_log import ExecLog, open_exec_log
 from core.remote.host.service import Service
-from core.remote.ids import new_id
 from core.remote.result import RemoteResult
-from core.remote.trust.certificate import server_context
 from core.remote.trust.contacts import Contact, Contacts, ContactsFile, Trust
 from core.remote.trust.envelope import Kind, Order, Sealed, Sealer
-from core.remote.trust.identity import Identity
 from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.connect import connect
 from core.remote.wire.frames import AnyFrame
@@ -29,6 +26,9 @@ from core.remote.wire.link import StreamLink
 from core.remote.wire.listener import Listener
 from core.runner.limits import Limits
 from core.runner.runner import Runner
+from core.trust.certificate import server_context
+from core.trust.identity import Identity
+from core.trust.ids import new_id
 
 LISTED = (
     ("echo", "hello"),

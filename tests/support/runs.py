@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Basis
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
@@ -79,6 +80,10 @@ class Watcher:
         """Note who leads the run."""
         self.identity = (pid, pgid, start_ticks)
         self.started.set()
+
+    async def basis(self) -> Basis:
+        """Say that policy let it run."""
+        return Basis()
 
 
 @asynccontextmanager

@@ -133,6 +133,12 @@ _TOOLS = (
         ),
     ),
 )
+_NODES = (
+    Route("GET", "/v1/nodes", "node.list"),
+    Route("POST", "/v1/nodes/approve", "node.approve", Style.CHANGE, clashes=True),
+    Route("POST", "/v1/nodes/{id}/rename", "node.rename", Style.CHANGE, finds=True, clashes=True),
+    Route("DELETE", "/v1/nodes/{id}", "node.revoke", Style.CHANGE, finds=True),
+)
 _REMOTE = (
     Route(
         "POST",
@@ -174,6 +180,7 @@ ROUTES: tuple[Route, ...] = (
     *_RULES,
     *_TOOLS,
     *_RECORDS,
+    *_NODES,
     *_REMOTE,
 )
 

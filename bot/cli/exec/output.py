@@ -125,8 +125,8 @@ def _session(row: "Mapping[str, Any]") -> str:
 def identity(args: argparse.Namespace) -> int:
     """Print our ids and our certificate's fingerprint; the keys are made if there are none."""
     from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
-    from core.remote.trust.certificate import fingerprint  # noqa: PLC0415 - slow to import
-    from core.remote.trust.identity import Identity  # noqa: PLC0415 - slow to import
+    from core.trust.certificate import fingerprint  # noqa: PLC0415 - slow to import
+    from core.trust.identity import Identity  # noqa: PLC0415 - slow to import
 
     home = home_folder(None, os.environ)
     ensure_home(home)

@@ -11,7 +11,7 @@ from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import CommandParams, NoParams
-from bot.intake.results.gateway import HealthAnswer, NodesAnswer
+from bot.intake.results.gateway import HealthAnswer
 from bot.intake.results.rules import ExplainAnswer, SkillsAnswer
 from core.gate import Gate
 from core.model.access import Scope
@@ -44,14 +44,6 @@ class OutlookMethods:
                 result=SkillsAnswer,
             ),
             Method(
-                name="node.list",
-                params=NoParams,
-                scopes=READS,
-                handler=self.nodes,
-                summary="List the nodes that are paired with this gateway.",
-                result=NodesAnswer,
-            ),
-            Method(
                 name="policy.explain",
                 params=CommandParams,
                 scopes=FOLLOWS,
@@ -68,10 +60,6 @@ class OutlookMethods:
     async def skills(self, _params: NoParams, _caller: Caller) -> SkillsAnswer:
         """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
         return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
-
-    async def nodes(self, _params: NoParams, _caller: Caller) -> NodesAnswer:
-        """List the paired nodes: there is no way to pair one yet, so there is none."""
-        return NodesAnswer(nodes=[])
 
     async def explain(self, params: CommandParams, caller: Caller) -> ExplainAnswer:
         """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it.

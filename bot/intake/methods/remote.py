@@ -29,8 +29,8 @@ from core.model.identity import Intake
 from core.ports import Journal
 from core.remote.acl.acl import Acl
 from core.remote.denials import Notice, RemoteDenial
-from core.remote.ids import new_id
 from core.remote.result import RemoteResult
+from core.trust.ids import new_id
 
 INLINE = 3 << 20
 """Bytes of both streams that one answer on gateway.sock carries; a frame has 8 MiB."""

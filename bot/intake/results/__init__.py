@@ -8,7 +8,8 @@
     records        events, sessions, history
     rules          the approvals file, grants, verdicts, skills, tools
     people         people, their accounts and tokens
-    gateway        health, lockdown, nodes
+    gateway        health, lockdown
+    nodes          nodes, and who wants to be one
     remote_bodies  remote exec, in its own JSON
     streaming      status and output while a caller waits
     visibility     what a caller may see

@@ -1,4 +1,4 @@
-"""Shape what the methods about the gateway itself answer: health, lockdown, nodes, the journal."""
+"""Shape what the methods about the gateway itself answer: health, lockdown, the journal."""
 
 from pydantic import ConfigDict
 
@@ -39,12 +39,6 @@ class LockdownAnswer(Answer):
             by=safe(locked.by),
             way=safe(locked.way) or None,
         )
-
-
-class NodesAnswer(Answer):
-    """The paired nodes: none, as no node can be paired with this version."""
-
-    nodes: list[dict[str, object]]
 
 
 class RotatedAnswer(Answer):

@@ -27,6 +27,8 @@ class ApprovalAnswer(Answer):
     session: str
     task: str | None
     host: ExecHost
+    node: str | None
+    node_name: str | None
     security: ExecSecurity | None
     ask: ExecAsk | None
     resolved_paths: list[str | None]
@@ -63,6 +65,8 @@ class ApprovalAnswer(Answer):
             session=safe(plan.session),
             task=safe_or_none(plan.task),
             host=plan.host,
+            node=safe_or_none(plan.node),
+            node_name=safe_or_none(plan.node_name or None),
             security=judged.security,
             ask=judged.ask,
             resolved_paths=[safe_or_none(one.resolved) for one in judged.segments],

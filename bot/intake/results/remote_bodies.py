@@ -11,9 +11,9 @@ from bot.intake.results.answer import Answer, Milliseconds
 from core.errors import BadRequest
 from core.remote.acl.acl import LARGEST_STDIN
 from core.remote.denials import Notice, RemoteDenial
-from core.remote.ids import KeyId, RequestId
 from core.remote.result import RemoteResult
 from core.remote.trust.envelope import Order
+from core.trust.ids import KeyId, RequestId
 
 _TEXT = (LARGEST_STDIN + 2) // 3 * 4
 

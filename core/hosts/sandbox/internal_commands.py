@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from core.errors import HostUnavailable
 from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import Basis
 from core.model.identity import Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
 from core.planning.planner import Planner, Refusal
@@ -21,6 +22,10 @@ class Granted:
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Note nothing: it ends with its supervisor."""
+
+    async def basis(self) -> Basis:
+        """Return that nobody was asked."""
+        return Basis()
 
 
 def own_plan(

@@ -16,7 +16,7 @@ from core.errors import ConfigError
 from core.policy.matching.argv_template import ArgvTemplate
 from core.programs.wrappers import is_shell, names_of
 from core.remote.acl.line_numbers import line_of
-from core.remote.ids import KeyId
+from core.trust.ids import KeyId
 from core.validation.model_errors import faults, place
 
 LARGEST_STDIN = 1 << 20

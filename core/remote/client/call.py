@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from core.model.result import StreamName
 from core.remote.denials import Notice
-from core.remote.ids import new_id
 from core.remote.result import RemoteResult
 from core.remote.trust.envelope import Kind, Order, Sealer
 from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.frames import Accepted, BadFrame, End, Piece
 from core.remote.wire.link import Link, LinkLost
+from core.trust.ids import new_id
 
 _RENEWALS = 3
 """A lease is renewed this often in its length, so that two may be lost."""

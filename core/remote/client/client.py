@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from core.remote.acl.acl import LARGEST_STDIN
 from core.remote.client.call import Call
 from core.remote.denials import RemoteDenial
-from core.remote.ids import new_id
 from core.remote.result import RemoteResult
 from core.remote.trust.contacts import Contact, ContactsFile, Trust
 from core.remote.trust.envelope import Kind, Order, Sealer
-from core.remote.trust.identity import Identity
 from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.connect import NotConnected, connect
 from core.remote.wire.frames import BadFrame, End
 from core.remote.wire.link import LinkLost, StreamLink
+from core.trust.identity import Identity
+from core.trust.ids import new_id
 
 _ANSWER_S = 30.0
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from core.remote.denials import RemoteDenial
 from core.remote.host.lease import Lease
-from core.remote.ids import new_id
 from core.remote.trust.envelope import Payload
+from core.trust.ids import new_id
 
 
 @dataclass(slots=True)

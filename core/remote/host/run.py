@@ -7,7 +7,7 @@ from typing import Protocol
 
 from core.errors import JournalError, LockedDown, PlanDrift, SpawnError
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import DenialReason
+from core.model.decision import Basis, DenialReason
 from core.model.identity import AgentId, ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished, OutputChunk, Streams
@@ -115,6 +115,10 @@ class Hosted:
         """Write down who leads the run; the run does not wait for it."""
         noted = self.place.log.spawned(self.session, pid, pgid, start_ticks)
         self._spawned = asyncio.ensure_future(noted)
+
+    async def basis(self) -> Basis:
+        """Return that nobody was asked: the access list let it run."""
+        return Basis()
 
     async def _keep(self) -> None:
         """Hear renewals and a cancellation; a client that is gone renews no more."""

@@ -12,10 +12,10 @@ from core.remote.host.counters import Counters, Strangers
 from core.remote.host.exec_log import ExecEvent, ExecLog
 from core.remote.host.lease import LEASE_MS, Lease, LeaseEnd
 from core.remote.host.run import Hosted, Place, Runs
-from core.remote.ids import new_id
 from core.remote.trust.envelope import BadEnvelope, Kind, Opened, Order, Sealed
 from core.remote.wire.frames import BadFrame, End
 from core.remote.wire.link import Link, LinkLost
+from core.trust.ids import new_id
 
 _LOG = logging.getLogger(__name__)
 _FIRST_FRAME_S = 10.0

@@ -1,1 +1,1 @@
-"""Verify who is at the other end: certificates, contacts, envelopes, replays."""
+"""Verify who asks: contacts, envelopes, replays; keys and certificates are in ``core.trust``."""

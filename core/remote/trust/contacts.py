@@ -19,7 +19,7 @@ from core.errors import NotFound, StateError
 from core.files.private import read_private, replace_private
 from core.ipc.strict_json import unique
 from core.model.address import Address
-from core.remote.ids import KeyId
+from core.trust.ids import KeyId
 from core.validation.model_errors import faults, place
 
 FILE = "exec-contacts.json"

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from core.ipc.errors import FrameError
 from core.ipc.strict_json import parsed
-from core.remote.ids import KeyId, RequestId, new_id
-from core.remote.trust.identity import Identity, is_signed
+from core.trust.identity import Identity, is_signed
+from core.trust.ids import KeyId, RequestId, new_id
 
 SIGNED = b"sayso-exec-v1\0"
 BOUND = b"sayso-bind-v1\0"

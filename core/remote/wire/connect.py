@@ -7,10 +7,10 @@ from typing import cast
 
 from core.ipc.peer import peer_of
 from core.remote.denials import RemoteDenial
-from core.remote.trust.certificate import client_context, fits
 from core.remote.trust.contacts import Contact
 from core.remote.wire.frames import LARGEST
 from core.remote.wire.link import StreamLink
+from core.trust.certificate import client_context, fits
 
 _CONNECT_S = 10.0
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from core.model.result import StreamName
 from core.remote.acl.acl import LONGEST_RUN_S
 from core.remote.denials import Notice, RemoteDenial
-from core.remote.ids import RequestId
 from core.remote.trust.envelope import Sealed
+from core.trust.ids import RequestId
 
 PREFIX = b"sayso-exec-v1\0"
 HEADER = struct.Struct("!I")

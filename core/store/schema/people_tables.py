@@ -1,6 +1,7 @@
 """Define the tables of people and sessions; the rest of the state is in ``tables``.
 
-Who is one human being, who voted, what was granted, who holds a token, where a session came from.
+Who is one human being, who voted, what was granted, who holds a token, where a session came from,
+and which other machines are nodes.
 """
 
 from typing import Final
@@ -131,3 +132,28 @@ Index(
     postgresql_where=text("revoked_ms IS NULL"),
 )
 Index("accounts_person", accounts.c.person)
+
+# Other machines that take whole requests, and those that nobody has allowed yet.
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("id", Text, primary_key=True),  # the hex of its public key
+    Column("token_hash", Text, nullable=False),  # SHA-256: the node alone holds the token
+    Column("name", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("paired_by", Text, nullable=False),
+    Column("paired_ms", BigInteger, nullable=False),
+    Column("seen_ms", BigInteger),
+)
+
+node_requests = Table(
+    "node_requests",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("code", Text, nullable=False, unique=True),
+    Column("token_hash", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+)

@@ -17,11 +17,11 @@ from core.model.command import ExecPlan
 from core.remote.acl.acl import Acl
 from core.remote.client.call import Call
 from core.remote.denials import Notice, RemoteDenial
-from core.remote.ids import new_id
 from core.remote.trust.envelope import Kind, Order
 from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.frames import PREFIX, Accepted, End, Piece, Renewed, encode
 from core.runner.limits import Limits
+from core.trust.ids import new_id
 from tests.support.remote_machines import LISTED, Machines, two_machines
 from tests.support.runs import alive, marked
 

@@ -35,7 +35,6 @@ from core.remote.host.admission import (
     timeout_fits,
 )
 from core.remote.host.lease import Lease
-from core.remote.ids import new_id
 from core.remote.trust.contacts import Contacts, Trust
 from core.remote.trust.envelope import (
     LIFE_MS,
@@ -48,8 +47,9 @@ from core.remote.trust.envelope import (
     Sealer,
     seal,
 )
-from core.remote.trust.identity import Identity
 from core.remote.trust.replay_window import SKEW_MS, Freshness, wall_clock_ms
+from core.trust.identity import Identity
+from core.trust.ids import new_id
 from tests.support.remote_machines import acl_text, contact_of
 
 D = RemoteDenial

@@ -12,7 +12,6 @@ import pytest
 from core.errors import StateError
 from core.remote.denials import RemoteDenial
 from core.remote.host.counters import Strangers
-from core.remote.trust.certificate import server_context
 from core.remote.wire.frames import (
     HEADER,
     LARGEST,
@@ -27,6 +26,7 @@ from core.remote.wire.frames import (
 )
 from core.remote.wire.link import LinkLost, StreamLink
 from core.remote.wire.listener import Listener
+from core.trust.certificate import server_context
 from tests.support.remote_machines import Machines, two_machines
 
 D = RemoteDenial

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from core.errors import StateError
 from core.files.private import create_private, read_private
 
+SigningKey = Ed25519PrivateKey
+"""A private key, for who only passes one on."""
 AGENT_KEY = "exec-agent.key"
 MACHINE_KEY = "exec-machine.key"
 
@@ -36,17 +38,17 @@ class Identity:
         Raises:
             StateError: a key file is unsafe, damaged, or cannot be made.
         """
-        return cls(_key(home / AGENT_KEY), _key(home / MACHINE_KEY))
+        return cls(load_key(home / AGENT_KEY), load_key(home / MACHINE_KEY))
 
     @property
     def agent_id(self) -> str:
         """Return the agent's id: 64 hex digits."""
-        return _id_of(self.agent)
+        return key_id(self.agent)
 
     @property
     def machine_id(self) -> str:
         """Return the machine's id: 64 hex digits."""
-        return _id_of(self.machine)
+        return key_id(self.machine)
 
 
 def is_signed(key_id: str, signature: str, message: bytes) -> bool:
@@ -59,11 +61,17 @@ def is_signed(key_id: str, signature: str, message: bytes) -> bool:
     return True
 
 
-def _id_of(key: Ed25519PrivateKey) -> str:
+def key_id(key: Ed25519PrivateKey) -> str:
+    """Return the id of a key: the hex of its public half, 64 digits."""
     return key.public_key().public_bytes_raw().hex()
 
 
-def _key(path: Path) -> Ed25519PrivateKey:
+def load_key(path: Path) -> Ed25519PrivateKey:
+    """Return the key in a file; one is made where there is none, mode 0600.
+
+    Raises:
+        StateError: the file is unsafe, damaged, or cannot be made.
+    """
     try:
         text = read_private(path)
     except FileNotFoundError:

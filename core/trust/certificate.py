@@ -1,7 +1,8 @@
-"""Make the TLS certificate that this machine shows, and check another's by its fingerprint.
+"""Make the TLS certificate that this machine shows, and check another's by what was pinned.
 
-No authority vouches for anybody here: a contact pins the SHA-256 of the one certificate that its
-host shows, as ``ssh`` pins host keys. Who may run what is decided by signatures, not by TLS.
+No authority vouches for anybody here, as with the host keys of ``ssh``: a contact of remote exec
+pins the SHA-256 of the one certificate that its host shows, a node the key of its gateway, whatever
+certificate it is in. Who may run what is decided by signatures, not by TLS.
 """
 
 import datetime as dt
@@ -12,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.x509.oid import NameOID
 
 from core.errors import StateError
@@ -41,6 +43,27 @@ def server_context(home: Path) -> tuple[ssl.SSLContext, str]:
             f"{home / TLS_FILE} does not hold a key and its certificate. Restore it from a backup, "
             "or remove it: a new one has a new fingerprint, which every contact must then update."
         ) from error
+
+
+def key_context(key: Ed25519PrivateKey) -> ssl.SSLContext:
+    """Return what a listener needs whose peers pin this key; its certificate is made anew."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0
+    _load(context, _made(key))
+    return context
+
+
+def shown_key(connection: ssl.SSLObject) -> str | None:
+    """Return the id of the Ed25519 key that the other side proved to hold; ``None``: of none."""
+    shown = connection.getpeercert(binary_form=True)
+    if shown is None:
+        return None
+    try:
+        key = x509.load_der_x509_certificate(shown).public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+    return key.public_bytes_raw().hex() if isinstance(key, Ed25519PublicKey) else None
 
 
 def fingerprint(home: Path) -> str:
@@ -80,12 +103,11 @@ def _certificate(home: Path) -> bytes:
     try:
         return read_private(path)
     except FileNotFoundError:
-        create_private(path, _made())
+        create_private(path, _made(Ed25519PrivateKey.generate()))
         return read_private(path)
 
 
-def _made() -> bytes:
-    key = Ed25519PrivateKey.generate()
+def _made(key: Ed25519PrivateKey) -> bytes:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sayso exec")])
     now = dt.datetime.now(dt.UTC)
     certificate = (

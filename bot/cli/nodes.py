@@ -1,0 +1,161 @@
+"""Offer `sayso node`: other machines that take whole requests."""
+
+import argparse
+import os
+import sys
+
+from bot.cli.call import Call, print_json
+from bot.cli.listings import moment
+from bot.cli.parser import arg, command, group
+from bot.cli.paths import socket_path
+from bot.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from bot.cli.parser import Commands
+
+    Row = Mapping[str, Any]
+
+_APPROVE = """\
+sayso node list                      who waits, and under which code
+sayso node approve K3F7QZ
+sayso node approve K3F7QZ --name build
+"""
+_RUN = """\
+sayso node run --gateway build.example.org:8794 --gateway-key 5d41…   the first time
+sayso node run                                                        from then on
+"""
+_NODE = arg("id", metavar="NODE", help="its id, name, address, or 6 characters or more of its id")
+
+
+def register(commands: "Commands") -> None:
+    """Add the commands to the parser."""
+    inner = group(commands, "node", "pair other machines, list and revoke them", bare=show)
+    command(inner, "list", "list the nodes and who waits", "sayso node list --json", show)
+    command(
+        inner,
+        "approve",
+        "pair the node that waits under a code",
+        _APPROVE,
+        Call("node.approve", "code name"),
+        arg("code", metavar="CODE", help="the code of its request"),
+        arg("--name", metavar="NAME", help="its display name (default: what it calls itself)"),
+    )
+    command(
+        inner,
+        "rename",
+        "give a node another display name",
+        "sayso node rename web1 build",
+        Call("node.rename", "id name"),
+        _NODE,
+        arg("name", metavar="NAME", help="the new name"),
+    )
+    purpose = "print the key of this gateway, which nodes pin"
+    command(inner, "key", purpose, "sayso node key", print_key)
+    command(
+        inner,
+        "run",
+        "run the node of this machine until it is stopped",
+        _RUN,
+        run,
+        arg("--gateway", metavar="HOST:PORT", help="the gateway; needed once, then kept"),
+        arg("--gateway-key", metavar="KEY", help="its key, from `sayso node key` there"),
+        arg("--name", metavar="NAME", help="the display name to ask for (default: host name)"),
+        json="log one JSON object a line",
+    )
+    purpose = "revoke a node: it takes no commands until it is paired anew"
+    revoke = Call("node.revoke", "id")
+    command(inner, "revoke", purpose, "sayso node revoke build", revoke, _NODE)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the nodes, and those that wait to be allowed."""
+    with Client(socket_path()) as client:
+        found = client.call("node.list", {})
+    if args.json:
+        return print_json(found)
+    lines = [*map(_node, found["nodes"]), *map(_request, found["requests"])]
+    sys.stdout.write("".join(lines) or "No nodes, and none waits.\n")
+    return 0
+
+
+def print_key(args: argparse.Namespace) -> int:
+    """Print the key that nodes pin; it is made where there is none.
+
+    Raises:
+        StateError: the home or its key cannot be used.
+    """
+    from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
+    from core.trust.identity import Identity  # noqa: PLC0415 - slow to import
+
+    home = home_folder(None, os.environ)
+    ensure_home(home)
+    key = Identity.load(home).agent_id
+    if args.json:
+        return print_json({"key": key}, indent=None)
+    sys.stdout.write(f"{key}\n")
+    return 0
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run this machine's node in this process until SIGTERM or SIGINT.
+
+    Raises:
+        BadRequest: the home belongs to no gateway, and none was named.
+        SaysoError: a part of the node cannot be used.
+    """
+    import asyncio  # noqa: PLC0415 - heavy; the other commands start without it
+    import socket  # noqa: PLC0415 - the same
+
+    from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
+    from bot.wiring.logs import configure  # noqa: PLC0415 - slow to import
+    from core.errors import BadRequest  # noqa: PLC0415 - slow to import
+    from core.nodes.node_file import begin  # noqa: PLC0415 - slow to import
+
+    home = home_folder(None, os.environ)
+    ensure_home(home)
+    configure(json_lines=args.json)
+    if (args.gateway is None) != (args.gateway_key is None):
+        raise BadRequest("Give both --gateway and --gateway-key, or neither.")
+    if args.gateway is not None:
+        begin(home, args.name or socket.gethostname(), args.gateway, args.gateway_key)
+    asyncio.run(_serve(home))
+    return 0
+
+
+async def _serve(home: "Path") -> None:
+    import asyncio  # noqa: PLC0415 - heavy
+    import signal  # noqa: PLC0415 - heavy
+
+    from bot.node.app import node  # noqa: PLC0415 - heavy
+
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with node(home, _say) as member:
+        task = asyncio.create_task(member.run())
+        await stop.wait()
+    # The runs have ended and were delivered; whoever is connected may go now.
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"sayso: {words}\n")
+    sys.stderr.flush()
+
+
+def _node(row: "Row") -> str:
+    seen = f"last seen {moment(row['seenMs'])}" if row["seenMs"] else "never connected"
+    return f"{row['name']}  {row['address']}  {row['words']}  {seen}\n  {row['id']}\n"
+
+
+def _request(row: "Row") -> str:
+    return (
+        f"{row['name']}  {row['address']}  {row['words']}  waits until {moment(row['expiresMs'])}\n"
+        f"  {row['id']}\n  allow: sayso node approve {row['code']}\n"
+    )

@@ -1,0 +1,69 @@
+"""Shape what the methods about nodes answer."""
+
+from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe
+from core.model.node import Node, PairingRequest
+from core.nodes.words import fingerprint_words
+
+
+class NodeAnswer(Answer):
+    """A paired node; ``address`` is where it connected from last, ``words`` its key to compare."""
+
+    id: str
+    name: str
+    address: str
+    words: str
+    paired_by: str
+    paired_ms: Milliseconds
+    seen_ms: Milliseconds | None
+
+    @classmethod
+    def of(cls, node: Node) -> "NodeAnswer":
+        """Return a node."""
+        return cls(
+            id=node.id,
+            name=safe(node.name),
+            address=safe(node.address),
+            words=fingerprint_words(node.id),
+            paired_by=safe(node.by),
+            paired_ms=node.paired_ms,
+            seen_ms=node.seen_ms,
+        )
+
+
+class NodeRequestAnswer(Answer):
+    """A node that waits to be allowed, and the code that allows it."""
+
+    code: str
+    id: str
+    name: str
+    address: str
+    words: str
+    created_ms: Milliseconds
+    expires_ms: Milliseconds
+
+    @classmethod
+    def of(cls, asked: PairingRequest) -> "NodeRequestAnswer":
+        """Return a request."""
+        return cls(
+            code=asked.code,
+            id=asked.id,
+            name=safe(asked.name),
+            address=safe(asked.address),
+            words=fingerprint_words(asked.id),
+            created_ms=asked.created_ms,
+            expires_ms=asked.expires_ms,
+        )
+
+
+class NodesAnswer(Answer):
+    """The paired nodes, and those that wait to be allowed."""
+
+    nodes: list[NodeAnswer]
+    requests: list[NodeRequestAnswer]
+
+
+class PairedNodeAnswer(ChangeAnswer):
+    """Whether a node was paired, and which."""
+
+    id: str | None = None
+    name: str | None = None

@@ -1,0 +1,96 @@
+"""Read, bind and judge a request by this node's own exec-approvals.json (S1 "Where it applies").
+
+The gateway judges the same plan by its own policy; the stricter of both holds. Nothing that the
+gateway sends can make this judgement laxer: what the file does not set is S0's default.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.usage import Usage
+from core.errors import ApprovalsFileError
+from core.gate.effective_policy import Rulebook
+from core.model.approval import ApprovalState
+from core.model.command import ExecPlan
+from core.model.decision import Decision, DenialReason, Evaluation
+from core.model.identity import AgentId
+from core.model.policy import (
+    AskFallback,
+    ExecAsk,
+    ExecHost,
+    ExecPolicy,
+    ExecSecurity,
+    PolicyLayer,
+)
+from core.nodes.frames import Prepare, Prepared, Unprepared
+from core.planning.digest import bind
+from core.planning.planner import Planner, Refusal
+
+APPROVALS = "exec-approvals.json"
+_SOURCE = "this node"
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The judge of one node."""
+
+    node_id: str
+    rulebook: Rulebook
+    planner: Planner
+
+    @classmethod
+    def of(cls, home: Path, node_id: str, planner: Planner) -> "Judge":
+        """Return the judge that goes by the approvals file of a home."""
+        file = ApprovalsFile(home / APPROVALS)
+
+        def configured(agent: AgentId) -> tuple[PolicyLayer, ...]:
+            return (_base(file.layer(agent), node_id),)
+
+        own = os.path.expanduser("~")  # noqa: PTH111 - patterns are text
+        return cls(node_id, Rulebook(configured, file, Usage(file), own), planner)
+
+    async def prepare(self, asked: Prepare) -> Prepared | Unprepared:
+        """Return the plan and this node's verdict, or why there is no plan."""
+        request = asked.request
+        try:
+            await self.rulebook.ready(request.agent)
+            policy = self.rulebook.agent_policy(request.agent)
+            policy = replace(policy, timeout_ms=min(policy.timeout_ms, asked.timeout_ms))
+            plan = self.planner.plan(request, policy)
+            if isinstance(plan, Refusal):
+                return Unprepared(id=asked.id, reason=plan.reason, why=plan.why[:2_000])
+            plan = bind(replace(plan, node_name=asked.name))
+            verdict = self.rulebook.judge(plan, policy)
+            unasked = self._unasked(plan, policy)
+        except ApprovalsFileError as error:
+            why = f"its approvals file cannot be used: {error}"
+            return Unprepared(id=asked.id, reason=DenialReason.SECURITY_DENY, why=why[:2_000])
+        return Prepared(id=asked.id, plan=plan, verdict=verdict, unasked=unasked)
+
+    def verdict(self, plan: ExecPlan) -> tuple[Evaluation, bool]:
+        """Return what this node says of a plan now, and whether it may run with nobody asked.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
+        """
+        policy = self.rulebook.agent_policy(plan.agent)
+        return self.rulebook.judge(plan, policy), self._unasked(plan, policy)
+
+    def _unasked(self, plan: ExecPlan, policy: ExecPolicy) -> bool:
+        if self.rulebook.judge(plan, policy).decision is Decision.ALLOW:
+            return True
+        return self.rulebook.fallback(plan, policy).state is ApprovalState.ALLOWED
+
+
+def _base(file: PolicyLayer, node_id: str) -> PolicyLayer:
+    """Return what holds where the file says nothing; where it speaks, it alone decides."""
+    return PolicyLayer(
+        source=_SOURCE,
+        host=ExecHost.NODE,
+        node=node_id,
+        security=ExecSecurity.DENY if file.security is None else ExecSecurity.FULL,
+        ask=ExecAsk.ON_MISS if file.ask is None else ExecAsk.OFF,
+        ask_fallback=AskFallback.DENY if file.ask_fallback is None else AskFallback.FULL,
+    )

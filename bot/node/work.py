@@ -1,0 +1,250 @@
+"""Do what the gateway orders: judge, run once, and deliver how it ended until it is noted."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+
+from bot.node.judge import Judge
+from core.errors import (
+    ApprovalsFileError,
+    HostUnavailable,
+    JournalError,
+    LockedDown,
+    PlanDrift,
+    SpawnError,
+    StateError,
+)
+from core.gate import journal_records
+from core.model.command import ExecPlan
+from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
+from core.model.identity import ApprovalId, Intake, Requester
+from core.nodes.envelope import BadOrder, Order, check, opened
+from core.nodes.frames import (
+    AnyFrame,
+    BadFrame,
+    Cancel,
+    Ended,
+    Noted,
+    NotRun,
+    Prepare,
+    Query,
+    Run,
+    Underway,
+)
+from core.nodes.ledger import Ledger
+from core.nodes.link import LinkLost
+from core.nodes.member import Joined
+from core.policy.judge.evaluate import denial_reason
+from core.ports import Journal
+from core.runner.runner import Runner
+
+_LOG = logging.getLogger(__name__)
+_MOST_PREPARING = 16
+_WHY = 2_000
+_REASONS: dict[type[Exception], DenialReason] = {
+    PlanDrift: DenialReason.PLAN_DRIFT,
+    LockedDown: DenialReason.LOCKED_DOWN,
+    HostUnavailable: DenialReason.HOST_UNAVAILABLE,
+    SpawnError: DenialReason.SPAWN_FAILED,
+    StateError: DenialReason.SPAWN_FAILED,
+    JournalError: DenialReason.SPAWN_FAILED,
+    BadOrder: DenialReason.HOST_UNAVAILABLE,
+    ApprovalsFileError: DenialReason.SECURITY_DENY,
+}
+
+
+class NotAllowed(Exception):
+    """This node's own policy does not let a plan run."""
+
+    def __init__(self, verdict: Evaluation, why: str) -> None:
+        super().__init__(why)
+        denied = verdict.decision is Decision.DENY
+        self.reason = denial_reason(verdict) if denied else DenialReason.SECURITY_DENY
+
+
+@dataclass(slots=True)
+class NodeWork:
+    """What one node does for its gateway, whose id is ``gateway``."""
+
+    gateway: str
+    judge: Judge
+    runner: Runner
+    ledger: Ledger
+    journal: Journal
+    _joined: Joined | None = None
+    _ordered: set[ApprovalId] = field(default_factory=set)
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
+
+    async def joined(self, joined: Joined) -> None:
+        """Deliver the endings that the gateway has not noted.
+
+        Raises:
+            LinkLost: it is gone already.
+        """
+        self._joined = joined
+        for ending in self.ledger.pending():
+            await joined.link.send(ending)
+
+    async def heard(self, joined: Joined, frame: AnyFrame) -> None:
+        """Handle one frame of the gateway.
+
+        Raises:
+            BadFrame: a gateway never says that.
+        """
+        match frame:
+            case Prepare():
+                self._start(self._prepare(joined, frame))
+            case Run():
+                await self._take(joined, frame)
+            case Cancel():
+                await self.runner.cancel(frame.run_id)
+            case Noted():
+                await asyncio.to_thread(self.ledger.note, frame.run_id)
+            case Query():
+                await joined.link.send(self._status(frame.run_id))
+            case _:
+                raise BadFrame(f"a gateway does not say {frame.t}")
+
+    def left(self) -> None:
+        """Hear that the connection ended; what runs goes on."""
+        self._joined = None
+
+    async def dismissed(self) -> None:
+        """End all that runs for a gateway that revoked this node."""
+        for run_id in tuple(self._ordered):
+            await self.runner.cancel(run_id)
+
+    async def stop(self) -> None:
+        """Wait until what is under way has come to its end; the runner has been stopped."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(_logged(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _prepare(self, joined: Joined, frame: Prepare) -> None:
+        async with self._turns:
+            answer = await self.judge.prepare(frame)
+        await joined.link.send(answer)
+
+    def _status(self, run_id: ApprovalId) -> AnyFrame:
+        """Return what became of a run; one that is not known never starts any more.
+
+        Its order was for an earlier connection, so it is refused even if it still came.
+        """
+        ending = self.ledger.ending(run_id)
+        if ending is not None:
+            return ending
+        if run_id in self._ordered or self.ledger.knows(run_id):
+            return Underway(run_id=run_id)
+        why = "the connection to the node was lost before the order arrived, so nothing ran"
+        return NotRun(run_id=run_id, reason=DenialReason.HOST_UNAVAILABLE, why=why)
+
+    async def _take(self, joined: Joined, frame: Run) -> None:
+        """Begin one order, or report on a run that was ordered before.
+
+        Nothing is waited for until its id is noted: a second order or a query finds it.
+        """
+        try:
+            order = opened(frame, self.gateway)
+        except BadOrder as error:
+            _LOG.error("%s", error)
+            return
+        run_id = order.run_id
+        if run_id in self._ordered or self.ledger.knows(run_id):
+            await joined.link.send(self._status(run_id))
+            return
+        self._ordered.add(run_id)
+        self._start(self._run(joined, order, frame))
+
+    async def _run(self, joined: Joined, order: Order, frame: Run) -> None:
+        try:
+            ending = await self._ending(joined, order, frame)
+            await self._deliver(order.run_id, order.digest, ending)
+        finally:
+            self._ordered.discard(order.run_id)
+
+    async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
+        run_id, plan = order.run_id, frame.plan
+        try:
+            check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
+            verdict = self._judged(order, plan)
+            watcher = _Watcher(self, order, plan, verdict)
+            result = await self.runner.run(run_id, plan, watcher)
+        except NotAllowed as refusal:
+            return NotRun(run_id=run_id, reason=refusal.reason, why=str(refusal)[:_WHY])
+        except tuple(_REASONS) as refusal:
+            reason = next(_REASONS[kind] for kind in type(refusal).__mro__ if kind in _REASONS)
+            return NotRun(run_id=run_id, reason=reason, why=str(refusal)[:_WHY])
+        await self._record("finish", journal_records.finished(result))
+        return Ended(run_id=run_id, result=result)
+
+    def _judged(self, order: Order, plan: ExecPlan) -> Evaluation:
+        """Judge a plan once more, for the file may have changed since it was prepared.
+
+        Raises:
+            NotAllowed: this node does not let it run.
+        """
+        verdict, unasked = self.judge.verdict(plan)
+        if verdict.decision is Decision.DENY:
+            raise NotAllowed(verdict, f"this node denies it: {verdict.why}")
+        if verdict.decision is Decision.ASK and not _is_answered(order, unasked=unasked):
+            raise NotAllowed(verdict, f"on this node a person must allow it: {verdict.why}")
+        return verdict
+
+    async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
+        await asyncio.to_thread(self.ledger.end, run_id, digest, ending)
+        if isinstance(ending, NotRun):
+            record: dict[str, object] = {"run": run_id, "reason": ending.reason, "why": ending.why}
+            await self._record("refuse", record)
+        if self._joined is not None:
+            with contextlib.suppress(LinkLost):
+                await self._joined.link.send(ending)
+
+    async def _record(self, kind: str, record: dict[str, object]) -> None:
+        try:
+            await self.journal.append(kind, record)
+        except JournalError as failure:
+            _LOG.error("a %s record cannot be written: %s", kind, failure)
+
+
+def _is_answered(order: Order, *, unasked: bool) -> bool:
+    return order.by is AllowedBy.PEOPLE or (order.by is AllowedBy.FALLBACK and unasked)
+
+
+@dataclass(slots=True)
+class _Watcher:
+    """Claim a run on this node's disk, once (implements ``core.ports.RunWatcher``)."""
+
+    work: NodeWork
+    order: Order
+    plan: ExecPlan
+    verdict: Evaluation
+
+    async def claim(self) -> bool:
+        """Write the decision to the journal and the run to the ledger, before anything starts."""
+        run_id, work = self.order.run_id, self.work
+        who = Requester(Intake.REMOTE, f"gateway:{work.gateway}")
+        decided = journal_records.decided(run_id, who, self.plan, self.verdict)
+        await work.journal.append("decision", decided)
+        return await asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest)
+
+    async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
+        """Note nothing: the supervisor ends what runs with this process."""
+
+    async def basis(self) -> Basis:
+        """Return what the order says."""
+        return Basis(self.order.by, self.order.approvers)
+
+
+async def _logged(work: Coroutine[object, object, None]) -> None:
+    try:
+        await work
+    except LinkLost as lost:
+        _LOG.info("%s", lost)
+    except Exception:  # noqa: BLE001 - one order's bug must not end the others
+        _LOG.exception("an order of the gateway failed")

@@ -1,0 +1,144 @@
+"""Let nodes connect, where the configuration says so.
+
+Where it does not, nothing of the WebSocket library is loaded for them.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.settings import Settings
+from bot.wiring.storage import Ground
+from core.errors import JournalError, StoreError
+from core.gate import journal_records
+from core.model.node import Node, NodeId, PairingRequest
+from core.nodes.frames import Auth, Ended, NotRun
+from core.ports import Journal
+from core.store import Store
+from core.store.engine.wakeups import wakeups
+from core.store.people import nodes
+from core.store.people.nodes import CHANGED, PairingDraft
+from core.store.runs import on_node, runs
+from core.trust.identity import Identity
+
+if TYPE_CHECKING:
+    from core.hosts.node import NodeHost
+    from core.nodes.fleet import Changes
+
+_LOG = logging.getLogger(__name__)
+_TRIES, _PAUSE_S = 300, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNodes:
+    """The paired nodes and the requests of a store (implements ``core.nodes.fleet.Directory``)."""
+
+    store: Store
+
+    async def admit(self, node_id: NodeId, token: str, address: str) -> Node | None:
+        """Return a paired node that shows its token, ``None`` if it is not paired.
+
+        Raises:
+            BadRequest: it is paired with another token.
+            StoreError: the store cannot be used.
+        """
+        return await self.store.write(nodes.admit, node_id, token, address)
+
+    async def ask(self, auth: Auth, address: str) -> PairingRequest:
+        """Note that a node wants to be paired.
+
+        Raises:
+            BadRequest: it may not ask now.
+            StoreError: the store cannot be used.
+        """
+        draft = PairingDraft(NodeId(auth.node_id), auth.token, auth.name, address)
+        return await self.store.write(nodes.request, draft)
+
+    async def listed(self) -> tuple[Node, ...]:
+        """Return the paired nodes.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        return await self.store.read(nodes.listed)
+
+    def changes(self) -> "AbstractContextManager[Changes]":
+        """Listen to changes of nodes and requests for as long as the block lasts."""
+        return wakeups(self.store, CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Endings:
+    """Bring endings that nobody waits for into the store: those that came after a restart."""
+
+    store: Store
+    journal: Journal
+    owner: str
+
+    async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
+        """Return once the store has an ending; ``False`` where it cannot have it now.
+
+        What the store does not know is let go: it is another node's run, or none of this store.
+        """
+        try:
+            for _ in range(_TRIES):
+                run = await self.store.read(on_node.find, ending.run_id, node_id)
+                if run is None or not run.is_open:
+                    return True
+                if run.owner != self.owner:
+                    await self._finish(run.owner, ending)
+                    return True
+                await asyncio.sleep(_PAUSE_S)  # whoever waits for it is storing it
+        except (StoreError, JournalError) as failure:
+            _LOG.warning("the ending of run %s cannot be stored now: %s", ending.run_id, failure)
+        return False
+
+    async def _finish(self, owner: str, ending: Ended | NotRun) -> None:
+        if isinstance(ending, NotRun):
+            why = ending.why
+            record: dict[str, object] = {"run": ending.run_id, "reason": ending.reason, "why": why}
+            await self.journal.append("refuse", record)
+            await self.store.write(runs.refuse, ending.run_id, ending.reason, why, owner)
+            return
+        await self.journal.append("finish", journal_records.finished(ending.result))
+        await self.store.write(runs.finish, ending.run_id, ending.result, owner)
+
+
+def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
+    """Return the host ``node``, to which none is connected yet; ``None`` where none may connect.
+
+    Raises:
+        StateError: a key file is unsafe, damaged, or cannot be made.
+    """
+    if not settings.nodes.enabled:
+        return None
+    from core.hosts.node import NodeHost  # noqa: PLC0415 - loaded where it is wanted only
+
+    endings = Endings(ground.store, ground.journal, ground.owner)
+    key = Identity.load(settings.home).agent
+    return NodeHost(key, StoredNodes(ground.store), endings.settle)
+
+
+@asynccontextmanager
+async def open_to_nodes(settings: Settings, host: "NodeHost | None") -> AsyncIterator[None]:
+    """Let nodes connect for as long as the block lasts, where they may.
+
+    Raises:
+        StateError: the address cannot listen.
+    """
+    if host is None:
+        yield
+        return
+    from core.nodes.listener import listening  # noqa: PLC0415 - loaded where it is wanted only
+
+    address, port = settings.nodes.address
+    async with AsyncExitStack() as stack:
+        fleet = host.fleet
+        opened = await stack.enter_async_context(listening(address, port, host.key, fleet.serve))
+        watching = asyncio.create_task(fleet.watch())
+        stack.callback(watching.cancel)
+        _LOG.info("nodes: %s:%s; the gateway's key is %s", address, opened, fleet.key)
+        yield

@@ -1,0 +1,22 @@
+"""Wait longer after each failure, and never in step with others."""
+
+import random
+from dataclasses import dataclass
+
+_FIRST_S, _LONGEST_S = 0.5, 60.0
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Pauses between tries: each up to twice as long as the last, half of it drawn."""
+
+    next_s: float = _FIRST_S
+
+    def pause(self) -> float:
+        """Return how many seconds to wait now."""
+        longest, self.next_s = self.next_s, min(self.next_s * 2, _LONGEST_S)
+        return longest / 2 + random.uniform(0, longest / 2)  # noqa: S311 - it guards nothing
+
+    def reset(self) -> None:
+        """Begin anew: a try has worked."""
+        self.next_s = _FIRST_S

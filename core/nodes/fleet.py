@@ -1,0 +1,250 @@
+"""Let nodes in, and know which are connected.
+
+::
+
+    hello ─▶ auth ─▶ is the signature this key's? ─▶ paired? ─▶ welcome
+                                                     no ─▶ waiting ─▶ a person allows it
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from core.errors import BadRequest, StoreError
+from core.model.node import Node, NodeId, PairingRequest
+from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting, Welcome, proof
+from core.nodes.link import LinkLost, NodeLink
+from core.trust.identity import is_signed
+
+_LOG = logging.getLogger(__name__)
+_AUTH_S = 10.0
+_LOOK_S = 5.0
+"""How often a waiting node is looked up even without a wake-up, which may be lost."""
+MOST_UNKNOWN = 64
+"""Connections at a time whose node is not let in yet."""
+
+
+class Changes(Protocol):
+    """Changes since the last look; a hint that may be lost."""
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for a change, at most these seconds; return whether there was one."""
+
+
+class Directory(Protocol):
+    """The paired nodes and the requests, as the store keeps them."""
+
+    async def admit(self, node_id: NodeId, token: str, address: str) -> Node | None:
+        """Return a paired node that shows its token, ``None`` if it is not paired.
+
+        Raises:
+            BadRequest: it is paired with another token.
+            StoreError: the store cannot be used.
+        """
+
+    async def ask(self, auth: Auth, address: str) -> PairingRequest:
+        """Note that a node wants to be paired.
+
+        Raises:
+            BadRequest: it may not ask now.
+            StoreError: the store cannot be used.
+        """
+
+    async def listed(self) -> tuple[Node, ...]:
+        """Return the paired nodes.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+
+    def changes(self) -> AbstractContextManager[Changes]:
+        """Listen to changes of nodes and requests for as long as the block lasts."""
+
+
+class Answering(Protocol):
+    """What handles the frames of nodes that were let in."""
+
+    async def joined(self, connection: "Connection") -> None:
+        """Hear that a node is connected."""
+
+    async def heard(self, connection: "Connection", frame: AnyFrame) -> None:
+        """Handle one frame.
+
+        Raises:
+            BadFrame: a node never says that.
+        """
+
+    def left(self, connection: "Connection") -> None:
+        """Hear that a connection ended."""
+
+    async def dismiss(self, connection: "Connection") -> None:
+        """End what a revoked node runs, and wait for that, not for long."""
+
+    def forget(self, known: frozenset[NodeId]) -> None:
+        """Give up on what nodes run that are not among these any more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Connection:
+    """One node that was let in. ``session`` names this connection in what is signed for it."""
+
+    node: Node
+    session: str
+    link: NodeLink
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The connected nodes of one gateway, whose id is ``key``."""
+
+    key: str
+    directory: Directory
+    answering: Answering
+    _connected: dict[NodeId, Connection] = field(default_factory=dict)
+    _leaving: set[NodeId] = field(default_factory=set)
+    _unknown: int = 0
+
+    def connection(self, node_id: str | None) -> Connection | None:
+        """Return the connection of a node, ``None`` if it is not connected."""
+        return None if node_id is None else self._connected.get(NodeId(node_id))
+
+    @property
+    def connected(self) -> frozenset[NodeId]:
+        """Return the ids of the nodes that are connected."""
+        return frozenset(self._connected)
+
+    async def serve(self, link: NodeLink) -> None:
+        """Let one node in and hear it until its connection ends; the caller closes the link."""
+        try:
+            with self._room() as room:
+                connection = await self._let_in(link) if room else None
+            if connection is None:
+                return
+            link.trust()
+            await self._stay(connection)
+        except LinkLost:
+            pass
+        except BadFrame as error:
+            _LOG.warning("the connection from %s ends: %s", link.peer, error)
+
+    async def watch(self) -> None:
+        """End the connections of nodes that are revoked, for as long as the task lives."""
+        with self.directory.changes() as changes:
+            while True:
+                await changes.wait(_LOOK_S)
+                try:
+                    paired = {node.id for node in await self.directory.listed()}
+                except StoreError as failure:
+                    _LOG.warning("cannot look for revoked nodes: %s", failure)
+                    continue
+                for connection in tuple(self._connected.values()):
+                    if connection.node.id not in paired:
+                        self._end(connection)
+                self.answering.forget(frozenset(paired | self._leaving))
+
+    def _end(self, connection: Connection) -> None:
+        """End what a revoked node runs, then its connection; it gets nothing new from now on."""
+        del self._connected[connection.node.id]
+        self._leaving.add(connection.node.id)
+        _LOG.warning("the node %s is revoked; its connection ends", connection.node.name)
+        task = asyncio.ensure_future(self._dismiss(connection))
+        task.add_done_callback(lambda done: done.exception())
+
+    async def _dismiss(self, connection: Connection) -> None:
+        try:
+            await self.answering.dismiss(connection)
+            await connection.link.send(Refused(why="This node is revoked."))
+        finally:
+            self._leaving.discard(connection.node.id)
+            await connection.link.close()
+
+    @contextmanager
+    def _room(self) -> Iterator[bool]:
+        """Count a connection as unknown; ``False`` where there are too many."""
+        if self._unknown >= MOST_UNKNOWN:
+            yield False
+            return
+        self._unknown += 1
+        try:
+            yield True
+        finally:
+            self._unknown -= 1
+
+    async def _let_in(self, link: NodeLink) -> Connection | None:
+        auth = await self._authenticated(link)
+        if auth is None:
+            return None
+        node_id = NodeId(auth.node_id)
+        try:
+            node = await self.directory.admit(node_id, auth.token, link.peer)
+            if node is None:
+                node = await self._paired(auth, link)
+        except BadRequest as refusal:
+            await link.send(Refused(why=str(refusal)))
+            return None
+        if node is None:
+            return None
+        await link.send(Welcome(name=node.name))
+        return Connection(node, auth.session, link)
+
+    async def _authenticated(self, link: NodeLink) -> Auth | None:
+        """Return who is at the other end; ``None`` where the signature is not that key's."""
+        nonce = secrets.token_hex(16)
+        await link.send(Hello(nonce=nonce, gateway=self.key, now_ms=time.time_ns() // 1_000_000))
+        auth = await link.receive(_AUTH_S)
+        if not isinstance(auth, Auth):
+            raise BadFrame("it did not begin with auth")
+        if is_signed(auth.node_id, auth.signature, proof(nonce, self.key, auth.session)):
+            return auth
+        await link.send(Refused(why="The signature is not that of the node's key."))
+        return None
+
+    async def _paired(self, auth: Auth, link: NodeLink) -> Node | None:
+        """Wait until a person allows the node; ``None`` where nobody did in time."""
+        asked = await self.directory.ask(auth, link.peer)
+        _LOG.warning("the node %r at %s asks to be paired", auth.name, link.peer)
+        await link.send(Waiting(code=asked.code, expires_ms=asked.expires_ms))
+        ends = time.monotonic() + (asked.expires_ms - asked.created_ms) / 1000
+        gone = asyncio.ensure_future(link.socket.wait_closed())
+        with self.directory.changes() as changes:
+            try:
+                while time.monotonic() < ends and not gone.done():
+                    node = await self.directory.admit(NodeId(auth.node_id), auth.token, link.peer)
+                    if node is not None:
+                        return node
+                    await _first(changes, gone)
+            finally:
+                gone.cancel()
+        await link.send(Refused(why="Nobody allowed this node in time."))
+        return None
+
+    async def _stay(self, connection: Connection) -> None:
+        """Hear a node until it leaves; a newer connection of the same node replaces an older."""
+        node_id = connection.node.id
+        older = self._connected.get(node_id)
+        self._connected[node_id] = connection
+        if older is not None:
+            await older.link.close()
+        try:
+            await self.answering.joined(connection)
+            while True:
+                await self.answering.heard(connection, await connection.link.receive())
+        finally:
+            if self._connected.get(node_id) is connection:
+                del self._connected[node_id]
+            self.answering.left(connection)
+
+
+async def _first(changes: Changes, gone: "asyncio.Future[None]") -> None:
+    """Wait for a change, for the other side to leave, or for a while."""
+    change = asyncio.ensure_future(changes.wait(_LOOK_S))
+    both: set[asyncio.Future[Any]] = {change, gone}
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        change.cancel()

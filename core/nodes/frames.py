@@ -1,0 +1,236 @@
+"""Shape what a gateway and a node say: JSON, one object a WebSocket message, ``t`` its kind.
+
+::
+
+    gateway                                  node
+    hello {nonce, gateway, now_ms}     ─▶
+                                       ◀─    auth {node_id, name, token, session, signature}
+    waiting {code, expires_ms}         ─▶    a person must allow it first
+    welcome {name}                     ─▶    or refused {why}, and the end
+    prepare {id, name, request}        ─▶
+                                       ◀─    prepared {id, plan, verdict, unasked} or unprepared
+    run {plan, payload, signature}     ─▶
+                                       ◀─    ended {run_id, result} or not_run {run_id, reason}
+    noted {run_id}                     ─▶    the ending is on the gateway's disk
+    cancel {run_id}                    ─▶
+    query {run_id}                     ─▶    after a loss; an ending is answered,
+                                       ◀─    or underway {run_id}
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from core.ipc.errors import FrameError
+from core.ipc.strict_json import parsed
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import DenialReason, Evaluation
+from core.model.identity import ApprovalId
+from core.model.result import Finished
+from core.nodes.node_file import NodeName, PairingToken
+from core.trust.ids import KeyId, RequestId
+
+LARGEST = 4 << 20
+"""Bytes of a message: a plan with a mebibyte of standard input in base64 fits."""
+LARGEST_UNKNOWN = 4 << 10
+"""The same for a node that has not proven who it is."""
+AUTHENTICATED = b"sayso-node-v1\0"
+_LONGEST_WORDS = 2_000
+
+Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+RunId = Annotated[ApprovalId, Field(pattern="^[0-9a-z]{26}$")]
+Words = Annotated[str, Field(max_length=_LONGEST_WORDS)]
+
+
+class BadFrame(ValueError):
+    """What came is no frame of this page; nothing more can be understood."""
+
+
+class _Frame(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Hello(_Frame):
+    """The gateway: who it is, a nonce to sign, and its time (epoch ms)."""
+
+    t: Literal["hello"] = "hello"
+    v: Literal[1] = 1
+    nonce: RequestId
+    gateway: KeyId
+    now_ms: int
+
+
+class Auth(_Frame):
+    """The node: who it is. ``session`` names this connection in everything that is signed for it.
+
+    The signature is over ``AUTHENTICATED``, the nonce, the gateway's id and the session, so it
+    proves nothing to another gateway, nor another time.
+    """
+
+    t: Literal["auth"] = "auth"
+    v: Literal[1] = 1
+    node_id: KeyId
+    name: NodeName
+    token: PairingToken
+    session: RequestId
+    signature: Signature
+
+
+class Waiting(_Frame):
+    """The gateway: a person must allow this node first, under this code."""
+
+    t: Literal["waiting"] = "waiting"
+    code: Annotated[str, Field(max_length=16)]
+    expires_ms: int
+
+
+class Welcome(_Frame):
+    """The gateway: the node is paired, and this is its display name."""
+
+    t: Literal["welcome"] = "welcome"
+    name: str
+
+
+class Refused(_Frame):
+    """The gateway: the node is not let in, or no longer; the connection ends."""
+
+    t: Literal["refused"] = "refused"
+    why: Words
+
+
+class Prepare(_Frame):
+    """The gateway: read, resolve, bind and judge this. ``name`` is the node's, for the prompt."""
+
+    t: Literal["prepare"] = "prepare"
+    id: RequestId
+    name: str
+    request: ExecRequest
+    timeout_ms: Annotated[int, Field(gt=0)]
+
+
+class Prepared(_Frame):
+    """The node: the plan and its own verdict; ``unasked``: it may run if nobody can be asked."""
+
+    t: Literal["prepared"] = "prepared"
+    id: RequestId
+    plan: ExecPlan
+    verdict: Evaluation
+    unasked: bool
+
+
+class Unprepared(_Frame):
+    """The node: why there is no plan."""
+
+    t: Literal["unprepared"] = "unprepared"
+    id: RequestId
+    reason: DenialReason
+    why: Words
+
+
+class Run(_Frame):
+    """The gateway: run this plan, as its signed payload says (``core.nodes.envelope``)."""
+
+    t: Literal["run"] = "run"
+    plan: ExecPlan
+    payload: Annotated[str, Field(max_length=16_384)]
+    signature: Signature
+
+
+class Ended(_Frame):
+    """The node: how a run ended; sent again until it is noted."""
+
+    t: Literal["ended"] = "ended"
+    run_id: RunId
+    result: Finished
+
+
+class NotRun(_Frame):
+    """The node: nothing ran, and why; sent again until it is noted."""
+
+    t: Literal["not_run"] = "not_run"
+    run_id: RunId
+    reason: DenialReason
+    why: Words
+
+
+class Noted(_Frame):
+    """The gateway: the ending of a run is on its disk and need not be sent again."""
+
+    t: Literal["noted"] = "noted"
+    run_id: RunId
+
+
+class Cancel(_Frame):
+    """The gateway: end a run."""
+
+    t: Literal["cancel"] = "cancel"
+    run_id: RunId
+
+
+class Query(_Frame):
+    """The gateway: what became of a run that was ordered on an earlier connection?"""
+
+    t: Literal["query"] = "query"
+    run_id: RunId
+
+
+class Underway(_Frame):
+    """The node: that run has not ended."""
+
+    t: Literal["underway"] = "underway"
+    run_id: RunId
+
+
+AnyFrame = (
+    Hello
+    | Auth
+    | Waiting
+    | Welcome
+    | Refused
+    | Prepare
+    | Prepared
+    | Unprepared
+    | Run
+    | Ended
+    | NotRun
+    | Noted
+    | Cancel
+    | Query
+    | Underway
+)
+_READER: TypeAdapter[AnyFrame] = TypeAdapter(Annotated[AnyFrame, Field(discriminator="t")])
+
+
+def encode(frame: AnyFrame) -> str:
+    """Return a frame's text.
+
+    Raises:
+        BadFrame: it is larger than ``LARGEST``, or holds text that is not Unicode.
+    """
+    try:
+        text = frame.model_dump_json()
+    except ValueError as error:
+        raise BadFrame("the frame holds text that is not valid Unicode") from error
+    if len(text) > LARGEST or len(text.encode()) > LARGEST:
+        raise BadFrame(f"the frame is larger than {LARGEST} bytes")
+    return text
+
+
+def decode(text: str | bytes) -> AnyFrame:
+    """Read a frame.
+
+    Raises:
+        BadFrame: it is none of the known frames, or could be read in two ways.
+    """
+    if isinstance(text, bytes):
+        raise BadFrame("a binary message")
+    try:
+        parsed(text.encode())  # pydantic would take the last of two equal keys
+        return _READER.validate_json(text)
+    except (FrameError, UnicodeEncodeError, ValidationError, RecursionError):
+        raise BadFrame("unknown frame") from None
+
+
+def proof(nonce: str, gateway: str, session: str) -> bytes:
+    """Return what a node signs to prove that it holds its key."""
+    return AUTHENTICATED + f"{nonce} {gateway} {session}".encode()

@@ -1,0 +1,151 @@
+"""Keep on the node's own disk which runs were ordered, and how each ended.
+
+One file a run, named by its id, there before anything is spawned. A run whose file exists never
+starts, and its ending is delivered until the gateway has it, over restarts of both; then the file
+is renamed, and its content is no longer held in memory.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.errors import StateError
+from core.files.private import create_private, read_private, replace_private
+from core.model.identity import ApprovalId
+from core.model.result import Finished, Output
+from core.nodes.frames import Ended, NotRun
+from core.trust.ids import KeyId
+
+_LOG = logging.getLogger(__name__)
+FOLDER = "node-runs"
+_SUFFIX, _NOTED = ".json", ".noted.json"
+_KEPT_S = 30 * 86_400
+"""How long a run that the gateway has noted is kept; its order was for one connection anyway."""
+
+Ending = Annotated[Ended | NotRun, Field(discriminator="t")]
+
+
+class Entry(BaseModel):
+    """What is known of one run; no ``ending``: it was claimed and has not ended."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    v: Literal[1] = 1
+    digest: KeyId
+    ending: Ending | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The runs of one node; ``folder`` is made where there is none."""
+
+    folder: Path
+    _runs: dict[ApprovalId, Entry] = field(default_factory=dict)
+    _noted: set[ApprovalId] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, home: Path) -> "Ledger":
+        """Read what an earlier process left; a run that it had begun ended unseen.
+
+        Raises:
+            StateError: the folder or a file in it cannot be used.
+        """
+        ledger = cls(home / FOLDER)
+        try:
+            ledger.folder.mkdir(mode=0o700, exist_ok=True)
+            for path in sorted(ledger.folder.glob(f"*{_SUFFIX}")):
+                ledger._take(path)
+        except OSError as error:
+            raise StateError(f"{ledger.folder} cannot be used: {error.strerror}.") from error
+        return ledger
+
+    def knows(self, run_id: ApprovalId) -> bool:
+        """Return whether a run was ordered before."""
+        return run_id in self._runs or run_id in self._noted
+
+    def ending(self, run_id: ApprovalId) -> Ended | NotRun | None:
+        """Return how a run ended, ``None`` while it runs or where it is unknown.
+
+        Raises:
+            StateError: the file of a run that was noted cannot be read.
+        """
+        noted = run_id in self._noted
+        entry = _read(self._path(run_id, _NOTED)) if noted else self._runs.get(run_id)
+        return None if entry is None else entry.ending
+
+    def pending(self) -> tuple[Ended | NotRun, ...]:
+        """Return the endings that the gateway has not noted."""
+        found = self._runs.values()
+        return tuple(one.ending for one in found if one.ending is not None)
+
+    def claim(self, run_id: ApprovalId, digest: str) -> bool:
+        """Note durably that a run starts; ``False`` if it was noted before.
+
+        Raises:
+            StateError: it cannot be written, so nothing may run.
+        """
+        if self.knows(run_id):
+            return False
+        entry = Entry(digest=digest)
+        if not create_private(self._path(run_id), _text(entry)):
+            return False
+        self._runs[run_id] = entry
+        return True
+
+    def end(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
+        """Note how a run ended, in memory at least: a full disk must not lose the ending."""
+        self._runs[run_id] = Entry(digest=digest, ending=ending)
+        self._write(run_id)
+
+    def note(self, run_id: ApprovalId) -> None:
+        """Note that the gateway has an ending; it is not delivered again."""
+        entry = self._runs.get(run_id)
+        if entry is None or entry.ending is None or not self._write(run_id):
+            return
+        try:
+            self._path(run_id).rename(self._path(run_id, _NOTED))
+        except OSError as failure:
+            _LOG.error("run %s is delivered again: %s", run_id, failure)
+            return
+        self._noted.add(run_id)
+        del self._runs[run_id]
+
+    def _write(self, run_id: ApprovalId) -> bool:
+        try:
+            return replace_private(self._path(run_id), _text(self._runs[run_id]))
+        except StateError as failure:
+            _LOG.error("the ending of run %s is in memory only: %s", run_id, failure)
+            return False
+
+    def _take(self, path: Path) -> None:
+        if path.name.endswith(_NOTED):
+            if time.time() - path.stat().st_mtime > _KEPT_S:
+                path.unlink(missing_ok=True)
+            else:
+                self._noted.add(ApprovalId(path.name.removesuffix(_NOTED)))
+            return
+        run_id = ApprovalId(path.name.removesuffix(_SUFFIX))
+        entry = self._runs[run_id] = _read(path)
+        if entry.ending is None:
+            unseen = Finished(run_id, None, None, Output(), duration_ms=0)
+            self.end(run_id, entry.digest, Ended(run_id=run_id, result=unseen))
+
+    def _path(self, run_id: ApprovalId, suffix: str = _SUFFIX) -> Path:
+        return self.folder / f"{run_id}{suffix}"
+
+
+def _read(path: Path) -> Entry:
+    try:
+        return Entry.model_validate_json(read_private(path))
+    except ValidationError:
+        raise StateError(
+            f"{path} is damaged, so how its run ended is unknown. Keep a copy and remove it."
+        ) from None
+
+
+def _text(entry: Entry) -> bytes:
+    return entry.model_dump_json().encode()

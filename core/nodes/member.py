@@ -1,0 +1,148 @@
+"""Stay connected to the gateway of this node: dial out, prove who we are, come back after a loss.
+
+A laptop that slept, or has another address, dials again; a gateway that answers with another key
+is told nothing.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.nodes.backoff import Backoff
+from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting, Welcome, proof
+from core.nodes.link import LinkLost, NodeLink, WrongKey, connect
+from core.nodes.node_file import NodeFile
+from core.nodes.words import fingerprint_words
+from core.trust.identity import SigningKey
+from core.trust.ids import new_id
+
+_LOG = logging.getLogger(__name__)
+_HELLO_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """One connection to the gateway. ``session`` names it in what the gateway signs for it.
+
+    ``name`` is what the gateway calls this node. ``offset_s`` is what the gateway's clock showed
+    at the start, less our monotonic clock: a wall clock that is wrong or set changes nothing.
+    """
+
+    link: NodeLink
+    session: str
+    name: str
+    offset_s: float
+
+    def now_ms(self) -> int:
+        """Return the gateway's time as epoch ms."""
+        return round((time.monotonic() + self.offset_s) * 1000)
+
+
+class Work(Protocol):
+    """What a node does for its gateway."""
+
+    async def joined(self, joined: Joined) -> None:
+        """Hear that the gateway is connected.
+
+        Raises:
+            LinkLost: it is gone already.
+        """
+
+    async def heard(self, joined: Joined, frame: AnyFrame) -> None:
+        """Handle one frame; what takes long must not be waited for.
+
+        Raises:
+            BadFrame: a gateway never says that.
+        """
+
+    def left(self) -> None:
+        """Hear that the connection ended; what runs goes on."""
+
+    async def dismissed(self) -> None:
+        """Hear that the gateway revoked this node: what runs for it must end."""
+
+
+def _log(words: str) -> None:
+    _LOG.warning("%s", words)
+
+
+@dataclass(slots=True)
+class Member:
+    """This node's side of the connection; ``say`` tells its person what to know."""
+
+    file: NodeFile
+    key: SigningKey
+    work: Work
+    say: Callable[[str], None] = _log
+    backoff: Backoff = field(default_factory=Backoff)
+
+    async def run(self) -> None:
+        """Be connected whenever that is possible, until the task is cancelled."""
+        while True:
+            try:
+                await self._connected()
+            except WrongKey as error:
+                self.say(f"{self.file.gateway}: {error}; nothing was said to it")
+            except (LinkLost, BadFrame) as error:
+                _LOG.info("%s", error)
+            await asyncio.sleep(self.backoff.pause())
+
+    async def _connected(self) -> None:
+        link = await connect(self.file.host, self.file.port, self.file.gateway_key)
+        try:
+            joined = await self._joined(link)
+            if joined is not None:
+                await self._stay(joined)
+        finally:
+            await link.close()
+
+    async def _joined(self, link: NodeLink) -> Joined | None:
+        """Prove who we are and wait to be let in; ``None`` where we are refused."""
+        hello = await link.receive(_HELLO_S)
+        if not isinstance(hello, Hello) or hello.gateway != self.file.gateway_key:
+            raise BadFrame("the gateway did not begin with hello")
+        offset_s = hello.now_ms / 1000 - time.monotonic()
+        session = new_id()
+        await link.send(self._auth(hello, session))
+        while True:
+            match await link.receive():
+                case Welcome(name=name):
+                    return Joined(link, session, name, offset_s)
+                case Waiting(code=code):
+                    self.say(
+                        f"a person must allow this node on the gateway: sayso node approve {code} "
+                        f"(words: {fingerprint_words(self.file.node_id)})"
+                    )
+                case Refused(why=why):
+                    self.say(f"the gateway refuses this node: {why}")
+                    return None
+                case other:
+                    raise BadFrame(f"{other.t} before welcome")
+
+    def _auth(self, hello: Hello, session: str) -> Auth:
+        signed = proof(hello.nonce, self.file.gateway_key, session)
+        return Auth(
+            node_id=self.file.node_id,
+            name=self.file.display_name,
+            token=self.file.pairing_token,
+            session=session,
+            signature=self.key.sign(signed).hex(),
+        )
+
+    async def _stay(self, joined: Joined) -> None:
+        self.say(f"connected to {self.file.gateway} as {joined.name}")
+        self.backoff.reset()
+        try:
+            await self.work.joined(joined)
+            while True:
+                frame = await joined.link.receive()
+                if isinstance(frame, Refused):
+                    self.say(f"the gateway ends the connection: {frame.why}")
+                    await self.work.dismissed()
+                    return
+                await self.work.heard(joined, frame)
+        finally:
+            self.work.left()

@@ -1,0 +1,229 @@
+"""Keep which other machines are nodes of this gateway, and which want to be.
+
+An unknown node's request waits five minutes for a person; asking again within that time is the same
+request under the same code. Nothing here replaces a node: another key is another node, and a name
+that a paired node has must be given up before a second one gets it.
+"""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import asdict, dataclass, replace
+from typing import Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+
+from core.errors import BadRequest, NotFound
+from core.model.node import Node, NodeId, PairingRequest, normalised
+from core.store.engine.clock import now_ms
+from core.store.engine.notifications import note
+from core.store.schema.json_columns import plain
+from core.store.schema.people_tables import node_requests, nodes
+
+CHANGED: Final = "nodes"
+"""The wake-up that says: a node was paired, renamed or revoked, or wants to be paired."""
+REQUEST_LIFE_MS: Final = 5 * 60_000
+MOST_REQUESTS: Final = 64
+"""Requests that may wait at a time; more are refused, for anybody who reaches the port may ask."""
+CODE_LENGTH: Final = 6
+_CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_LOOK_ALIKES: Final = str.maketrans("ILO", "110", "- ")
+
+_NODE = select(nodes).where(nodes.c.id == bindparam("p_id"))
+_NODES = select(nodes).order_by(nodes.c.paired_ms, nodes.c.id)
+_SEEN = (
+    update(nodes)
+    .where(nodes.c.id == bindparam("p_id"))
+    .values(seen_ms=bindparam("p_now"), address=bindparam("p_address"))
+)
+_RENAME = update(nodes).where(nodes.c.id == bindparam("p_id")).values(name=bindparam("p_name"))
+_REVOKE = delete(nodes).where(nodes.c.id == bindparam("p_id"))
+_REQUESTS = (
+    select(node_requests)
+    .where(node_requests.c.expires_ms > bindparam("p_now"))
+    .order_by(node_requests.c.created_ms, node_requests.c.id)
+)
+_REQUEST = select(node_requests).where(
+    node_requests.c.id == bindparam("p_id"), node_requests.c.expires_ms > bindparam("p_now")
+)
+_TAKE = (
+    delete(node_requests)
+    .where(
+        node_requests.c.code == bindparam("p_code"),
+        node_requests.c.expires_ms > bindparam("p_now"),
+    )
+    .returning(*node_requests.c)
+)
+_EXPIRE = delete(node_requests).where(node_requests.c.expires_ms <= bindparam("p_now"))
+_FORGET = delete(node_requests).where(node_requests.c.id == bindparam("p_id"))
+_COUNT = select(func.count()).select_from(node_requests)
+
+
+@dataclass(frozen=True, slots=True)
+class PairingDraft:
+    """What an unknown node says of itself; ``token`` is the one that it will show from then on."""
+
+    id: NodeId
+    token: str
+    name: str
+    address: str
+
+
+class TooManyRequests(BadRequest):
+    """Too many nodes wait to be paired. Approve or wait for these; each waits 5 minutes."""
+
+
+def request(conn: Connection, draft: PairingDraft) -> PairingRequest:
+    """Note that a node wants to be paired; the request that waits already is returned again.
+
+    A request with another name, address or token ends the one that waited: a person must see what
+    is asked now, under a code of its own.
+
+    Raises:
+        TooManyRequests: as many wait as may.
+        BadRequest: the node is paired already.
+    """
+    now = now_ms(conn)
+    conn.execute(_EXPIRE, {"p_now": now})
+    if conn.execute(_NODE, {"p_id": draft.id}).first() is not None:
+        raise BadRequest("This node is paired already.")
+    row = conn.execute(_REQUEST, {"p_id": draft.id, "p_now": now}).mappings().first()
+    if row is not None and _is_same(row, draft):
+        return _request(row)
+    conn.execute(_FORGET, {"p_id": draft.id})
+    if conn.execute(_COUNT).scalar_one() >= MOST_REQUESTS:
+        raise TooManyRequests
+    code = "".join(secrets.choice(_CROCKFORD) for _ in range(CODE_LENGTH))
+    name, address, expires = plain(draft.name), plain(draft.address), now + REQUEST_LIFE_MS
+    made = PairingRequest(code, draft.id, name, address, now, expires)
+    conn.execute(insert(node_requests), {**asdict(made), "token_hash": _hash(draft.token)})
+    note(conn, CHANGED)
+    return made
+
+
+def requests(conn: Connection) -> tuple[PairingRequest, ...]:
+    """Return the requests that wait for a person, the oldest first."""
+    rows = conn.execute(_REQUESTS, {"p_now": now_ms(conn)}).mappings()
+    return tuple(_request(row) for row in rows)
+
+
+def approve(conn: Connection, code: str, by: str, name: str | None = None) -> Node:
+    """Pair the node whose request has a code; ``name`` replaces the one that it gave itself.
+
+    Raises:
+        NotFound: no request has the code, or it expired.
+        BadRequest: a paired node has the name; the request waits on.
+    """
+    now = now_ms(conn)
+    typed = code.upper().translate(_LOOK_ALIKES)
+    row = conn.execute(_TAKE, {"p_code": typed, "p_now": now}).mappings().first()
+    if row is None:
+        raise NotFound(
+            "No node waits with this code; a request lasts 5 minutes. See `sayso node list`."
+        )
+    called = row["name"] if name is None else name
+    _must_be_free(conn, called, row["id"])
+    made = {
+        "id": row["id"],
+        "token_hash": row["token_hash"],
+        "name": plain(called),
+        "address": row["address"],
+        "paired_by": plain(by),
+        "paired_ms": now,
+    }
+    conn.execute(insert(nodes), made)
+    note(conn, CHANGED)
+    return Node(row["id"], made["name"], row["address"], now, made["paired_by"])
+
+
+def listed(conn: Connection) -> tuple[Node, ...]:
+    """Return the paired nodes, the oldest first."""
+    return tuple(_node(row) for row in conn.execute(_NODES).mappings())
+
+
+def admit(conn: Connection, node_id: NodeId, token: str, address: str) -> Node | None:
+    """Return a paired node that shows its token, and note where and when it was seen.
+
+    ``None``: it is not paired. That it holds its key must have been proven before.
+
+    Raises:
+        BadRequest: it is paired, and this is not its token.
+    """
+    row = conn.execute(_NODE, {"p_id": node_id}).mappings().first()
+    if row is None:
+        return None
+    if not hmac.compare_digest(row["token_hash"], _hash(token)):
+        raise BadRequest("This node is paired with another token. Restore its node.json.")
+    now = now_ms(conn)
+    conn.execute(_SEEN, {"p_id": node_id, "p_now": now, "p_address": plain(address)})
+    return replace(_node(row), address=plain(address), seen_ms=now)
+
+
+def rename(conn: Connection, node_id: NodeId, name: str) -> None:
+    """Give a node another display name.
+
+    Raises:
+        NotFound: it is not paired.
+        BadRequest: another node has the name.
+    """
+    _must_be_free(conn, name, node_id)
+    if not conn.execute(_RENAME, {"p_id": node_id, "p_name": plain(name)}).rowcount:
+        raise _unknown()
+    note(conn, CHANGED)
+
+
+def revoke(conn: Connection, node_id: NodeId) -> None:
+    """Take a node from the list; to come back it must be allowed anew.
+
+    Raises:
+        NotFound: it is not paired.
+    """
+    if not conn.execute(_REVOKE, {"p_id": node_id}).rowcount:
+        raise _unknown()
+    note(conn, CHANGED)
+
+
+def _unknown() -> NotFound:
+    return NotFound("This node is not paired; see `sayso node list`.")
+
+
+def _must_be_free(conn: Connection, name: str, node_id: str) -> None:
+    """Refuse a name that another paired node has, however it is spelt: people choose by it."""
+    key = normalised(name)
+    taken = next((o for o in listed(conn) if o.id != node_id and normalised(o.name) == key), None)
+    if taken is not None:
+        raise BadRequest(
+            f"The paired node {taken.id[:12]} is called {taken.name!r} already. Give the new one "
+            "another name, or first rename or revoke that one."
+        )
+
+
+def _is_same(row: RowMapping, draft: PairingDraft) -> bool:
+    shown = (row["name"], row["address"], row["token_hash"])
+    return shown == (plain(draft.name), plain(draft.address), _hash(draft.token))
+
+
+def _request(row: RowMapping) -> PairingRequest:
+    return PairingRequest(
+        code=row["code"],
+        id=NodeId(row["id"]),
+        name=row["name"],
+        address=row["address"],
+        created_ms=row["created_ms"],
+        expires_ms=row["expires_ms"],
+    )
+
+
+def _node(row: RowMapping) -> Node:
+    return Node(
+        id=NodeId(row["id"]),
+        name=row["name"],
+        address=row["address"],
+        paired_ms=row["paired_ms"],
+        by=row["paired_by"],
+        seen_ms=row["seen_ms"],
+    )
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,341 @@
+"""What a node does with orders: real planner, runner and TLS; each order has its control."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bot.node.app import node
+from bot.wiring.nodes import StoredNodes
+from core.errors import HostUnavailable, PlanDrift, SpawnError
+from core.hosts.node import NodeHost
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import AllowedBy, Decision, DenialReason
+from core.model.identity import ApprovalId, Intake, Requester, SessionKey
+from core.model.node import NodeId, NodePlan
+from core.model.policy import ExecHost, ExecPolicy
+from core.model.stdio import Capture, Stdio
+from core.nodes.backoff import Backoff
+from core.nodes.envelope import LIFE_MS, Order, sealed
+from core.nodes.fleet import Connection
+from core.nodes.frames import Ended, NotRun, Query, Run
+from core.nodes.listener import listening
+from core.nodes.node_file import begin
+from core.planning.digest import bind
+from core.planning.planner import Refusal
+from core.store import Store, open_store
+from core.store.people import nodes
+from core.trust.identity import Identity, load_key
+from tests.support.runs import Watcher, new_run
+
+POLICY = ExecPolicy(host=ExecHost.NODE)
+
+
+@dataclass
+class Bench:
+    """A gateway's host, a node in this process, and what the node said."""
+
+    host: NodeHost
+    home: Path
+    settled: list[Ended | NotRun]
+
+    @property
+    def connection(self) -> Connection:
+        """Return the node's connection."""
+        (node_id,) = self.host.fleet.connected
+        found = self.host.fleet.connection(node_id)
+        assert found is not None
+        return found
+
+    def approvals(self, **settings: object) -> None:
+        """Write the node's approvals file for the agent main."""
+        path = self.home / "exec-approvals.json"
+        path.write_text(json.dumps({"version": 1, "agents": {"main": settings}}))
+        path.chmod(0o600)
+
+    async def plan(self, line: str) -> NodePlan:
+        """Have the node bind a line."""
+        found = await self.host.prepare(request(line), POLICY)
+        assert isinstance(found, NodePlan), found
+        return found
+
+    def order(self, plan: ExecPlan, run_id: ApprovalId, **changes: object) -> Run:
+        """Return a signed order, with something changed before it is signed."""
+        connection = self.connection
+        values: dict[str, object] = {
+            "digest": plan.digest,
+            "node": connection.node.id,
+            "session": connection.session,
+            "run_id": run_id,
+            "not_after_ms": time.time_ns() // 1_000_000 + LIFE_MS,
+            "by": AllowedBy.POLICY,
+            **changes,
+        }
+        return sealed(self.host.key, Order.model_validate(values), plan)
+
+    async def says(self, frame: Run | Query) -> Ended | NotRun | None:
+        """Send a frame and return what ending the node reports within a while."""
+        run_id = json.loads(frame.payload)["run_id"] if isinstance(frame, Run) else frame.run_id
+        before = len(self.endings(run_id))
+        await self.connection.link.send(frame)
+        ends = time.monotonic() + 1.5
+        while time.monotonic() < ends:
+            if len(found := self.endings(run_id)) > before:
+                return found[-1]
+            await asyncio.sleep(0.02)
+        return None
+
+    def endings(self, run_id: ApprovalId) -> list[Ended | NotRun]:
+        """Return what the node reported of a run."""
+        return [one for one in self.settled if one.run_id == run_id]
+
+
+def request(line: str) -> ExecRequest:
+    """Return a request of the agent main."""
+    return ExecRequest(Requester(Intake.SOCKET, "uid:0"), SessionKey("main"), "/", line)
+
+
+async def until(what: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    ends = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < ends, "it did not come about"
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """Yield a store in a file."""
+    opened = await open_store(f"sqlite:///{tmp_path}/state.db")
+    yield opened
+    await opened.close()
+
+
+@asynccontextmanager
+async def connected(host: NodeHost, home: Path, port: int) -> AsyncIterator[None]:
+    """Run the node of a home for as long as the block lasts."""
+    async with node(home, lambda _words: None) as member:
+        member.backoff = Backoff(0.02)
+        task = asyncio.create_task(member.run())
+        await until(lambda: host.fleet.connected)
+        yield
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await until(lambda: not host.fleet.connected)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, store: Store) -> AsyncIterator[Bench]:
+    """Yield a gateway's host with a paired node that may run everything."""
+    settled: list[Ended | NotRun] = []
+
+    async def settle(_node: NodeId, ending: Ended | NotRun) -> bool:
+        settled.append(ending)
+        return True
+
+    home = tmp_path / "node"
+    home.mkdir(mode=0o700)
+    host = NodeHost(load_key(tmp_path / "gateway.key"), StoredNodes(store), settle)
+    async with listening("127.0.0.1", 0, host.key, host.fleet.serve) as port:
+        file = begin(home, "web", f"127.0.0.1:{port}", host.fleet.key)
+        draft = nodes.PairingDraft(NodeId(file.node_id), file.pairing_token, "web", "127.0.0.1")
+        asked = await store.write(nodes.request, draft)
+        await store.write(nodes.approve, asked.code, "uid:0")
+        made = Bench(host, home, settled)
+        made.approvals(security="full", ask="off")
+        async with connected(host, home, port):
+            yield made
+
+
+async def test_prepared_ordered_and_ended(bench: Bench) -> None:
+    """The control: the plan is the node's, and the run happens once."""
+    found = await bench.plan("echo in; echo out")
+    assert (found.plan.host, found.plan.node_name) == (ExecHost.NODE, "web")
+    assert found.verdict.decision is Decision.ALLOW
+
+    result = await bench.host.run(new_run(), found.plan, Watcher())
+    assert (result.exit_code, result.output.text.splitlines()[-1]) == (0, "out")
+
+
+async def test_a_run_id_never_runs_twice(bench: Bench, tmp_path: Path) -> None:
+    """The same frame again, and a fresh order under the same id, report the first ending."""
+    plan = (await bench.plan(f"mkdir {tmp_path}/once")).plan
+    run_id = new_run()
+    frame = bench.order(plan, run_id)
+    first = await bench.says(frame)
+    assert isinstance(first, Ended)
+    assert first.result.exit_code == 0
+
+    (tmp_path / "once").rmdir()
+    assert await bench.says(frame) == first
+    assert await bench.says(bench.order(plan, run_id)) == first
+    assert await bench.says(Query(run_id=run_id)) == first
+    assert not (tmp_path / "once").exists()
+    control = await bench.says(bench.order(plan, new_run()))
+    assert isinstance(control, Ended)
+    assert (tmp_path / "once").is_dir()
+
+
+async def test_two_orders_of_one_id_at_once_run_once(bench: Bench, tmp_path: Path) -> None:
+    """Neither ends the other's run: the second is told that it is under way."""
+    plan = (await bench.plan(f"sh -c 'mkdir {tmp_path}/once && sleep 0.3'")).plan
+    frame = bench.order(plan, new_run())
+    await asyncio.gather(*(bench.connection.link.send(frame) for _ in range(5)))
+    await until(lambda: bench.settled)
+    await asyncio.sleep(0.3)
+    codes = {one.result.exit_code for one in bench.settled if isinstance(one, Ended)}
+    assert codes == {0}
+    assert not [one for one in bench.settled if isinstance(one, NotRun)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"node": "b" * 64}, "another node"),
+        ({"session": "6" * 32}, "earlier connection"),
+        ({"digest": "c" * 64}, "another plan"),
+        ({"not_after_ms": 1_000}, "too late"),
+        ({"by": AllowedBy.PEOPLE}, "who allowed"),
+    ],
+)
+async def test_a_wrong_order_runs_nothing(
+    bench: Bench, tmp_path: Path, changes: dict[str, object], why: str
+) -> None:
+    """Signed by the gateway, but not for this; the right one then runs."""
+    plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
+    refused = await bench.says(bench.order(plan, new_run(), **changes))
+    assert isinstance(refused, NotRun)
+    assert why in refused.why
+    assert not (tmp_path / "ran").exists()
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
+    assert (tmp_path / "ran").exists()
+
+
+async def test_a_forged_or_exchanged_order_is_not_even_answered(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Another key's signature; and a good order with another plan beside it is refused."""
+    plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
+    good = bench.order(plan, new_run())
+    forged = good.model_copy(update={"signature": Identity.new().agent.sign(b"x").hex()})
+    assert await bench.says(forged) is None
+
+    other = (await bench.plan(f"mkdir {tmp_path}/other")).plan
+    for exchanged in (other, replace(other, digest=plan.digest)):
+        refused = await bench.says(good.model_copy(update={"plan": exchanged}))
+        assert isinstance(refused, NotRun)
+    assert not list(tmp_path.glob("ran")) + list(tmp_path.glob("other"))
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
+
+
+async def test_an_order_of_an_earlier_connection_is_late(bench: Bench, tmp_path: Path) -> None:
+    """A frame that was held back is of no use once the node dialled again."""
+    plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
+    held, first = bench.order(plan, new_run()), bench.connection
+    await first.link.close()
+    await until(lambda: bench.host.fleet.connected and bench.connection is not first)
+    refused = await bench.says(held)
+    assert isinstance(refused, NotRun)
+    assert "earlier connection" in refused.why
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_what_the_node_asks_about_needs_people(bench: Bench, tmp_path: Path) -> None:
+    """Allowed by the gateway's policy alone it does not run; allowed by people it does."""
+    bench.approvals(security="allowlist", ask="on-miss")
+    found = await bench.plan(f"mkdir {tmp_path}/ran")
+    assert (found.verdict.decision, found.unasked) == (Decision.ASK, False)
+
+    with pytest.raises(HostUnavailable, match="a person must allow it"):
+        await bench.host.run(new_run(), found.plan, Watcher())
+    refused = await bench.says(bench.order(found.plan, new_run(), by=AllowedBy.FALLBACK))
+    assert isinstance(refused, NotRun)
+    assert not (tmp_path / "ran").exists()
+    people = {"by": AllowedBy.PEOPLE, "approvers": ("telegram:42",)}
+    ended = await bench.says(bench.order(found.plan, new_run(), **people))
+    assert isinstance(ended, Ended)
+    assert (tmp_path / "ran").exists()
+
+
+async def test_drift_and_a_failed_start_are_told_apart(bench: Bench, tmp_path: Path) -> None:
+    """What changed after it was bound is drift, with the same words as on the gateway."""
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    plan = (await bench.plan(str(script))).plan
+    script.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(PlanDrift):
+        await bench.host.run(new_run(), plan, Watcher())
+    with pytest.raises(SpawnError, match="claimed"):
+        await bench.host.run(new_run(), plan, Watcher(grants=False))
+
+
+async def test_a_locked_down_node_runs_nothing(bench: Bench, tmp_path: Path) -> None:
+    """The node's own lock, whatever the gateway says."""
+    plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
+    (bench.home / "lockdown").write_text("{}")
+    refused = await bench.says(bench.order(plan, new_run()))
+    assert isinstance(refused, NotRun)
+    assert refused.reason is DenialReason.LOCKED_DOWN
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_cancelled_run_ends(bench: Bench) -> None:
+    """TERM reaches the command on the node; a run that is unknown cannot be cancelled."""
+    plan, run_id = (await bench.plan("sleep 30")).plan, new_run()
+    running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
+    await asyncio.sleep(0.3)
+    assert await bench.host.cancel(run_id)
+    result = await asyncio.wait_for(running, 10)
+    assert (result.cancelled, result.exit_code) == (True, None)
+    assert not await bench.host.cancel(run_id)
+
+
+async def test_a_lost_link_is_said_and_the_ending_comes_back(bench: Bench, tmp_path: Path) -> None:
+    """The node goes on; since when it is away is said, and nothing is guessed."""
+    plan, run_id = (await bench.plan(f"sh -c 'sleep 0.6; mkdir {tmp_path}/ran'")).plan, new_run()
+    running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
+    await asyncio.sleep(0.2)
+    assert await bench.host.tail(run_id) is None
+    first = bench.connection
+    first.link.socket.transport.abort()
+    await until(lambda: bench.host.fleet.connection(first.node.id) is not first)
+    away = await bench.host.tail(run_id)
+    assert away is None or away.text.startswith("running (node unreachable since ")
+    result = await asyncio.wait_for(running, 10)
+    assert result.exit_code == 0
+    assert (tmp_path / "ran").exists()
+
+
+async def test_an_order_that_never_arrived_did_not_run(bench: Bench, tmp_path: Path) -> None:
+    """Asked about an id that it never heard, the node says so; under way, it says that."""
+    assert isinstance(await bench.says(Query(run_id=new_run())), NotRun)
+    plan, run_id = (await bench.plan("sleep 0.5")).plan, new_run()
+    await bench.connection.link.send(bench.order(plan, run_id))
+    await bench.connection.link.send(Query(run_id=run_id))
+    await until(lambda: len(bench.settled) == 2)
+    assert isinstance(bench.settled[1], Ended)
+
+
+async def test_separate_streams_and_terminals_are_refused(bench: Bench) -> None:
+    """S0: aggregated output, no PTY."""
+    for capture in (Capture.PTY, Capture.SEPARATE):
+        asked = replace(request("echo x"), stdio=Stdio(capture=capture))
+        found = await bench.host.prepare(asked, POLICY)
+        assert isinstance(found, Refusal)
+        assert found.reason is DenialReason.BAD_REQUEST
+
+
+async def test_standard_input_reaches_the_command(bench: Bench) -> None:
+    """It is part of the plan that is bound."""
+    asked = replace(request("wc -c"), stdio=Stdio(stdin=bytes(range(256)) * 1000))
+    found = await bench.host.prepare(asked, POLICY)
+    assert isinstance(found, NodePlan)
+    result = await bench.host.run(new_run(), found.plan, Watcher())
+    assert result.output.text.strip() == "256000"
+    assert bind(found.plan) == found.plan

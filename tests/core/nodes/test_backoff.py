@@ -1,0 +1,16 @@
+from core.nodes.backoff import Backoff
+
+
+def test_pauses_grow_to_a_minute_and_are_drawn() -> None:
+    """Each pause is between half and the whole of its bound; a success begins anew."""
+    backoff = Backoff()
+    bounds = []
+    for _ in range(12):
+        bound = backoff.next_s
+        assert bound / 2 <= backoff.pause() <= bound
+        bounds.append(bound)
+    assert bounds[:3] == [0.5, 1.0, 2.0]
+    assert bounds[-1] == 60.0
+    assert len({Backoff(8.0).pause() for _ in range(20)}) > 10
+    backoff.reset()
+    assert backoff.next_s == 0.5

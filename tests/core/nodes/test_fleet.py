@@ -1,0 +1,213 @@
+"""A node and a gateway over real TLS on loopback: who is let in, who is not, and who comes back."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect as plain_connect
+from websockets.exceptions import ConnectionClosed
+
+from core.nodes import fleet as fleet_module
+from core.nodes.frames import Auth, Hello, Refused, decode, encode, proof
+from core.nodes.node_file import begin, node_key
+from core.store import Store, open_store
+from core.store.people import nodes
+from core.trust.certificate import client_context
+from core.trust.identity import SigningKey, key_id, load_key
+from tests.support.node_links import NodeGateway, member_of, node_gateway
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """Yield a store in a file."""
+    opened = await open_store(f"sqlite:///{tmp_path}/state.db")
+    yield opened
+    await opened.close()
+
+
+async def until(what: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until something holds."""
+    ends = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < ends, "it did not come about"
+        await asyncio.sleep(0.01)
+
+
+async def test_a_node_waits_is_allowed_and_connected(tmp_path: Path, store: Store) -> None:
+    """Nothing is let in before a person allowed it; then the same connection goes on."""
+    async with node_gateway(tmp_path / "g", store) as gateway:
+        async with member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as node:
+            await until(lambda: node.said)
+            (asked,) = await store.read(nodes.requests)
+            assert asked.code in node.said[0]
+            assert (asked.name, asked.address) == ("web", "127.0.0.1")
+            assert not gateway.fleet.connected
+            await store.write(nodes.approve, asked.code, "uid:0")
+            await until(lambda: gateway.fleet.connected)
+
+        assert gateway.fleet.key == node.member.file.gateway_key
+        await until(lambda: not gateway.fleet.connected)
+        assert gateway.heard.leaves == 1
+
+
+async def test_a_wrong_key_hears_nothing(tmp_path: Path, store: Store) -> None:
+    """Whoever answers with another key gets no byte; the control pins the right one."""
+    wrong = key_id(load_key(tmp_path / "other.key"))
+    async with node_gateway(tmp_path / "g", store) as gateway:
+        async with member_of(tmp_path / "a", gateway.port, wrong) as node:
+            await until(lambda: len(node.said) > 2)
+            assert all("does not hold the gateway's key" in words for words in node.said)
+            assert await store.read(nodes.requests) == ()
+        async with member_of(tmp_path / "a", gateway.port, gateway.fleet.key) as node:
+            await until(lambda: node.said)
+            assert "sayso node approve" in node.said[0]
+            assert len(await store.read(nodes.requests)) == 1
+
+
+async def test_a_node_comes_back_after_the_gateway_was_away(tmp_path: Path, store: Store) -> None:
+    """It dials again by itself, and nobody is asked a second time."""
+    async with node_gateway(tmp_path / "g", store) as gateway:
+        port = gateway.port
+        first = asyncio.create_task(gateway.approved())
+        context = member_of(tmp_path / "n", port, gateway.fleet.key)
+        node = await context.__aenter__()
+        await until(lambda: gateway.fleet.connected)
+        await first
+    await until(lambda: node.heard.leaves == 1)
+    await asyncio.sleep(0.2)
+    async with node_gateway(tmp_path / "g", store, port) as again:
+        await until(lambda: again.fleet.connected)
+        assert await store.read(nodes.requests) == ()
+    await context.__aexit__(None, None, None)
+
+
+async def test_a_revoked_node_is_cut_off_at_once(tmp_path: Path, store: Store) -> None:
+    """Within a second of the change, and it may only ask to be paired again."""
+    async with (
+        node_gateway(tmp_path / "g", store) as gateway,
+        member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as node,
+    ):
+        await gateway.approved()
+        await until(lambda: gateway.fleet.connected)
+        (paired,) = await store.read(nodes.listed)
+        began = time.monotonic()
+        await store.write(nodes.revoke, paired.id)
+        await until(lambda: not gateway.fleet.connected, 1.0)
+        assert time.monotonic() - began < 1.0
+        await until(lambda: any("revoked" in words for words in node.said))
+        await until(lambda: "sayso node approve" in node.said[-1])
+        assert not gateway.fleet.connected
+
+
+async def test_a_newer_connection_replaces_the_older(tmp_path: Path, store: Store) -> None:
+    """A half-open connection keeps no node away."""
+    async with (
+        node_gateway(tmp_path / "g", store) as gateway,
+        member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as node,
+    ):
+        await gateway.approved()
+        await until(lambda: gateway.fleet.connected)
+        first = gateway.fleet.connection(node.member.file.node_id)
+        async with member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as twin:
+            await until(lambda: twin.heard.joins)
+            newest = gateway.fleet.connection(node.member.file.node_id)
+            assert first is not newest
+            await until(lambda: node.heard.leaves >= 1)
+
+
+class _Client:
+    """A hostile client that speaks frames by hand."""
+
+    def __init__(self, gateway: NodeGateway, home: Path) -> None:
+        home.mkdir(exist_ok=True)
+        self.file = begin(home, "web", f"127.0.0.1:{gateway.port}", gateway.fleet.key)
+        self.key: SigningKey = node_key(home)
+        self.url = f"wss://127.0.0.1:{gateway.port}/v1/node"
+        self.context: ssl.SSLContext = client_context()
+
+    async def says(
+        self,
+        nonce: str | None = None,
+        key: SigningKey | None = None,
+        gateway: str | None = None,
+        node_id: str | None = None,
+        session: str = "5" * 32,
+        signed_session: str | None = None,
+    ) -> str:
+        """Say auth with one thing wrong; return the kind of frame that is answered."""
+        async with plain_connect(self.url, ssl=self.context, proxy=None) as socket:
+            hello = decode(await socket.recv())
+            assert isinstance(hello, Hello)
+            signed = proof(
+                nonce or hello.nonce, gateway or hello.gateway, signed_session or session
+            )
+            auth = Auth(
+                node_id=node_id or self.file.node_id,
+                name="web",
+                token=self.file.pairing_token,
+                session=session,
+                signature=(key or self.key).sign(signed).hex(),
+            )
+            await socket.send(encode(auth))
+            answer = decode(await asyncio.wait_for(socket.recv(), 5))
+            if isinstance(answer, Refused):
+                with pytest.raises(ConnectionClosed):
+                    await socket.recv()
+            return answer.t
+
+
+async def test_only_the_holder_of_the_key_is_heard(tmp_path: Path, store: Store) -> None:
+    """A signature of another key, nonce, gateway or session is refused; the control is right."""
+    async with node_gateway(tmp_path / "g", store) as gateway:
+        client, other = _Client(gateway, tmp_path / "n"), load_key(tmp_path / "o.key")
+        wrong = (
+            {"key": other},
+            {"nonce": "0" * 32},
+            {"gateway": "0" * 64},
+            {"node_id": key_id(other)},
+            {"signed_session": "6" * 32},
+        )
+        for changed in wrong:
+            assert await client.says(**changed) == "refused", changed  # type: ignore[arg-type]
+        assert await store.read(nodes.requests) == ()
+        assert await client.says() == "waiting"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"t":"welcome","name":"x"}', '{"t":"auth"}', "x" * 5000, '{"t":"ended"}'],
+)
+async def test_who_begins_otherwise_is_cut_off(tmp_path: Path, store: Store, text: str) -> None:
+    """Also who sends more than an unknown node may."""
+    async with node_gateway(tmp_path / "g", store) as gateway:
+        url = f"wss://127.0.0.1:{gateway.port}/v1/node"
+        async with plain_connect(url, ssl=client_context(), proxy=None) as socket:
+            await socket.recv()
+            await socket.send(text)
+            with pytest.raises(ConnectionClosed):
+                await asyncio.wait_for(socket.recv(), 5)
+        assert await store.read(nodes.requests) == ()
+
+
+async def test_silent_connections_are_bounded(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those who say nothing only so many are kept; who comes then is sent away."""
+    monkeypatch.setattr(fleet_module, "MOST_UNKNOWN", 3)
+    async with node_gateway(tmp_path / "g", store) as gateway:
+        url = f"wss://127.0.0.1:{gateway.port}/v1/node"
+        sockets = [await plain_connect(url, ssl=client_context(), proxy=None) for _ in range(3)]
+        for socket in sockets:
+            await socket.recv()
+        late = await plain_connect(url, ssl=client_context(), proxy=None)
+        with pytest.raises(ConnectionClosed):
+            await asyncio.wait_for(late.recv(), 5)
+        for socket in sockets:
+            await socket.close()
+        await until(lambda: gateway.fleet._unknown == 0)
+        again = await plain_connect(url, ssl=client_context(), proxy=None)
+        assert isinstance(decode(await again.recv()), Hello)
+        await again.close()

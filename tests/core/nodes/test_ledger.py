@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from core.errors import StateError
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.result import Finished, Output
+from core.nodes.frames import Ended, NotRun
+from core.nodes.ledger import FOLDER, Ledger
+
+ONE, TWO, DIGEST = ApprovalId("1" * 26), ApprovalId("2" * 26), "d" * 64
+
+
+def _ended(run_id: ApprovalId = ONE, code: int = 0) -> Ended:
+    return Ended(run_id=run_id, result=Finished(run_id, code, None, Output("x", "x", 1), 5))
+
+
+def test_a_run_is_claimed_once_over_restarts(tmp_path: Path) -> None:
+    """Whoever reads the folder later knows it; another id is free."""
+    ledger = Ledger.of(tmp_path)
+    assert ledger.claim(ONE, DIGEST)
+    assert not ledger.claim(ONE, DIGEST)
+
+    again = Ledger.of(tmp_path)
+    assert not again.claim(ONE, DIGEST)
+    assert again.claim(TWO, DIGEST)
+    assert not ledger.claim(TWO, DIGEST)  # the first process did not see that claim
+
+
+def test_an_ending_is_delivered_until_it_is_noted(tmp_path: Path) -> None:
+    """Over restarts; then it is kept on disk only, and still known."""
+    ledger = Ledger.of(tmp_path)
+    ledger.claim(ONE, DIGEST)
+    assert (ledger.pending(), ledger.ending(ONE)) == ((), None)
+    ledger.end(ONE, DIGEST, _ended())
+    assert ledger.pending() == Ledger.of(tmp_path).pending() == (_ended(),)
+
+    ledger.note(ONE)
+    for reader in (ledger, Ledger.of(tmp_path)):
+        assert reader.pending() == ()
+        assert reader.knows(ONE)
+        assert reader.ending(ONE) == _ended()
+        assert not reader.claim(ONE, DIGEST)
+
+
+def test_what_never_ran_is_kept_as_well(tmp_path: Path) -> None:
+    """A refused id never runs later."""
+    refused = NotRun(run_id=ONE, reason=DenialReason.PLAN_DRIFT, why="changed")
+    ledger = Ledger.of(tmp_path)
+    ledger.end(ONE, DIGEST, refused)
+    assert Ledger.of(tmp_path).pending() == (refused,)
+    assert not Ledger.of(tmp_path).claim(ONE, DIGEST)
+
+
+def test_a_run_that_a_crash_interrupted_ended_unseen(tmp_path: Path) -> None:
+    """Neither exit code nor signal: nobody guesses. It is not run again."""
+    Ledger.of(tmp_path).claim(ONE, DIGEST)
+    (ending,) = Ledger.of(tmp_path).pending()
+    assert isinstance(ending, Ended)
+    assert (ending.result.exit_code, ending.result.signal) == (None, None)
+
+
+def test_a_note_about_what_did_not_end_changes_nothing(tmp_path: Path) -> None:
+    """Nor one about an id that was never heard."""
+    ledger = Ledger.of(tmp_path)
+    ledger.claim(ONE, DIGEST)
+    ledger.note(ONE)
+    ledger.note(TWO)
+    assert ledger.ending(ONE) is None
+    assert not ledger.knows(TWO)
+
+
+def test_an_ending_survives_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """In memory, until it is delivered; a claim that cannot be written is an error."""
+    ledger = Ledger.of(tmp_path)
+    ledger.claim(ONE, DIGEST)
+    (tmp_path / FOLDER).rename(tmp_path / "gone")
+    ledger.end(ONE, DIGEST, _ended(code=3))
+    assert ledger.pending() == (_ended(code=3),)
+    with pytest.raises(StateError):
+        ledger.claim(TWO, DIGEST)
+    (tmp_path / "gone").rename(tmp_path / FOLDER)
+    ledger.note(ONE)
+    assert Ledger.of(tmp_path).ending(ONE) == _ended(code=3)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"v":2}', f'{{"v":1,"digest":"{DIGEST}","x":1}}'])
+def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
+    """A node that forgot a run could run it twice."""
+    Ledger.of(tmp_path).claim(ONE, DIGEST)
+    (tmp_path / FOLDER / f"{ONE}.json").write_text(text)
+    with pytest.raises(StateError, match="damaged"):
+        Ledger.of(tmp_path)

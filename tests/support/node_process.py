@@ -1,0 +1,150 @@
+"""Start a real gateway that takes nodes, and real nodes, each a process with a home of its own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.terminal import in_terminal
+from tests.support.waiting import wait_until
+
+SAYSO = (sys.executable, "-m", "bot")
+
+
+@dataclass
+class NodeProcess:
+    """`sayso node run` over one home."""
+
+    home: Path
+    process: subprocess.Popen[bytes] | None = None
+    log: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.home.mkdir(mode=0o700, exist_ok=True)
+        self.log = self.home / "node.log"
+
+    def start(self, *words: str) -> None:
+        """Start it; the words name the gateway the first time."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*SAYSO, "node", "run", *words],
+                cwd=ROOT,
+                env={**os.environ, "SAYSO_HOME": str(self.home)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def approvals(self, **agents: dict[str, Any]) -> None:
+        """Write its own exec-approvals.json."""
+        path = self.home / "exec-approvals.json"
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps({"version": 1, "agents": agents}))
+        draft.chmod(0o600)
+        draft.rename(path)
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10)
+
+    def stop(self) -> int:
+        """End it as an operator would, and return its exit code."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
+@dataclass
+class NodePair:
+    """A gateway and its node `web`."""
+
+    gateway: GatewayProcess
+    node: NodeProcess
+    address: str
+    key: str
+    node_id: str = ""
+
+    def typed(self, *words: str) -> tuple[int, str]:
+        """Type a command at a terminal of its own on the gateway."""
+        return in_terminal(*SAYSO, *words, environ=self.gateway.environ())
+
+    def pair(self) -> None:
+        """Start the node and allow it."""
+        words = ("--gateway", self.address, "--gateway-key", self.key, "--name", "web")
+        self.node.start(*words)
+        asked = wait_until("a node that waits", self.requests, seconds=20)
+        code, said = self.typed("node", "approve", asked[0]["code"])
+        assert code == 0, said
+        self.node_id = asked[0]["id"]
+        self.until_connected()
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Return the nodes that wait."""
+        found: list[dict[str, Any]] = self.gateway.json("node", "list")["requests"]
+        return found
+
+    def until_connected(self, times: int = 1) -> None:
+        """Wait until the node's log says so for the n-th time."""
+        wait_until(
+            "the node's connection",
+            lambda: self.node.log.read_text().count("connected to ") >= times,
+            seconds=30,
+        )
+
+    def run(self, *words: str, agent: str = "free", node: str = "web") -> Any:
+        """Run a command on the node to its end, and return what `sayso run --json` printed."""
+        options = ("--host", "node", "--node", node, "--agent", agent, "--cwd", "/", "--json")
+        done = self.gateway.cli("run", *options, *words)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def node_pair(home: Path, **changes: Any) -> Iterator[NodePair]:
+    """Run a gateway with a paired node; `free` may run everything as far as the gateway says."""
+    write_config(home / "gateway", None)
+    path = home / "gateway" / "config.json5"
+    address = f"127.0.0.1:{free_port()}"
+    config = {**json.loads(path.read_text()), **changes}
+    config["nodes"] = {"enabled": True, "listen": address}
+    full = {"security": "full", "ask": "off"}
+    config["agents"] = {
+        "list": [
+            {"id": "free", "tools": {"exec": full}},
+            {"id": "bound", "tools": {"exec": {**full, "node": "web"}}},
+            {"id": "none", "tools": {"exec": {"security": "deny"}}},
+            {"id": "lax", "tools": {"exec": {"security": "allowlist", "askFallback": "full"}}},
+        ]
+    }
+    path.write_text(json.dumps(config))
+    gateway, node = GatewayProcess(home / "gateway"), NodeProcess(home / "node")
+    gateway.start()
+    key = gateway.cli("node", "key").stdout.strip()
+    pair = NodePair(gateway, node, address, key)
+    try:
+        pair.pair()
+        yield pair
+    finally:
+        if node.process is not None:
+            node.stop()
+        if gateway.process is not None:
+            gateway.stop()
