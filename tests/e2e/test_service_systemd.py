@@ -211,7 +211,7 @@ BREAKS = {
     "like-sudo-mkdir -p /sys/fs/cgroup/tried": ("ProtectControlGroups=yes",),
     WRITABLE_CODE: ("MemoryDenyWriteExecute=yes",),
     "setarch --addr-no-randomize true": ("LockPersonality=yes",),
-    f"mkdir -p {HOME}/work/shared && chmod g+s {HOME}/work/shared": ("RestrictSUIDSGID=yes",),
+    f"mkdir -p {HOME}/work/grouped && chmod g+s {HOME}/work/grouped": ("RestrictSUIDSGID=yes",),
     "[ -e /dev/fuse ]": ("PrivateDevices=yes",),
 }
 """What the unit's comments say each line breaks, which is left out therefore."""
