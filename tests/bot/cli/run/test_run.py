@@ -257,7 +257,7 @@ def followed(server: Scripted, *, waits: bool = True) -> tuple[dict[str, Any], O
 
 def test_two_slow_readers_are_waited_for_until_they_have_all(tmp_path: Path) -> None:
     """Neither stream has room at the end of the run; a signal ends the wait if nothing else did."""
-    data, pipes = os.urandom(150_000), (os.pipe(), os.pipe())
+    data, pipes = os.urandom(80_000), (os.pipe(), os.pipe())
     signals, outlets = Signals(), Outlets(separate=True)
     outlets.out, outlets.error = (Outlet(inlet) for _, inlet in pipes)
     for one in outlets.all:
