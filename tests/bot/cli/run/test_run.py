@@ -374,7 +374,7 @@ def test_the_line_tells_where_people_were_asked(
     copies: list[tuple[str, str, str]],
     expected: str,
 ) -> None:
-    """Places that took the question are named, each once, two at most."""
+    """Places that took the question are named, each once, two at most; once wiped, it stays so."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     spinner = Spinner()
@@ -386,6 +386,9 @@ def test_the_line_tells_where_people_were_asked(
     assert f"{expected}0:00 left" in drawn[-1]
     spinner.hide()
     assert capfd.readouterr().err == "\r\x1b[K"
+    spinner.tick()
+    spinner.hide()
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
