@@ -58,6 +58,20 @@ class TestTerminal(ChannelContract):
         assert {"7k3f9q", "2mzz8x"} == {inbound.command.ref for inbound in got}
         await setup.channel.stop()
 
+    async def test_an_answer_in_hand_is_committed_before_the_stop_returns(
+        self, setup: TerminalSetup, inbox: RecordingInbox
+    ) -> None:
+        """What was read counts, however long the store takes, and its reply is still shown."""
+        inbox.delay = 0.3
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.type("d 7K3F9Q")
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        await setup.channel.stop()
+
+        assert ["7k3f9q"] == [inbound.command.ref for inbound in inbox.got]
+        assert inbox.reply in setup.look()
+
     async def test_a_letter_with_two_prompts_open_answers_none(
         self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from bot.intake.callers.caller import Caller
@@ -21,7 +21,7 @@ from core.ipc.jsonrpc import Notify
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission
-from core.store.engine.wakeups import wakeups
+from core.store.engine.wakeups import Wakeups, wakeups
 
 _log = logging.getLogger(__name__)
 _SHORT_S = 0.03
@@ -46,35 +46,49 @@ class Streaming:
         Raises:
             SaysoError: Sayso failed; nothing ran.
         """
-        begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
-        # A caller that disconnects must not end a run halfway: the run belongs to the gate.
-        end: asyncio.Future[Submission] = asyncio.ensure_future(
-            self.gate.submit(request, begun.set_result)
-        )
-        await asyncio.wait((end, begun), return_when=asyncio.FIRST_COMPLETED)
-        if begun.done():
-            async with self._followed(begun.result(), end, stored=False):
-                await asyncio.wait((end,))
-        begun.cancel()
-        return end.result()
+        begun: asyncio.Future[tuple[ApprovalId, Wakeups]]
+        begun = asyncio.get_running_loop().create_future()
+        with ExitStack() as listening:
+
+            def begin(run_id: ApprovalId) -> None:
+                # Before the run is stored: who listens later misses that it was.
+                if not begun.cancelled():
+                    begun.set_result((run_id, listening.enter_context(self._changes_of(run_id))))
+
+            listening.callback(begun.cancel)
+            # A caller that disconnects must not end a run halfway: the run belongs to the gate.
+            end: asyncio.Future[Submission] = asyncio.ensure_future(
+                self.gate.submit(request, begin)
+            )
+            await asyncio.wait((end, begun), return_when=asyncio.FIRST_COMPLETED)
+            if begun.done():
+                run_id, changed = begun.result()
+                async with self._followed(run_id, end, changed):
+                    await asyncio.wait((end,))
+            return end.result()
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Follow a run or question to its end; its status if that takes longer."""
         end = asyncio.ensure_future(self.gate.wait(run_id, timeout_ms))
         try:
-            async with self._followed(run_id, end, stored=True):
-                await asyncio.wait((end,))
+            with self._changes_of(run_id) as changed:
+                changed.wake()
+                async with self._followed(run_id, end, changed):
+                    await asyncio.wait((end,))
             return end.result()
         finally:
             end.cancel()
 
+    def _changes_of(self, run_id: ApprovalId) -> AbstractContextManager[Wakeups]:
+        return wakeups(self.gate.store, f"run:{run_id}", f"approval:{run_id}")
+
     @asynccontextmanager
     async def _followed(
-        self, run_id: ApprovalId, end: _End, *, stored: bool
+        self, run_id: ApprovalId, end: _End, changed: Wakeups
     ) -> AsyncIterator[None]:
         """Report status and output inside the block; it ends when all that was printed is sent."""
         running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        report = asyncio.ensure_future(self._report(run_id, running, stored=stored))
+        report = asyncio.ensure_future(self._report(run_id, running, changed))
         show = asyncio.ensure_future(self._show(run_id, running, end))
         try:
             yield
@@ -87,28 +101,22 @@ class Streaming:
                     _log.error("cannot follow run %s", run_id, exc_info=failure)
 
     async def _report(
-        self, run_id: ApprovalId, running: asyncio.Future[None], *, stored: bool
+        self, run_id: ApprovalId, running: asyncio.Future[None], changed: Wakeups
     ) -> None:
-        """Report each change of status; what is not ``stored`` yet is not reported before it is.
-
-        ``running`` is done once that was reported.
-        """
+        """Report each change of status. ``running`` is done once that was reported."""
         reported: Submission | None = None
-        with wakeups(self.gate.store, f"run:{run_id}", f"approval:{run_id}") as changed:
-            if stored:
-                changed.wake()
-            while True:
-                await changed.wait(_LOOK_AGAIN_S)
-                try:
-                    now = await self.gate.status(run_id)
-                except StoreError:
-                    continue  # it is looked at again; the answer itself waits as well
-                if isinstance(now, Pending | Running) and now != reported:
-                    reported = now
-                    status = await status_of(self.gate, now, self.caller)
-                    await self.notify("exec.state", status.as_json())
-                    if isinstance(now, Running) and not running.done():
-                        running.set_result(None)
+        while True:
+            await changed.wait(_LOOK_AGAIN_S)
+            try:
+                now = await self.gate.status(run_id)
+            except StoreError:
+                continue  # it is looked at again; the answer itself waits as well
+            if isinstance(now, Pending | Running) and now != reported:
+                reported = now
+                status = await status_of(self.gate, now, self.caller)
+                await self.notify("exec.state", status.as_json())
+                if isinstance(now, Running) and not running.done():
+                    running.set_result(None)
 
     async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
         """Send what is printed as soon as the run was reported, all of it from the start on."""

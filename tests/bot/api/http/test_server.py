@@ -64,6 +64,19 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
             pass
 
 
+def test_no_answer_names_the_server(tmp_path: Path) -> None:
+    """Whoever looks for a version with a known hole finds none, in what we and uvicorn answer."""
+    with api_gateway(tmp_path / "home") as home:
+        whole = home.client("reader").get("/health")
+        with socket.create_connection(home.address) as broken:
+            broken.sendall(b"no HTTP\r\n\r\n")
+            refused = broken.makefile("rb").read()
+
+    assert "server" not in whole.headers
+    assert refused.startswith(b"HTTP/1.1 400 ")
+    assert b"\r\nserver:" not in refused.lower()
+
+
 def test_it_stops_within_a_bound_whatever_clients_do(tmp_path: Path) -> None:
     """A long poll under way, an idle connection and a half head do not hold the gateway."""
     with api_gateway(tmp_path / "home") as home:

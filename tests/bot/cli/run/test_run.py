@@ -257,7 +257,7 @@ def followed(server: Scripted, *, waits: bool = True) -> tuple[dict[str, Any], O
 
 def test_two_slow_readers_are_waited_for_until_they_have_all(tmp_path: Path) -> None:
     """Neither stream has room at the end of the run; a signal ends the wait if nothing else did."""
-    data, pipes = os.urandom(150_000), (os.pipe(), os.pipe())
+    data, pipes = os.urandom(80_000), (os.pipe(), os.pipe())
     signals, outlets = Signals(), Outlets(separate=True)
     outlets.out, outlets.error = (Outlet(inlet) for _, inlet in pipes)
     for one in outlets.all:
@@ -374,7 +374,7 @@ def test_the_line_tells_where_people_were_asked(
     copies: list[tuple[str, str, str]],
     expected: str,
 ) -> None:
-    """Places that took the question are named, each once, two at most."""
+    """Places that took the question are named, each once, two at most; once wiped, it stays so."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     spinner = Spinner()
@@ -386,6 +386,9 @@ def test_the_line_tells_where_people_were_asked(
     assert f"{expected}0:00 left" in drawn[-1]
     spinner.hide()
     assert capfd.readouterr().err == "\r\x1b[K"
+    spinner.tick()
+    spinner.hide()
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
