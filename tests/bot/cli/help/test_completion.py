@@ -36,6 +36,16 @@ def test_every_command_and_option_is_offered() -> None:
                 assert {*action.choices} - {"AGENT"} <= set(names(*path, "")), parser.prog
 
 
+def test_each_option_is_offered_with_its_help() -> None:
+    """As the help of the command says it, for the shells that show it beside the name."""
+    offered = dict(candidates(["token", "create", "x", "--"]))
+    (create,) = (one for one in commands(build_parser()) if one.prog == "sayso token create")
+    said = {one.option_strings[-1]: one.help for one in create._actions if one.option_strings}
+
+    assert said.items() <= offered.items()
+    assert all(said.values())
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
