@@ -15,6 +15,7 @@ from bot.health import Health
 from bot.jobs.message_sender import Delivery
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
+from bot.jobs.recovery import Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.settings import load
@@ -95,7 +96,8 @@ def _forwarding(rules: GatewayRules, places: tuple[Target, ...]) -> Forwarding:
 def _tick(stack: AsyncExitStack, gate: Gate, channels: dict[str, Channel], home: Path) -> None:
     settings = load(home, environ={})
     health = Health(gate.store, channels, settings)
-    clock = Clock(TimedWork(gate, gate.store, gate.journal, health, settings))
+    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))
