@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.usage import Usage
-from core.errors import ApprovalsFileError
+from core.errors import ApprovalsFileError, StateError
 from core.gate.effective_policy import Rulebook
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan
@@ -25,6 +25,7 @@ from core.model.policy import (
     PolicyLayer,
 )
 from core.nodes.frames import Prepare, Prepared, Unprepared
+from core.nodes.prepared import PreparedPlans
 from core.planning.digest import bind
 from core.planning.planner import Planner, Refusal
 
@@ -39,17 +40,24 @@ class Judge:
     node_id: str
     rulebook: Rulebook
     planner: Planner
+    plans: PreparedPlans
 
     @classmethod
     def of(cls, home: Path, node_id: str, planner: Planner) -> "Judge":
-        """Return the judge that goes by the approvals file of a home."""
+        """Return the judge that goes by the approvals file of a home.
+
+        Raises:
+            StateError: the home cannot keep which plans were made.
+        """
         file = ApprovalsFile(home / APPROVALS)
 
         def configured(agent: AgentId) -> tuple[PolicyLayer, ...]:
             return (_base(file.layer(agent), node_id),)
 
         own = os.path.expanduser("~")  # noqa: PTH111 - patterns are text
-        return cls(node_id, Rulebook(configured, file, Usage(file), own), planner)
+        return cls(
+            node_id, Rulebook(configured, file, Usage(file), own), planner, PreparedPlans.of(home)
+        )
 
     async def prepare(self, asked: Prepare) -> Prepared | Unprepared:
         """Return the plan and this node's verdict, or why there is no plan."""
@@ -64,9 +72,13 @@ class Judge:
             plan = bind(replace(plan, node_name=asked.name))
             verdict = self.rulebook.judge(plan, policy)
             unasked = self._unasked(plan, policy)
+            self.plans.note(plan.digest)
         except ApprovalsFileError as error:
             why = f"its approvals file cannot be used: {error}"
             return Unprepared(id=asked.id, reason=DenialReason.SECURITY_DENY, why=why[:2_000])
+        except StateError as error:
+            why = f"it cannot keep what it made: {error}"
+            return Unprepared(id=asked.id, reason=DenialReason.HOST_UNAVAILABLE, why=why[:2_000])
         return Prepared(id=asked.id, plan=plan, verdict=verdict, unasked=unasked)
 
     def verdict(self, plan: ExecPlan) -> tuple[Evaluation, bool]:

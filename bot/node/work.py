@@ -172,6 +172,8 @@ class NodeWork:
         run_id, plan = order.run_id, frame.plan
         try:
             check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
+            if not self.judge.plans.knows(plan.digest):
+                raise BadOrder("the order is for a plan that this node did not make")
             verdict = self._judged(order, plan)
             watcher = _Watcher(self, order, plan, verdict)
             result = await self.runner.run(run_id, plan, watcher)

@@ -18,7 +18,7 @@ from bot.service.unit import Scope
 from bot.setup.chosen import SECRETS
 from bot.wiring.storage import RESULTS
 from core.gate.guards import canary, lockdown
-from core.nodes import ledger, node_file
+from core.nodes import ledger, node_file, prepared
 from core.remote.trust import contacts
 from core.trust import identity
 from tests.docs.blocks import ROOT, blocks
@@ -39,7 +39,7 @@ def test_every_name_that_the_code_has_is_on_the_page() -> None:
     """Files and folders of the home; the socket and the units elsewhere."""
     secrets = {one.file for each in SECRETS.values() for one in each}
     own = {RESULTS, LOG_NAME, weekly_report.NAME, lockdown.NAME, canary.FOLDER, contacts.FILE}
-    own |= {node_file.NODE_FILE, ledger.FOLDER}
+    own |= {node_file.NODE_FILE, ledger.FOLDER, prepared.FOLDER}
     keys = {identity.AGENT_KEY, identity.MACHINE_KEY, node_file.NODE_KEY}
     assert {*FILES, *secrets, *own, *keys} - named() == set()
     text = PAGE.read_text()

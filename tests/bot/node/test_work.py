@@ -233,6 +233,23 @@ async def test_a_forged_or_exchanged_order_is_not_even_answered(
     assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
 
 
+async def test_a_plan_that_the_gateway_made_up_is_not_run(bench: Bench, tmp_path: Path) -> None:
+    """A whole one, signed, whose command is judged by one vector and would start another."""
+    plan = (await bench.plan("true")).plan
+    command = (await bench.plan(f"mkdir {tmp_path}/ran")).plan.commands[0]
+    for made_up in (
+        replace(plan, commands=(replace(command, argv=plan.commands[0].argv),)),
+        replace(plan, env=(*plan.env, ("LD_PRELOAD", "/tmp/evil.so"))),
+    ):
+        whole = bind(made_up)
+        assert whole.digest != plan.digest
+        refused = await bench.says(bench.order(whole, new_run()))
+        assert isinstance(refused, NotRun)
+        assert "did not make" in refused.why
+    assert not (tmp_path / "ran").exists()
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
+
+
 async def test_an_order_of_an_earlier_connection_is_late(bench: Bench, tmp_path: Path) -> None:
     """A frame that was held back is of no use once the node dialled again."""
     plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan

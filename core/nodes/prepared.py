@@ -1,0 +1,64 @@
+"""Keep on the node's own disk which plans it made, by digest.
+
+A digest covers what runs and what is judged, so a plan that is known here is whole. One that its
+gateway made up is not run, whatever it says: its judgement could be led astray by what it claims.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import StateError
+from core.files.private import replace_private
+
+FOLDER = "node-plans"
+_KEPT_S = 2 * 86_400
+"""Longer than any question waits."""
+_SWEEP_EVERY = 1_000
+"""Plans after which the old ones are looked for."""
+
+
+@dataclass(slots=True)
+class PreparedPlans:
+    """The plans of one node: an empty file each, named by the digest."""
+
+    folder: Path
+    _left: int = 0
+
+    @classmethod
+    def of(cls, home: Path) -> "PreparedPlans":
+        """Return the plans that an earlier process left.
+
+        Raises:
+            StateError: the folder cannot be made.
+        """
+        folder = home / FOLDER
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StateError(f"{folder} cannot be used: {error.strerror}.") from error
+        return cls(folder)
+
+    def note(self, digest: str) -> None:
+        """Note that a plan was made; a power cut may forget it, a restart does not.
+
+        Raises:
+            StateError: it cannot be written, so the plan would never run.
+        """
+        if self._left == 0:
+            self._left = _SWEEP_EVERY
+            self._sweep()
+        self._left -= 1
+        replace_private(self.folder / digest, b"", durable=False)
+
+    def knows(self, digest: str) -> bool:
+        """Return whether a plan was made here."""
+        return (self.folder / digest).is_file()
+
+    def _sweep(self) -> None:
+        oldest = time.time() - _KEPT_S
+        for path in self.folder.iterdir():
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()

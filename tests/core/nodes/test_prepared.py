@@ -1,0 +1,42 @@
+"""A node knows the plans that it made, for longer than any question waits."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import StateError
+from core.nodes.prepared import PreparedPlans
+
+MADE, OTHER = "a" * 64, "b" * 64
+DAY_S = 86_400
+
+
+def test_a_plan_is_known_after_a_restart(tmp_path: Path) -> None:
+    """Another one is not."""
+    PreparedPlans.of(tmp_path).note(MADE)
+    later = PreparedPlans.of(tmp_path)
+
+    assert later.knows(MADE)
+    assert not later.knows(OTHER)
+
+
+@pytest.mark.parametrize(("days", "kept"), [(1, True), (3, False)])
+def test_old_plans_are_forgotten(tmp_path: Path, days: int, kept: bool) -> None:
+    """At the first plan that a process makes."""
+    PreparedPlans.of(tmp_path).note(MADE)
+    then = time.time() - days * DAY_S
+    os.utime(tmp_path / "node-plans" / MADE, (then, then))
+    plans = PreparedPlans.of(tmp_path)
+    plans.note(OTHER)
+
+    assert plans.knows(MADE) is kept
+    assert plans.knows(OTHER)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    """A file is in its place."""
+    (tmp_path / "node-plans").touch()
+    with pytest.raises(StateError, match="node-plans"):
+        PreparedPlans.of(tmp_path)
