@@ -114,15 +114,16 @@ def run(args: argparse.Namespace) -> int:
     from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
     from bot.wiring.logs import configure  # noqa: PLC0415 - slow to import
     from core.errors import BadRequest  # noqa: PLC0415 - slow to import
-    from core.nodes.node_file import begin  # noqa: PLC0415 - slow to import
+    from core.nodes.node_file import begin, required  # noqa: PLC0415 - slow to import
 
     home = home_folder(None, os.environ)
     ensure_home(home)
-    configure(json_lines=args.json)
     if (args.gateway is None) != (args.gateway_key is None):
         raise BadRequest("Give both --gateway and --gateway-key, or neither.")
     if args.gateway is not None:
         begin(home, args.name or socket.gethostname(), args.gateway, args.gateway_key)
+    required(home)
+    configure(json_lines=args.json)
     asyncio.run(_serve(home))
     return 0
 

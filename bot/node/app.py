@@ -7,13 +7,12 @@ from pathlib import Path
 from bot.node.judge import Judge
 from bot.node.work import NodeWork
 from core.audit.journal import AuditJournal
-from core.errors import BadRequest
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
 from core.nodes.ledger import Ledger
 from core.nodes.member import Member
-from core.nodes.node_file import node_key, read
+from core.nodes.node_file import node_key, required
 from core.planning.planner import Planner
 from core.runner.runner import Runner
 
@@ -28,12 +27,7 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
         BadRequest: the home does not say which gateway it belongs to.
         SaysoError: a part of it cannot be used; the message names it.
     """
-    file = read(home)
-    if file is None:
-        raise BadRequest(
-            "This home belongs to no gateway yet. Run: sayso node run --gateway HOST:PORT "
-            "--gateway-key KEY, with the key that `sayso node key` prints on the gateway."
-        )
+    file = required(home)
     async with AsyncExitStack() as stack:
         journal = stack.enter_context(AuditJournal(home / JOURNAL))
         ledger = Ledger.of(home)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.errors import StateError
+from core.errors import BadRequest, StateError
 from core.files.private import read_private, replace_private
 from core.ipc.strict_json import unique
 from core.model.node import NODE_NAME_LENGTH
@@ -93,6 +93,22 @@ def read(home: Path) -> NodeFile | None:
         raise StateError(
             f"{path} names another node than the key in {home / NODE_KEY}. Restore both from one "
             "backup, or remove both: the node is then a new one that a person must allow."
+        )
+    return file
+
+
+def required(home: Path) -> NodeFile:
+    """Return what node.json says.
+
+    Raises:
+        BadRequest: the home belongs to no gateway yet.
+        StateError: as ``read``.
+    """
+    file = read(home)
+    if file is None:
+        raise BadRequest(
+            "This home belongs to no gateway yet. Run: sayso node run --gateway HOST:PORT "
+            "--gateway-key KEY, with the key that `sayso node key` prints on the gateway."
         )
     return file
 

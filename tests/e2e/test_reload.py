@@ -52,6 +52,7 @@ def change(gateway: GatewayProcess, **sections: Any) -> None:
 def hang_up(gateway: GatewayProcess, words: str = "the configuration was reloaded") -> str:
     """Send SIGHUP, wait until the log has these words anew, and return what was logged."""
     assert gateway.process is not None
+    wait_until("the start's last line", lambda: "sayso: listening" in gateway.log.read_text())
     before = len(gateway.log.read_text())
     gateway.process.send_signal(signal.SIGHUP)
     wait_until("the reload", lambda: words in gateway.log.read_text()[before:], seconds=30)
