@@ -67,12 +67,17 @@ def test_a_reload_changes_it(tmp_path: Path) -> None:
         gateway.cli("run", "--host", "gateway", "--", "echo", SECRET)
         wait_until("a line", lambda: "journalled finish" in gateway.log.read_text())
         _set(gateway, "error")
-        before = gateway.log.read_text()
-        gateway.cli("run", "--host", "gateway", "--", "echo", "quiet")
-        assert gateway.log.read_text() == before
-        assert SECRET not in before
+        wait_until("a run that adds no line", lambda: _is_quiet(gateway))
+        assert SECRET not in gateway.log.read_text()
     finally:
         gateway.stop()
+
+
+def _is_quiet(gateway: GatewayProcess) -> bool:
+    """Return whether a run adds nothing to the log."""
+    before = gateway.log.read_text()
+    gateway.cli("run", "--host", "gateway", "--", "echo", "quiet")
+    return gateway.log.read_text() == before
 
 
 def _set(gateway: GatewayProcess, level: str) -> None:
