@@ -14,6 +14,7 @@ from bot.settings import Settings
 from bot.wiring.storage import Ground
 from core.errors import JournalError, StoreError
 from core.gate import journal_records
+from core.model.identity import ApprovalId
 from core.model.node import Node, NodeId, PairingRequest
 from core.nodes.frames import Auth, Ended, NotRun
 from core.ports import Journal
@@ -71,8 +72,8 @@ class StoredNodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Endings:
-    """Bring endings that nobody waits for into the store: those that came after a restart."""
+class StoredRuns:
+    """The runs of nodes in a store (implements ``core.hosts.node.NodeRuns``)."""
 
     store: Store
     journal: Journal
@@ -96,6 +97,22 @@ class Endings:
             _LOG.warning("the ending of run %s cannot be stored now: %s", ending.run_id, failure)
         return False
 
+    async def left_on(self, node_id: NodeId) -> tuple[ApprovalId, ...]:
+        """Return the runs that an earlier gateway left on a node and that have not ended.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return await self.store.read(on_node.left_on, node_id, self.owner)
+
+    async def node_of(self, run_id: ApprovalId) -> NodeId | None:
+        """Return the node of a run that has not ended, ``None`` where it runs on none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return await self.store.read(on_node.node_of, run_id)
+
     async def _finish(self, owner: str, ending: Ended | NotRun) -> None:
         if isinstance(ending, NotRun):
             why = ending.why
@@ -117,9 +134,9 @@ def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
         return None
     from core.hosts.node import NodeHost  # noqa: PLC0415 - loaded where it is wanted only
 
-    endings = Endings(ground.store, ground.journal, ground.owner)
+    stored = StoredRuns(ground.store, ground.journal, ground.owner)
     key = Identity.load(settings.home).agent
-    return NodeHost(key, StoredNodes(ground.store), endings.settle)
+    return NodeHost(key, StoredNodes(ground.store), stored)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.errors import Stopping
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
+from core.model.policy import ExecHost
 
 _LOOK_S = 0.02
 _ENDING_S = 5.0
@@ -19,7 +20,8 @@ _ENDING_S = 5.0
 class Closing:
     """Whether the gate is closed, and what it still has in hand.
 
-    ``running`` are the runs that have begun here and not ended yet; ``end`` ends one of them.
+    ``running`` are the runs that have begun here and not ended yet; ``end`` ends one of them. What
+    runs on a node goes on there without its gateway, so it is neither waited for nor ended.
     """
 
     running: Mapping[ApprovalId, ExecPlan]
@@ -42,6 +44,16 @@ class Closing:
         finally:
             self._inside -= 1
 
+    @contextmanager
+    def going_on_elsewhere(self, plan: ExecPlan) -> Iterator[None]:
+        """Do not hold the gate open for a request while its command runs on a node."""
+        held = int(plan.host is ExecHost.NODE)
+        self._inside -= held
+        try:
+            yield
+        finally:
+            self._inside += held
+
     async def settle(self, grace_s: float) -> None:
         """Wait until nothing is in hand; what runs after ``grace_s`` is ended (TERM, grace, KILL).
 
@@ -56,9 +68,13 @@ class Closing:
 
     async def _end_all(self, asked: set[ApprovalId]) -> None:
         """Ask each run to end, once it is where it can be asked, and not again."""
-        for run_id, plan in tuple(self.running.items()):
+        for run_id, plan in self._here().items():
             if run_id not in asked and await self.end(run_id, plan):
                 asked.add(run_id)
 
     def _busy(self) -> bool:
-        return bool(self._inside or self.running)
+        return bool(self._inside or self._here())
+
+    def _here(self) -> dict[ApprovalId, ExecPlan]:
+        running = self.running.items()
+        return {run_id: plan for run_id, plan in running if plan.host is not ExecHost.NODE}

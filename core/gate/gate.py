@@ -167,7 +167,8 @@ class Gate:
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, begun: Begun | None
     ) -> Submission:
         claim = self._claim(request, plan, evaluation)
-        result = await self._run(claim.draft.id, plan, claim, begun)
+        with self._closing.going_on_elsewhere(plan):
+            result = await self._run(claim.draft.id, plan, claim, begun)
         if result is None:
             # The same request came in twice at once, and the other one holds the key.
             return await self._known(request) or Running(claim.draft.id)
@@ -317,7 +318,10 @@ class Gate:
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""
         plan = self._running.get(run_id)
-        return None if plan is None else await self.execution.tail(run_id, plan)
+        if plan is not None:
+            return await self.execution.tail(run_id, plan)
+        # What an earlier gateway ordered from a node goes on there.
+        return None if self.nodes is None else await self.nodes.tail(run_id)
 
     def watch(self, run_id: ApprovalId) -> Chunks:
         """Yield what a run prints from its start on, until its end; nothing if it is not here."""
@@ -328,6 +332,8 @@ class Gate:
         plan = self._running.get(run_id)
         if plan is not None:
             return await self.execution.cancel(run_id, plan)
+        if self.nodes is not None and await self.nodes.cancel(run_id):
+            return True
         asked = await self.store.read(approvals.get, run_id)
         if asked is None or asked.resolution is not None:
             return False

@@ -6,8 +6,10 @@ from typing import Protocol
 from core.approvals.ask import NO_FALLBACK, Fallback
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Evaluation
+from core.model.identity import ApprovalId
 from core.model.node import NodePlan
 from core.model.policy import ExecHost, ExecPolicy
+from core.model.result import LiveOutput
 from core.planning.planner import Planner, Refusal
 
 
@@ -16,6 +18,12 @@ class NodePlanning(Protocol):
 
     async def prepare(self, request: ExecRequest, policy: ExecPolicy) -> NodePlan | Refusal:
         """Have the node that is meant read, bind and judge a request; nothing runs."""
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return since when the node of a run is away, ``None`` where it is not."""
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a run, now or when its node is back; ``False`` if it is on none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError, StoreError
 from core.model.command import ExecOverrides, ExecPlan, ExecRequest
@@ -49,36 +50,56 @@ _PREPARE_S = 20.0
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
 _MOST_TEXT, _MOST_TAIL = 200_000, 20_000
-Settle = Callable[[NodeId, Ended | NotRun], Awaitable[bool]]
+_SETTLE_AGAIN_S = 5.0
+
+
+class NodeRuns(Protocol):
+    """The runs of nodes, as the store keeps them. ``left``: an earlier gateway ordered them."""
+
+    async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
+        """Store the ending of a run that nobody waits for; ``False`` where that fails now."""
+
+    async def left_on(self, node_id: NodeId) -> tuple[ApprovalId, ...]:
+        """Return the runs that were left on a node and have not ended.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+
+    async def node_of(self, run_id: ApprovalId) -> NodeId | None:
+        """Return the node of a run that has not ended, ``None`` where it runs on none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A run that was ordered in a session; ``lost_at`` is since when its node is away (epoch s)."""
+    """A run that was ordered in a session."""
 
     node: NodeId
     session: str
     ending: "asyncio.Future[Ended | NotRun]"
-    lost_at: float | None = None
     cancelled: bool = False
 
 
 @dataclass(slots=True)
 class NodeHost:
-    """The execution host ``node``. ``settle`` stores the ending of a run that nobody waits for.
-
-    It returns once the store has the ending, or ``False`` where it cannot have it now.
-    """
+    """The execution host ``node``, over the paired nodes and their runs in the store."""
 
     key: SigningKey
     directory: Directory
-    settle: Settle
+    runs: NodeRuns
     fleet: Fleet = field(init=False)
     _prepares: dict[tuple[NodeId, str], "asyncio.Future[Prepared | Unprepared]"] = field(
         default_factory=dict
     )
     _runs: dict[ApprovalId, _Waiting] = field(default_factory=dict)
-    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+    _settling: dict[ApprovalId, "asyncio.Task[None]"] = field(default_factory=dict)
+    _left_cancelled: set[ApprovalId] = field(default_factory=set)
+    _away_since: dict[NodeId, float] = field(default_factory=dict)
+    _began: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
         """Hear the nodes."""
@@ -176,10 +197,14 @@ class NodeHost:
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a running command, now or when its node is back; ``False`` if it does not run."""
         waiting = self._runs.get(run_id)
-        if waiting is None:
+        node_id = await self.runs.node_of(run_id) if waiting is None else waiting.node
+        if node_id is None:
             return False
-        waiting.cancelled = True
-        await self._say(waiting.node, Cancel(run_id=run_id))
+        if waiting is None:
+            self._left_cancelled.add(run_id)
+        else:
+            waiting.cancelled = True
+        await self._say(node_id, Cancel(run_id=run_id))
         return True
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
@@ -188,9 +213,11 @@ class NodeHost:
         A node reports its output when the run has ended (S0: aggregated output only).
         """
         waiting = self._runs.get(run_id)
-        if waiting is None or waiting.lost_at is None:
+        node_id = await self.runs.node_of(run_id) if waiting is None else waiting.node
+        if node_id is None or self.fleet.connection(node_id) is not None:
             return None
-        since = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(waiting.lost_at))
+        lost_at = self._away_since.get(node_id, self._began)
+        since = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(lost_at))
         return LiveOutput(f"running (node unreachable since {since})", 0)
 
     async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
@@ -206,14 +233,20 @@ class NodeHost:
         to it is final.
 
         Raises:
-            LinkLost: it is gone already.
+            LinkLost: it is gone already, or must come again because the store cannot be read.
         """
-        for run_id, waiting in tuple(self._runs.items()):
-            if waiting.node == connection.node.id and waiting.session != connection.session:
-                waiting.lost_at = None
-                await connection.link.send(Query(run_id=run_id))
-                if waiting.cancelled:
-                    await connection.link.send(Cancel(run_id=run_id))
+        node_id = connection.node.id
+        try:
+            asked = {one: one in self._left_cancelled for one in await self.runs.left_on(node_id)}
+        except StoreError as failure:
+            raise LinkLost(f"what it was ordered cannot be read: {failure}") from None
+        for run_id, waiting in self._runs.items():
+            if waiting.node == node_id and waiting.session != connection.session:
+                asked[run_id] = waiting.cancelled
+        for run_id, is_cancelled in asked.items():
+            await connection.link.send(Query(run_id=run_id))
+            if is_cancelled:
+                await connection.link.send(Cancel(run_id=run_id))
 
     async def heard(self, connection: Connection, frame: AnyFrame) -> None:
         """Handle one frame of a node.
@@ -237,9 +270,7 @@ class NodeHost:
         """Note since when the runs of a node are out of sight, and end what it was asked."""
         if self.fleet.connection(connection.node.id) is not None:
             return  # a newer connection replaced it
-        for waiting in self._runs.values():
-            if waiting.node == connection.node.id:
-                waiting.lost_at = time.time()
+        self._away_since[connection.node.id] = time.time()
         for (node_id, _), asked in self._prepares.items():
             if node_id == connection.node.id and not asked.done():
                 asked.set_exception(LinkLost("the connection ended"))
@@ -318,14 +349,19 @@ class NodeHost:
             waiting.ending.set_result(ending)
 
     def _settle_soon(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        task = asyncio.ensure_future(self._settled(node_id, ending))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        """Have an ending stored, however long that takes; a node that comes again adds nothing."""
+        run_id = ending.run_id
+        if run_id not in self._settling:
+            task = asyncio.ensure_future(self._settled(node_id, ending))
+            self._settling[run_id] = task
+            task.add_done_callback(lambda _: self._settling.pop(run_id, None))
 
     async def _settled(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Tell the node that its ending is stored; else it delivers it again."""
-        if await self.settle(node_id, ending):
-            await self._say(node_id, Noted(run_id=ending.run_id))
+        """Tell the node that its ending is stored."""
+        while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(_SETTLE_AGAIN_S)
+        self._left_cancelled.discard(ending.run_id)
+        await self._say(node_id, Noted(run_id=ending.run_id))
 
     async def _say(self, node_id: NodeId, frame: AnyFrame) -> None:
         connection = self.fleet.connection(node_id)

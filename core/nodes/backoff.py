@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-_FIRST_S, _LONGEST_S = 0.5, 60.0
+_FIRST_S, _LONGEST_S = 0.5, 15.0
 
 
 @dataclass(slots=True)

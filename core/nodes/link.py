@@ -56,6 +56,8 @@ class NodeLink:
             async with asyncio.timeout(_WRITE_S):
                 await self.socket.send(text)
         except (ConnectionClosed, OSError, TimeoutError) as error:
+            # What was in doubt is asked on the next connection, so there must be a next one.
+            self.socket.transport.abort()
             raise LinkLost(f"nothing can be sent: {error!r}") from error
 
     async def receive(self, within_s: float | None = None) -> AnyFrame:

@@ -26,6 +26,7 @@ class NodeProcess:
     home: Path
     process: subprocess.Popen[bytes] | None = None
     log: Path = field(init=False)
+    module: str = "bot"
 
     def __post_init__(self) -> None:
         self.home.mkdir(mode=0o700, exist_ok=True)
@@ -35,7 +36,7 @@ class NodeProcess:
         """Start it; the words name the gateway the first time."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*SAYSO, "node", "run", *words],
+                [sys.executable, "-m", self.module, "node", "run", *words],
                 cwd=ROOT,
                 env={**os.environ, "SAYSO_HOME": str(self.home)},
                 stdin=subprocess.DEVNULL,

@@ -25,6 +25,7 @@ from core.store.engine.clock import now_ms
 from core.store.engine.context import context_of
 from core.store.engine.notifications import note_run
 from core.store.outbox import messages
+from core.store.schema.people_tables import nodes
 from core.store.schema.records import OrphanedRun
 from core.store.schema.states import RowState
 from core.store.schema.tables import IS_OPEN_RUN, replicas, runs
@@ -35,10 +36,13 @@ _GRACE_MS = 60_000
 
 _beats = exists().where(replicas.c.id == runs.c.owner, replicas.c.expires_ms > bindparam("p_now"))
 _known = exists().where(replicas.c.id == runs.c.owner)
+# A node runs on without its gateway, and says how it ended when it is back.
+_is_on_a_node = exists().where(nodes.c.id == runs.c.place)
 _OTHERS_RUN = and_(
     IS_OPEN_RUN,
     runs.c.state == RowState.STARTED.value,
     runs.c.owner != bindparam("p_owner"),
+    ~_is_on_a_node,
 )
 _IS_SPARED = runs.c.owner.in_(bindparam("p_spared", type_=Text, expanding=True))
 _RECOVER = (
@@ -119,8 +123,8 @@ def recover(
 
     SQLite: every owner but this one is dead, for the lock on the file is ours. PostgreSQL: an
     owner is taken for dead when its heartbeat has ended, unless it is one of ``spared`` or
-    ``lapsed`` is false. Its processes may live: end none of them for that. Each run is returned,
-    and its session notified, exactly once.
+    ``lapsed`` is false. Its processes may live: end none of them for that. What runs on a paired
+    node is left to that node's word. Each run is returned, and its session notified, exactly once.
     """
     alone = int(context_of(conn).alone)
     values = {"p_owner": owner, "p_alone": alone, "p_lapsed": int(lapsed)}

@@ -1,111 +1,24 @@
 """What a node does with orders: real planner, runner and TLS; each order has its control."""
 
 import asyncio
-import json
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bot.node.app import node
-from bot.wiring.nodes import StoredNodes
 from core.errors import HostUnavailable, PlanDrift, SpawnError
-from core.hosts.node import NodeHost
-from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import AllowedBy, Decision, DenialReason
-from core.model.identity import ApprovalId, Intake, Requester, SessionKey
-from core.model.node import NodeId, NodePlan
-from core.model.policy import ExecHost, ExecPolicy
+from core.model.node import NodePlan
+from core.model.policy import ExecHost
 from core.model.stdio import Capture, Stdio
-from core.nodes.backoff import Backoff
-from core.nodes.envelope import LIFE_MS, Order, sealed
-from core.nodes.fleet import Connection
-from core.nodes.frames import Ended, NotRun, Query, Run
-from core.nodes.listener import listening
-from core.nodes.node_file import begin
+from core.nodes.frames import Ended, NotRun, Query
 from core.planning.digest import bind
 from core.planning.planner import Refusal
 from core.store import Store, open_store
-from core.store.people import nodes
-from core.trust.identity import Identity, load_key
+from core.trust.identity import Identity
+from tests.support.node_bench import POLICY, Bench, node_bench, request, until
 from tests.support.runs import Watcher, new_run
-
-POLICY = ExecPolicy(host=ExecHost.NODE)
-
-
-@dataclass
-class Bench:
-    """A gateway's host, a node in this process, and what the node said."""
-
-    host: NodeHost
-    home: Path
-    settled: list[Ended | NotRun]
-
-    @property
-    def connection(self) -> Connection:
-        """Return the node's connection."""
-        (node_id,) = self.host.fleet.connected
-        found = self.host.fleet.connection(node_id)
-        assert found is not None
-        return found
-
-    def approvals(self, **settings: object) -> None:
-        """Write the node's approvals file for the agent main."""
-        path = self.home / "exec-approvals.json"
-        path.write_text(json.dumps({"version": 1, "agents": {"main": settings}}))
-        path.chmod(0o600)
-
-    async def plan(self, line: str) -> NodePlan:
-        """Have the node bind a line."""
-        found = await self.host.prepare(request(line), POLICY)
-        assert isinstance(found, NodePlan), found
-        return found
-
-    def order(self, plan: ExecPlan, run_id: ApprovalId, **changes: object) -> Run:
-        """Return a signed order, with something changed before it is signed."""
-        connection = self.connection
-        values: dict[str, object] = {
-            "digest": plan.digest,
-            "node": connection.node.id,
-            "session": connection.session,
-            "run_id": run_id,
-            "not_after_ms": time.time_ns() // 1_000_000 + LIFE_MS,
-            "by": AllowedBy.POLICY,
-            **changes,
-        }
-        return sealed(self.host.key, Order.model_validate(values), plan)
-
-    async def says(self, frame: Run | Query) -> Ended | NotRun | None:
-        """Send a frame and return what ending the node reports within a while."""
-        run_id = json.loads(frame.payload)["run_id"] if isinstance(frame, Run) else frame.run_id
-        before = len(self.endings(run_id))
-        await self.connection.link.send(frame)
-        ends = time.monotonic() + 1.5
-        while time.monotonic() < ends:
-            if len(found := self.endings(run_id)) > before:
-                return found[-1]
-            await asyncio.sleep(0.02)
-        return None
-
-    def endings(self, run_id: ApprovalId) -> list[Ended | NotRun]:
-        """Return what the node reported of a run."""
-        return [one for one in self.settled if one.run_id == run_id]
-
-
-def request(line: str) -> ExecRequest:
-    """Return a request of the agent main."""
-    return ExecRequest(Requester(Intake.SOCKET, "uid:0"), SessionKey("main"), "/", line)
-
-
-async def until(what: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    ends = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < ends, "it did not come about"
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -116,40 +29,11 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await opened.close()
 
 
-@asynccontextmanager
-async def connected(host: NodeHost, home: Path, port: int) -> AsyncIterator[None]:
-    """Run the node of a home for as long as the block lasts."""
-    async with node(home, lambda _words: None) as member:
-        member.backoff = Backoff(0.02)
-        task = asyncio.create_task(member.run())
-        await until(lambda: host.fleet.connected)
-        yield
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    await until(lambda: not host.fleet.connected)
-
-
 @pytest.fixture
 async def bench(tmp_path: Path, store: Store) -> AsyncIterator[Bench]:
     """Yield a gateway's host with a paired node that may run everything."""
-    settled: list[Ended | NotRun] = []
-
-    async def settle(_node: NodeId, ending: Ended | NotRun) -> bool:
-        settled.append(ending)
-        return True
-
-    home = tmp_path / "node"
-    home.mkdir(mode=0o700)
-    host = NodeHost(load_key(tmp_path / "gateway.key"), StoredNodes(store), settle)
-    async with listening("127.0.0.1", 0, host.key, host.fleet.serve) as port:
-        file = begin(home, "web", f"127.0.0.1:{port}", host.fleet.key)
-        draft = nodes.PairingDraft(NodeId(file.node_id), file.pairing_token, "web", "127.0.0.1")
-        asked = await store.write(nodes.request, draft)
-        await store.write(nodes.approve, asked.code, "uid:0")
-        made = Bench(host, home, settled)
-        made.approvals(security="full", ask="off")
-        async with connected(host, home, port):
-            yield made
+    async with node_bench(tmp_path, store) as made:
+        yield made
 
 
 async def test_prepared_ordered_and_ended(bench: Bench) -> None:
