@@ -6,6 +6,7 @@
     screen        the terminal UI: one question in front, the others in a list
     desk          what waits for an answer, in its order
     notification  a desktop notification, where a session bus is
+    work          commands that run in this context, where exec-approvals.json says so
 
 It decides nothing: an answer goes back to the gateway that asked.
 """

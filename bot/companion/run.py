@@ -1,11 +1,15 @@
 """Run a companion: listen, draw, notify, until the person quits."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bot.companion.desk import WaitingDesk
 from bot.companion.notification import Notifications
 from bot.companion.screen import CompanionScreen
+from bot.companion.work import CompanionWork, companion_work
+from bot.intake.callers import unix_peer
 from core.approvals.file.file import ApprovalsFile
 from core.companion.server import serve
 
@@ -20,14 +24,29 @@ def run(home: Path) -> None:
     file = ApprovalsFile(home / "exec-approvals.json")
     found = file.prepare_socket()
     path = Path(found.socket_path).expanduser() if found.socket_path else file.socket_path
-    asyncio.run(_run(path, found.socket_token or ""))
+    asyncio.run(_run(home, file, path, found.socket_token or ""))
 
 
-async def _run(path: Path, token: str) -> None:
+async def _run(home: Path, file: ApprovalsFile, path: Path, token: str) -> None:
     notifications = Notifications()
     desk = WaitingDesk(arrived=notifications.arrived)
-    server = await serve(path, token, desk)
-    try:
-        await CompanionScreen(desk, str(path)).run_async()
-    finally:
-        await server.close()
+    async with works(home, file) as work:
+        server = await serve(path, token, desk, work)
+        try:
+            await CompanionScreen(desk, str(path)).run_async()
+        finally:
+            await server.close()
+
+
+@asynccontextmanager
+async def works(home: Path, file: ApprovalsFile) -> AsyncIterator[CompanionWork | None]:
+    """Make what runs commands here, where exec-approvals.json says that they run here.
+
+    Raises:
+        SaysoError: it cannot be made; the message says why.
+    """
+    if not file.read().socket_executes:
+        yield None
+        return
+    async with companion_work(home, file, unix_peer.is_run) as made:
+        yield made

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bot.node.judge import Judge
 from bot.node.work import NodeWork
+from bot.wiring.companion import runner_of
 from core.audit.journal import AuditJournal
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
@@ -31,10 +32,12 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
     async with AsyncExitStack() as stack:
         journal = stack.enter_context(AuditJournal(home / JOURNAL))
         ledger = Ledger.of(home)
-        runner = Runner(guard=Guard(Lockdown(home / NAME, HomeCheck.of(home))))
+        guard = Guard(Lockdown(home / NAME, HomeCheck.of(home)))
+        runner = Runner(guard=guard)
         await runner.start()
         judge = Judge.of(home, file.node_id, Planner())
-        work = NodeWork(file.gateway_key, judge, runner, ledger, journal)
+        runs = runner_of(judge.rulebook.file, runner, guard, judge.rulebook)
+        work = NodeWork(file.gateway_key, judge, runs, ledger, journal)
         stack.push_async_callback(work.stop)
         stack.push_async_callback(runner.stop)
         yield Member(file, node_key(home), work, say)

@@ -17,6 +17,7 @@ from core.errors import (
     StateError,
 )
 from core.gate import journal_records
+from core.hosts.gateway import PlanRunner
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Intake, Requester
@@ -38,7 +39,6 @@ from core.nodes.link import LinkLost
 from core.nodes.member import Joined
 from core.policy.judge.evaluate import denial_reason
 from core.ports import Journal
-from core.runner.runner import Runner
 
 _LOG = logging.getLogger(__name__)
 _MOST_PREPARING = 16
@@ -70,7 +70,7 @@ class NodeWork:
 
     gateway: str
     judge: Judge
-    runner: Runner
+    runner: PlanRunner
     ledger: Ledger
     journal: Journal
     _joined: Joined | None = None

@@ -11,11 +11,16 @@ from channels.companion.channel import HERE, CompanionChannel
 from core.approvals.ask import Nearby, nobody_near
 from core.approvals.file.file import ApprovalsFile
 from core.companion.client import CompanionAddress, NoCompanion
-from core.errors import ApprovalsFileError
+from core.errors import ApprovalsFileError, HostUnavailable
 from core.gate import Gate
+from core.gate.effective_policy import Rulebook
+from core.hosts.companion import CompanionRunner
 from core.ipc.peer import Peer, start_ticks
-from core.model.command import ExecRequest
+from core.model.approval import ApprovalState
+from core.model.command import ExecPlan, ExecRequest
 from core.model.identity import COMPANION_CHANNEL
+from core.ports import SpawnGuard
+from core.runner.runner import Runner
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,6 +51,31 @@ def address_of(file: ApprovalsFile) -> CompanionAddress | None:
         return None
     path = Path(found.socket_path).expanduser() if found.socket_path else file.socket_path
     return CompanionAddress(path, found.socket_token)
+
+
+def runner_of(
+    file: ApprovalsFile, runner: Runner, guard: SpawnGuard, rulebook: Rulebook
+) -> CompanionRunner:
+    """Return a runner that has plans run at the companion where exec-approvals.json says so."""
+
+    def where() -> CompanionAddress | None:
+        try:
+            executes = file.read().socket_executes
+        except ApprovalsFileError as error:
+            raise HostUnavailable(f"where commands run cannot be read: {error}") from None
+        if not executes:
+            return None
+        # Without a token nobody has ever listened there: the companion makes it.
+        return address_of(file) or CompanionAddress(file.socket_path, "")
+
+    def unasked(plan: ExecPlan) -> bool:
+        try:
+            fallback = rulebook.fallback(plan, rulebook.agent_policy(plan.agent))
+        except ApprovalsFileError:
+            return False
+        return fallback.state is ApprovalState.ALLOWED
+
+    return CompanionRunner(runner, where, lambda peer: session_of(peer) is not None, unasked, guard)
 
 
 def session_of(peer: Peer) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from bot.factories.sandbox import sandbox_of
 from bot.settings import Settings
 from bot.wiring.gate_proof import guard_of
 from core.gate.guards.spawn_guard import Guard
-from core.hosts.gateway import GatewayHost
+from core.hosts.gateway import GatewayHost, PlanRunner
 from core.hosts.router import HostRouter
 from core.hosts.sandbox.host import SandboxHost
 from core.model.policy import ExecHost
@@ -23,9 +23,12 @@ class Machines:
     runner: Runner
     sandbox: SandboxHost
 
-    def hosts(self, node: ExecutionHost | None) -> HostRouter:
-        """Return the hosts by kind; ``node`` is ``None`` where no node may connect."""
-        gateway = GatewayHost(self.runner)
+    def hosts(self, node: ExecutionHost | None, runs: PlanRunner) -> HostRouter:
+        """Return the hosts by kind; ``node`` is ``None`` where no node may connect.
+
+        ``runs`` is what the host ``gateway`` runs plans with.
+        """
+        gateway = GatewayHost(runs)
         hosts: dict[ExecHost, ExecutionHost] = {
             ExecHost.GATEWAY: gateway,
             ExecHost.SANDBOX: self.sandbox,

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from bot.factories.channels import approvers, forwarding, timing
 from bot.factories.policy import rulebook_of
 from bot.settings import Settings
-from bot.wiring.companion import connect, nearby_of
+from bot.wiring.companion import connect, nearby_of, runner_of
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
 from channels.base import Channel
 from core.approvals.answer import Answering
 from core.approvals.ask import Asking
 from core.approvals.broker import Broker
+from core.approvals.file.file import ApprovalsFile
 from core.approvals.routing.tiers import tiers_of
 from core.errors import StateError
 from core.gate import Gate
@@ -43,7 +44,9 @@ def gate_of(
     rulebook = _rulebook(settings)
     broker = broker_of(settings, store, channels)
     notice_ms = settings.tools.exec.notice_after_ms
-    hosts, guard = machines.hosts(node), machines.guard
+    guard = machines.guard
+    file = ApprovalsFile(settings.home / "exec-approvals.json")
+    hosts = machines.hosts(node, runner_of(file, machines.runner, guard, rulebook))
     execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
     planner = Planner(settings.tools.exec.search_path)
     gate = Gate(rulebook, planner, broker, execution, store, journal, node)

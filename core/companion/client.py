@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.companion import frames
-from core.companion.frames import MAX_FRAME, Question
-from core.companion.signing import Purpose, is_signed, sign, sign_request
+from core.companion.frames import MAX_RESULT, Question, RunOrder
+from core.companion.signing import Purpose, is_signed, sign, sign_request, sign_result
 from core.errors import SaysoError
 from core.ipc.peer import Peer, peer_of
 from core.model.approval import ApprovalReply
@@ -25,6 +25,10 @@ REPLY_S = 2.0
 
 class NoCompanion(SaysoError):
     """No companion answers. Start one with `sayso companion`."""
+
+
+class CompanionRefused(NoCompanion):
+    """The companion took nothing of what it was asked. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,68 @@ async def ask(address: CompanionAddress, question: Question, within_s: float = R
 
 
 @dataclass(slots=True)
+class Ordered:
+    """A run that a companion has noted; made by ``order_run``."""
+
+    order: RunOrder
+    peer: Peer
+    _token: str = field(repr=False)
+    _link: "_Link" = field(repr=False)
+
+    async def ending(self) -> frames.Ran | frames.NotRun:
+        """Wait for the end of the run.
+
+        Raises:
+            NoCompanion: it is gone, or says something else; how the run ended is unknown.
+        """
+        order = self.order
+        try:
+            said = _understood(await _said(self._link.reader))
+            if not isinstance(said, frames.Result):
+                raise NoCompanion("The companion sent a frame that ends no run.")
+            nonce, text = self._link.nonce, said.result_json
+            if not is_signed(
+                said.hmac, sign_result(self._token, nonce, order.id, order.digest, text)
+            ):
+                raise NoCompanion("The companion sent a result that it did not sign.")
+            return frames.read_outcome(text)
+        except frames.CannotRead as error:
+            raise NoCompanion(f"The companion sent what is no result: {error}") from None
+        finally:
+            self._link.writer.close()
+
+    async def cancel(self) -> None:
+        """Have the run ended; a companion that is gone has ended it."""
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(REPLY_S):
+                self._link.writer.write(frames.line_of(frames.Cancel(id=self.order.id)))
+                await self._link.writer.drain()
+
+
+async def order_run(
+    address: CompanionAddress, order: RunOrder, within_s: float = REPLY_S
+) -> Ordered:
+    """Order a run and return it once the companion has noted it.
+
+    Raises:
+        NoCompanion: it refused, or nobody answers; only a refusal says that nothing runs.
+        BadRequest: the order is too long to be sent.
+    """
+    async with _deadline(within_s):
+        link = await _connect(address)
+        try:
+            said = await _request(link, address, frames.text_of(order))
+        except BaseException:
+            link.writer.close()
+            raise
+    expected = sign(address.token, Purpose.TAKEN, link.nonce, order.id, order.digest)
+    if not isinstance(said, frames.Taken) or not is_signed(said.hmac, expected):
+        link.writer.close()
+        raise _refusal(said)
+    return Ordered(order, link.peer, address.token, link)
+
+
+@dataclass(slots=True)
 class _Link:
     nonce: str
     peer: Peer
@@ -144,7 +210,7 @@ async def _deadline(within_s: float) -> AsyncIterator[None]:
 
 async def _connect(address: CompanionAddress) -> _Link:
     try:
-        reader, writer = await asyncio.open_unix_connection(address.path, limit=MAX_FRAME)
+        reader, writer = await asyncio.open_unix_connection(address.path, limit=MAX_RESULT)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise NoCompanion(f"No companion listens on {address.path} ({why}).") from None
@@ -166,9 +232,7 @@ def _known(peer: Peer, address: CompanionAddress) -> Peer:
     return peer
 
 
-async def _request(
-    link: _Link, address: CompanionAddress, text: str
-) -> frames.Shown | frames.Ready | frames.Refused | frames.AnswerFrame:
+async def _request(link: _Link, address: CompanionAddress, text: str) -> frames.FromServer:
     ts = time.time_ns() // 1_000_000
     signed = sign_request(address.token, link.nonce, ts, text)
     frame = frames.Request(nonce=link.nonce, ts=ts, hmac=signed, request_json=text)
@@ -183,9 +247,7 @@ async def _said(reader: asyncio.StreamReader) -> bytes:
     return line
 
 
-def _understood(
-    line: bytes,
-) -> frames.Shown | frames.Ready | frames.Refused | frames.AnswerFrame:
+def _understood(line: bytes) -> frames.FromServer:
     try:
         return frames.read_from_server(line)
     except frames.CannotRead as error:
@@ -208,9 +270,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         raise NoCompanion(f"The connection to the companion failed ({error}).") from None
 
 
-def _refusal(
-    said: frames.Shown | frames.Ready | frames.Refused | frames.AnswerFrame,
-) -> NoCompanion:
+def _refusal(said: frames.FromServer) -> NoCompanion:
     if isinstance(said, frames.Refused):
-        return NoCompanion(f"The companion refused: {said.reason} ({said.words}).")
+        return CompanionRefused(f"The companion refused: {said.reason} ({said.words}).")
     return NoCompanion("Who listens there does not know the token of exec-approvals.json.")

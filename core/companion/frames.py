@@ -11,10 +11,15 @@ from core.errors import BadRequest
 from core.ipc.errors import FrameError
 from core.ipc.strict_json import read_object
 from core.model.approval import ApprovalReply
+from core.model.command import ExecPlan
+from core.model.decision import AllowedBy, DenialReason
+from core.model.result import Finished
 
 VERSION: Literal[1] = 1
 MAX_FRAME = 256_000
 """Bytes of a frame, its line feed included."""
+MAX_RESULT = 4 << 20
+"""Bytes of the one frame that may be longer: ``result``."""
 TTL_MS = 10_000
 """How long a challenge can be answered, and how far the two clocks may differ."""
 
@@ -40,6 +45,7 @@ class Refusal(StrEnum):
     UNAUTHENTICATED = "unauthenticated"
     RATE_LIMITED = "rate_limited"
     BUSY = "busy"
+    NO_RUNS = "no_runs"
     ALREADY_SHOWN = "already_shown"
 
 
@@ -125,6 +131,55 @@ class Ended(_Frame):
     words: _Short
 
 
+class Taken(_Frame):
+    """A run is noted on the companion's disk, and starts now."""
+
+    type: Literal["taken"] = "taken"
+    id: _Id
+    hmac: _Hex32
+
+
+class Result(_Frame):
+    """How a run ended; ``result_json`` is signed as the bytes that it is. The connection ends."""
+
+    type: Literal["result"] = "result"
+    id: _Id
+    result_json: str
+    hmac: _Hex32
+
+
+class Cancel(_Frame):
+    """The gateway: end the run."""
+
+    type: Literal["cancel"] = "cancel"
+    id: _Id
+
+
+class Ran(_Frame):
+    """What a result holds: the command ran, or nobody saw its end."""
+
+    kind: Literal["ran"] = "ran"
+    result: Finished
+
+
+class NotRun(_Frame):
+    """What a result holds: nothing ran, and why."""
+
+    kind: Literal["not_run"] = "not_run"
+    reason: Annotated[DenialReason, Field(strict=False)]
+    why: _Short
+
+
+class RunOrder(_Frame):
+    """The order to run a bound plan in the companion's context (S0), and who allowed it."""
+
+    kind: Literal["run"] = "run"
+    id: _Id
+    digest: _Hex32
+    by: Annotated[AllowedBy, Field(strict=False)]
+    plan: ExecPlan
+
+
 class Line(_Frame):
     """One labelled line of a dialog."""
 
@@ -171,11 +226,16 @@ class Hello(_Frame):
 
 F = TypeVar("F", bound=_Frame)
 
-_ASKED: TypeAdapter[Hello | Question] = TypeAdapter(
-    Annotated[Hello | Question, Field(discriminator="kind")]
+Asked = Hello | Question | RunOrder
+"""What a request may carry."""
+FromServer = Shown | Ready | Refused | AnswerFrame | Taken | Result
+"""What a companion sends after its challenge."""
+_ASKED: TypeAdapter[Asked] = TypeAdapter(Annotated[Asked, Field(discriminator="kind")])
+_OUTCOME: TypeAdapter[Ran | NotRun] = TypeAdapter(
+    Annotated[Ran | NotRun, Field(discriminator="kind")]
 )
-_FROM_SERVER: TypeAdapter[Shown | Ready | Refused | AnswerFrame] = TypeAdapter(
-    Annotated[Shown | Ready | Refused | AnswerFrame, Field(discriminator="type")]
+_FROM_SERVER: TypeAdapter[FromServer] = TypeAdapter(
+    Annotated[FromServer, Field(discriminator="type")]
 )
 _FROM_CLIENT: TypeAdapter[ReplyFrame | Ended] = TypeAdapter(
     Annotated[ReplyFrame | Ended, Field(discriminator="type")]
@@ -189,8 +249,9 @@ def line_of(frame: _Frame) -> bytes:
         BadRequest: it is longer than a frame may be.
     """
     text = text_of(frame).encode() + b"\n"
-    if len(text) > MAX_FRAME:
-        raise BadRequest(f"A frame of {len(text):,} bytes is longer than {MAX_FRAME:,}.")
+    longest = MAX_RESULT if isinstance(frame, Result) else MAX_FRAME
+    if len(text) > longest:
+        raise BadRequest(f"A frame of {len(text):,} bytes is longer than {longest:,}.")
     return text
 
 
@@ -217,7 +278,7 @@ def read_request(line: bytes) -> Request:
     return _read(TypeAdapter(Request), line)
 
 
-def read_asked(text: str) -> Hello | Question:
+def read_asked(text: str) -> Asked:
     """Return what an authenticated request asks.
 
     Raises:
@@ -226,7 +287,25 @@ def read_asked(text: str) -> Hello | Question:
     return _read(_ASKED, text.encode())
 
 
-def read_from_server(line: bytes) -> Shown | Ready | Refused | AnswerFrame:
+def read_outcome(text: str) -> Ran | NotRun:
+    """Return what an authenticated result holds.
+
+    Raises:
+        CannotRead: it is something else.
+    """
+    return _read(_OUTCOME, text.encode())
+
+
+def read_cancel(line: bytes) -> Cancel:
+    """Return the one frame that a gateway sends while a run goes on.
+
+    Raises:
+        CannotRead: it is something else.
+    """
+    return _read(TypeAdapter(Cancel), line)
+
+
+def read_from_server(line: bytes) -> FromServer:
     """Return a frame that a companion sends after its challenge.
 
     Raises:
@@ -249,7 +328,8 @@ T = TypeVar("T")
 
 def _read(adapter: TypeAdapter[T], line: bytes) -> T:
     try:
-        return adapter.validate_python(read_object(line))
+        read_object(line)  # pydantic would take the last of two equal keys
+        return adapter.validate_json(line)
     except FrameError as error:
         raise CannotRead(str(error)) from None
     except ValidationError as error:

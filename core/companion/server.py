@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from core.companion import frames
-from core.companion.frames import MAX_FRAME, TTL_MS, Question, Refusal
+from core.companion.frames import MAX_FRAME, TTL_MS, Question, Refusal, RunOrder
 from core.companion.limits import MOST_OPEN, MOST_WAITING, RateLimit
-from core.companion.signing import Purpose, is_signed, sign, sign_request
+from core.companion.signing import Purpose, is_signed, sign, sign_request, sign_result
 from core.errors import BadRequest, StateError
 from core.ipc.peer import Peer, peer_of
 from core.ipc.socket_file import bound, check_path, locked
@@ -26,6 +26,26 @@ from core.model.approval import ApprovalReply
 _LOG = logging.getLogger(__name__)
 _OWNER = "A companion"
 _LINGER_S = 0.5
+
+
+class Works(Protocol):
+    """What runs commands for those who asked through the socket."""
+
+    def take(self, order: RunOrder, peer: Peer) -> str:
+        """Note a run durably before it starts; return why it is not taken, ``""`` if it is.
+
+        Raises:
+            StateError: it cannot be noted, so nothing may run.
+        """
+
+    async def run(self, order: RunOrder) -> frames.Ran | frames.NotRun:
+        """Run what was taken, to its end."""
+
+    async def cancel(self, order: RunOrder) -> None:
+        """End a run."""
+
+    def delivered(self, order: RunOrder) -> None:
+        """Hear that the result of a run was sent."""
 
 
 class Desk(Protocol):
@@ -91,6 +111,7 @@ class CompanionServer:
     uid: int = field(default_factory=os.getuid)
     rate: RateLimit = field(default_factory=RateLimit)
     ttl_ms: int = TTL_MS
+    works: Works | None = None
     _waiting: dict[asyncio.StreamWriter, None] = field(default_factory=dict)
     _open: dict[str, Dialog] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -165,12 +186,61 @@ class CompanionServer:
                 writer.write(frames.line_of(frames.Ready(hmac=signed)))
                 await writer.drain()
                 return
-            self._admit(asked)
+            works = await self._taken(asked, peer) if isinstance(asked, RunOrder) else None
+            if isinstance(asked, Question):
+                self._admit(asked)
         except _RefusedError as refused:
             _LOG.warning("refused pid %d: %s (%s)", peer.pid, refused.reason, refused.words)
             await _refuse(reader, writer, refused)
             return
-        await self._show(Dialog(asked, peer, self.token, nonce, writer), reader, writer)
+        if isinstance(asked, Question):
+            await self._show(Dialog(asked, peer, self.token, nonce, writer), reader, writer)
+        elif works is not None:
+            await self._run(works, asked, nonce, reader, writer)
+
+    async def _taken(self, order: RunOrder, peer: Peer) -> Works:
+        """Note a run before it starts; nothing that is refused here has run or will."""
+        if self.works is None:
+            raise _RefusedError(Refusal.NO_RUNS, "this companion shows and answers only")
+        try:
+            why = await asyncio.to_thread(self.works.take, order, peer)
+        except StateError as error:
+            why = str(error)
+        if why:
+            raise _RefusedError(Refusal.NO_RUNS, why[:2_000])
+        return self.works
+
+    async def _run(
+        self,
+        works: Works,
+        order: RunOrder,
+        nonce: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """Run to the end and send the result; who goes away meanwhile ends the run."""
+        signed = sign(self.token, Purpose.TAKEN, nonce, order.id, order.digest)
+        writer.write(frames.line_of(frames.Taken(id=order.id, hmac=signed)))
+        watching = asyncio.ensure_future(self._until_cancelled(works, order, reader))
+        try:
+            text = frames.text_of(await works.run(order))
+        finally:
+            watching.cancel()
+        signed = sign_result(self.token, nonce, order.id, order.digest, text)
+        result = frames.Result(id=order.id, result_json=text, hmac=signed)
+        writer.write(frames.line_of(result))
+        await writer.drain()
+        works.delivered(order)
+
+    async def _until_cancelled(
+        self, works: Works, order: RunOrder, reader: asyncio.StreamReader
+    ) -> None:
+        """End a run when its gateway says so, says something else, or is gone."""
+        with contextlib.suppress(
+            OSError, asyncio.LimitOverrunError, asyncio.IncompleteReadError, BadRequest
+        ):
+            frames.read_cancel(await reader.readuntil(b"\n"))
+        await works.cancel(order)
 
     def _hold_back(self, peer: Peer) -> None:
         if not self.rate.take(peer.pid):
@@ -178,7 +248,7 @@ class CompanionServer:
 
     async def _authenticated(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> tuple[str, frames.Hello | Question]:
+    ) -> tuple[str, frames.Asked]:
         """Send a challenge and return its nonce, and what was asked in answer to it."""
         self._make_room(writer)
         nonce = secrets.token_hex(16)
@@ -251,13 +321,15 @@ class CompanionServer:
             self.desk.replied(said.id, said.words, accepted=said.accepted)
 
 
-async def serve(path: Path, token: str, desk: Desk) -> CompanionServer:
+async def serve(path: Path, token: str, desk: Desk, works: Works | None = None) -> CompanionServer:
     """Listen on ``path`` for processes of our own user that know the token.
+
+    Without ``works`` it shows and answers, and runs nothing.
 
     Raises:
         StateError: the path cannot be used, or another companion owns it.
     """
-    server = CompanionServer(path, token, desk)
+    server = CompanionServer(path, token, desk, works=works)
     await server.start()
     return server
 

@@ -18,6 +18,8 @@ class Purpose(StrEnum):
     READY = "ready"
     SHOWN = "shown"
     ANSWER = "answer"
+    TAKEN = "taken"
+    RESULT = "result"
 
 
 def sign(token: str, purpose: Purpose, *parts: str) -> str:
@@ -30,6 +32,12 @@ def sign_request(token: str, nonce: str, ts: int, request_json: str) -> str:
     """Return the signature of a request; ``ts`` is epoch ms."""
     digest = hashlib.sha256(request_json.encode()).hexdigest()
     return sign(token, Purpose.REQUEST, nonce, str(ts), digest)
+
+
+def sign_result(token: str, nonce: str, run_id: str, digest: str, result_json: str) -> str:
+    """Return the signature of how a run ended."""
+    content = hashlib.sha256(result_json.encode()).hexdigest()
+    return sign(token, Purpose.RESULT, nonce, run_id, digest, content)
 
 
 def is_signed(signature: str, expected: str) -> bool:

@@ -1,19 +1,35 @@
 """Run plans on the machine of the gateway itself."""
 
 from collections.abc import AsyncIterator
+from typing import Protocol
 
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher
-from core.runner.runner import Runner
+
+
+class PlanRunner(Protocol):
+    """What runs plans: a runner, or one that hands them to the companion."""
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Run a plan to its end."""
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command; ``False`` if it does not run here."""
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if that is not known here."""
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints, until its end."""
 
 
 class GatewayHost:
     """The execution host ``gateway``: no sandbox, the gateway's own user."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PlanRunner) -> None:
         self._runner = runner
 
     @property

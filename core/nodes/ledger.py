@@ -48,13 +48,13 @@ class Ledger:
     _noted: set[ApprovalId] = field(default_factory=set)
 
     @classmethod
-    def of(cls, home: Path) -> "Ledger":
+    def of(cls, home: Path, name: str = FOLDER) -> "Ledger":
         """Read what an earlier process left; a run that it had begun ended unseen.
 
         Raises:
             StateError: the folder or a file in it cannot be used.
         """
-        ledger = cls(home / FOLDER)
+        ledger = cls(home / name)
         try:
             ledger.folder.mkdir(mode=0o700, exist_ok=True)
             for path in sorted(ledger.folder.glob(f"*{_SUFFIX}")):

@@ -111,10 +111,18 @@ class Trial:
             with Client(str(self.fleet.gateway.home / "gateway.sock")) as client:
                 with suppress(OSError):
                     client.begin("exec.run", wish)
+                if dice.random() < 0.5:
+                    self._until_begun(token)
                 time.sleep(dice.uniform(0, 0.6))
                 self._strike(node, blow, dice.uniform(0.1, 0.8))
             if self._ended(wish) != "denied":
                 return Case(token, blow, node.id)
+
+    def _until_begun(self, token: str) -> None:
+        """Wait for a command to begin; one that never does, not for long."""
+        ends = time.monotonic() + 5
+        while f"begun {token}" not in self.mark.read_text() and time.monotonic() < ends:
+            time.sleep(0.02)
 
     def _until_connected(self, node: FleetNode) -> None:
         """Wait until a node takes a command that does nothing."""

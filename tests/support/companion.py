@@ -13,6 +13,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from bot.companion.desk import WaitingDesk
+from bot.companion.run import works
 from bot.companion.screen import CALM_S, CompanionScreen
 from core.approvals.file.file import ApprovalsFile
 from core.companion.server import serve
@@ -81,15 +82,17 @@ async def companion_at(
     home: Path, size: tuple[int, int] = (100, 30)
 ) -> AsyncIterator[tuple[CompanionScreen, Pilot[None]]]:
     """Run the companion of a home, with a person at its keys."""
-    found = ApprovalsFile(home / "exec-approvals.json").prepare_socket()
+    file = ApprovalsFile(home / "exec-approvals.json")
+    found = file.prepare_socket()
     desk = WaitingDesk()
-    server = await serve(Path(found.socket_path or ""), found.socket_token or "", desk)
-    screen = CompanionScreen(desk, str(found.socket_path))
-    try:
-        async with screen.run_test(size=size) as pilot:
-            yield screen, pilot
-    finally:
-        await server.close()
+    async with works(home, file) as work:
+        server = await serve(Path(found.socket_path or ""), found.socket_token or "", desk, work)
+        screen = CompanionScreen(desk, str(found.socket_path))
+        try:
+            async with screen.run_test(size=size) as pilot:
+                yield screen, pilot
+        finally:
+            await server.close()
 
 
 async def calm(screen: CompanionScreen, pilot: Pilot[None], count: int = 1) -> None:

@@ -38,12 +38,14 @@ class ApprovalsDocument:
     """What exec-approvals.json says; ``warnings`` is one sentence for each thing to look at.
 
     ``socket_path`` may start with ``~``. ``socket_token`` is a secret and stays out of ``repr``.
+    ``socket_executes``: commands run in the context of the companion that listens there.
     """
 
     defaults: ExecSettings = ExecSettings()
     agents: Mapping[AgentId, AgentApprovals] = field(default_factory=dict)
     socket_path: str | None = None
     socket_token: str | None = field(default=None, repr=False)
+    socket_executes: bool = False
     warnings: tuple[str, ...] = ()
     _layers: dict[AgentId, PolicyLayer] = field(default_factory=dict, repr=False, compare=False)
 

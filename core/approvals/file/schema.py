@@ -84,6 +84,7 @@ class _Agent(_ExecSettings):
 class _Socket(_Edge):
     path: str | None = None
     token: str | None = None
+    executes: bool = False
 
 
 class _Document(_Edge):
@@ -315,6 +316,7 @@ def _meaning(
         agents=agents,
         socket_path=model.socket.path,
         socket_token=model.socket.token,
+        socket_executes=model.socket.executes,
         warnings=tuple(warnings) + tuple(_lax(model)),
     )
 

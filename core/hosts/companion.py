@@ -1,0 +1,148 @@
+"""Run plans in the context of the companion, where exec-approvals.json says so (S0, S1).
+
+The companion is a process of the same user in another context: a desktop session with its
+keyring, its display, its permissions. It verifies and runs the same bound plan with the same
+runner. Where it is not there, ``askFallback`` says whether a command may run without it, here.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from core.companion.client import (
+    CompanionAddress,
+    CompanionRefused,
+    NoCompanion,
+    Ordered,
+    order_run,
+    probe,
+)
+from core.companion.frames import NotRun, Ran, RunOrder
+from core.errors import BadRequest, HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
+from core.ipc.peer import Peer
+from core.model.command import ExecPlan
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.result import Finished, LiveOutput, Output, OutputChunk
+from core.model.stdio import Capture
+from core.ports import RunWatcher, SpawnGuard
+from core.runner.runner import Runner
+
+_LOG = logging.getLogger(__name__)
+_CLAIM_S = 10.0
+"""How long a companion may take to note a run."""
+_FAILURES: dict[DenialReason, type[SaysoError]] = {
+    DenialReason.PLAN_DRIFT: PlanDrift,
+    DenialReason.LOCKED_DOWN: LockedDown,
+    DenialReason.SPAWN_FAILED: SpawnError,
+}
+
+
+@dataclass(slots=True)
+class CompanionRunner:
+    """A runner that has plans run at the companion while ``address`` names one, else itself.
+
+    ``knows`` says whether a listener may run for us: none that a run of ours started. ``unasked``
+    is whether ``askFallback`` lets a plan run without the companion.
+    """
+
+    runner: Runner
+    address: Callable[[], CompanionAddress | None]
+    knows: Callable[[Peer], bool]
+    unasked: Callable[[ExecPlan], bool]
+    guard: SpawnGuard
+    _there: dict[ApprovalId, Ordered | None] = field(default_factory=dict)
+    _unwanted: set[ApprovalId] = field(default_factory=set)
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Run a plan where it belongs, and wait for its end.
+
+        Raises:
+            HostUnavailable: the companion is not there, and nothing lets it run without.
+            PlanDrift: what was approved is not what is there now; nothing ran.
+            SpawnError: nothing ran: not claimed, or the command could not be started.
+            LockedDown: the guard lets nothing run.
+        """
+        address = self.address()
+        if address is None:
+            return await self.runner.run(run_id, plan, watcher)
+        if plan.stdio.capture is Capture.PTY:
+            raise HostUnavailable("the companion runs commands without a terminal")
+        absent = await self._absent(address)
+        if not absent:
+            return await self._at(address, run_id, plan, watcher)
+        if not self.unasked(plan):
+            raise HostUnavailable(f"commands run at the companion, and it is not there: {absent}")
+        _LOG.warning("run %s runs without the companion, by askFallback: %s", run_id, absent)
+        return await self.runner.run(run_id, plan, watcher)
+
+    async def _absent(self, address: CompanionAddress) -> str:
+        """Return why no companion can run anything now, ``""`` if one can."""
+        try:
+            peer = await probe(address)
+        except NoCompanion as absent:
+            return str(absent)
+        return "" if self.knows(peer) else "who listens was started by a run of Sayso, or is gone."
+
+    async def _at(
+        self, address: CompanionAddress, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
+    ) -> Finished:
+        """Claim, order the run, and wait for its ending; claimed here, and noted there, once."""
+        self.guard.check(plan)
+        by = (await watcher.basis()).by
+        self._there[run_id] = None
+        try:
+            if not await watcher.claim():
+                raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
+            order = RunOrder(id=run_id, digest=plan.digest, by=by, plan=plan)
+            outcome = await self._ordered(address, order)
+        finally:
+            del self._there[run_id]
+            self._unwanted.discard(run_id)
+        if outcome is None:
+            return Finished(run_id, None, None, Output(), duration_ms=0)
+        if isinstance(outcome, NotRun):
+            raise _FAILURES.get(outcome.reason, HostUnavailable)(outcome.why)
+        return outcome.result
+
+    async def _ordered(self, address: CompanionAddress, order: RunOrder) -> Ran | NotRun | None:
+        """Return how a run ended; ``None`` where nobody saw that.
+
+        Raises:
+            SpawnError: the companion did not take it, so nothing ran.
+        """
+        run_id = ApprovalId(order.id)
+        try:
+            ordered = self._there[run_id] = await order_run(address, order, _CLAIM_S)
+            if run_id in self._unwanted:
+                await ordered.cancel()
+            return await ordered.ending()
+        except (CompanionRefused, BadRequest) as refusal:
+            raise SpawnError(f"the companion did not run it: {refusal}") from None
+        except NoCompanion as lost:
+            _LOG.warning("how run %s ended is unknown: %s", run_id, lost)
+            return None
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command; ``False`` if it does not run here."""
+        if run_id not in self._there:
+            return await self.runner.cancel(run_id)
+        self._unwanted.add(run_id)
+        ordered = self._there[run_id]
+        if ordered is not None:
+            await ordered.cancel()
+        return True
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a command printed last; a companion reports its output at the end."""
+        return await self.runner.tail(run_id)
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints; nothing where it runs at the companion."""
+        return self.runner.watch(run_id)
+
+    async def stop(self) -> None:
+        """End what runs at the companion, and the runner."""
+        await asyncio.gather(*(self.cancel(run_id) for run_id in tuple(self._there)))
+        await self.runner.stop()
