@@ -76,6 +76,7 @@ test-full: system fuzz
 		$$(grep -rl 'from hypothesis' tests --include='test_*.py')
 	@echo '== faults, oracles and floods at full size'
 	@SAYSO_FULL_FAULTS=1 SAYSO_FULL_ORACLE=1 SAYSO_FULL_SWAPS=1 SAYSO_FULL_ENDINGS=1 SAYSO_FULL_CLOCK=1 \
+		SAYSO_FULL_CUTS=1 \
 		SAYSO_API_REQUESTS=100000 $(BIN)/python -m pytest -m 'not benchmark' \
 		--quiet --capture=no $(PYTEST_ARGS) tests/faults
 

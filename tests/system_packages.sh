@@ -34,6 +34,8 @@ need podman podman
 need crun crun
 need catatonit catatonit
 need faketime faketime
+need iproute2 ip
+need iptables iptables
 [ -x /usr/sbin/sshd ] || packages="$packages openssh-server openssh-client"
 # Any Chromium does; this package is the smallest (96 MB to fetch, 26 s in all).
 command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 ||

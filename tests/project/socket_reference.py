@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.companion.frames import MAX_FRAME, TTL_MS, Question, Refusal
+from core.companion.frames import MAX_FRAME, MAX_RESULT, TTL_MS, Question, Refusal
 from core.companion.limits import A_SECOND, BURST, MOST_OPEN, MOST_WAITING
 
 ROOT = Path(__file__).parents[2]
@@ -20,8 +20,8 @@ Generated from the code and from `tests/vectors/exec_approvals_socket.json` by `
 
 Over this Unix socket a gateway asks a *companion*: a program of the same user that shows a dialog and returns
 the answer. `sayso companion` is one; this page is all that another one needs. The companion listens, the
-gateway connects for each question. The companion decides nothing: the gateway treats its answer like one from
-a chat.
+gateway, or a node, connects for each question. The companion decides nothing: the gateway treats its answer
+like one from a chat. Where the file says so, it also runs what was allowed, in its own context.
 
 ## Where
 
@@ -31,6 +31,7 @@ a chat.
 | --- | --- |
 | `socket.path` | the socket; a leading `~` is the home directory. Without it: `exec-approvals.sock` beside the file |
 | `socket.token` | any text; its UTF-8 bytes are the key of every signature, nothing is decoded |
+| `socket.executes` | `true`: commands of this machine run at the companion ([below](#running)); without it they do not |
 
 The companion creates the socket with mode 0600 in a folder of mode 0700. Each side asks the kernel for the
 other's user (`SO_PEERCRED`, `LOCAL_PEERCRED`) and closes the connection, without a byte, if it is not its own.
@@ -38,20 +39,23 @@ other's user (`SO_PEERCRED`, `LOCAL_PEERCRED`) and closes the connection, withou
 ## Frames
 
 A frame is one JSON object in UTF-8 on one line that ends with a line feed (0x0A), {MAX_FRAME:,} bytes at most
-with it. Readers refuse a frame with an unknown or missing key, a duplicate key, a value of another type, NaN
+with it; only `result` may have {MAX_RESULT:,}. Readers refuse a frame with an unknown or missing key, a duplicate key, a value of another type, NaN
 or infinity, NUL or half a surrogate pair in a string, or more than 32 levels. Numbers are integers below
 2^53; times are milliseconds since 1970-01-01 UTC. `nonce` is 32, `hmac` and `digest` are 64 lower-case
 hexadecimal digits, `id` is 26 characters of `0-9a-z`, `code` is 6 of `0-9A-Z`.
 
 ```text
 companion ─▶ challenge
-gateway   ─▶ request                 requestJson: hello or ask
+gateway   ─▶ request                 requestJson: hello, ask or run
 companion ─▶ ready                   to hello; then the connection ends
           or shown                   to ask: the dialog is open
-          or refused                 to either; then the connection ends
+          or taken                   to run: noted on disk, it starts now
+          or refused                 to each; then the connection ends
 companion ─▶ answer                  a key was pressed; again, if the reply did not accept it
 gateway   ─▶ reply                   what became of the answer
 gateway   ─▶ ended                   answered here or elsewhere, withdrawn, too late: the dialog closes
+gateway   ─▶ cancel                  after taken: end the command
+companion ─▶ result                  after taken: how it ended; then the connection ends
 ```
 
 Either side may close the connection at any time. The dialog then closes, and nothing was decided by it.
@@ -67,9 +71,11 @@ without one at the end:
 | `ready` | `sayso-companion-1`, `ready`, nonce |
 | `shown` | `sayso-companion-1`, `shown`, nonce, id, digest |
 | `answer` | `sayso-companion-1`, `answer`, nonce, id, digest, decision |
+| `taken` | `sayso-companion-1`, `taken`, nonce, id, digest |
+| `result` | `sayso-companion-1`, `result`, nonce, id, digest, SHA-256 of `resultJson` in hex |
 
 `nonce` is that of this connection's challenge, `ts` is the request's as decimal digits, SHA-256 is taken of
-the UTF-8 bytes of the string `requestJson` as it is after the frame was decoded. Compare signatures in
+the UTF-8 bytes of the string `requestJson` or `resultJson` as it is after the frame was decoded. Compare signatures in
 constant time.
 
 ## What a companion checks
@@ -88,9 +94,10 @@ is shown before the last check.
 | `nonce` is the one that was sent on this connection | once | `stale` |
 | `ts` | within {TTL_MS / 1000:.0f} s of the companion's clock | `stale` |
 | `hmac` | – | `unauthenticated` |
-| the form of `requestJson` | `kind` is `hello` or `ask` | `bad_frame` |
+| the form of `requestJson` | `kind` is `hello`, `ask` or `run` | `bad_frame` |
 | the question is not open already | by `id` | `already_shown` |
 | open dialogs | {MOST_OPEN} | `busy` |
+| a `run` | as [below](#running) | `no_runs` |
 
 **Replay.** A nonce is 128 random bits, belongs to one connection, and is accepted once, within {TTL_MS / 1000:.0f} s.
 A frame that was recorded is therefore refused on every other connection, also after the companion was
@@ -154,10 +161,30 @@ place.** What the gateway adds is what it adds to `sayso approve` ([SECURITY.md]
 A program of the same user that makes a session of its own, outside of Sayso, can answer as that user, here as
 everywhere. Give agents [a user of their own](../how-to/agents-as-another-user.md): then none of this is theirs.
 
-## Not in version 1
+## Running
 
-S0 lets the companion also *execute* the command in its own context. Version 1 has no frame for that: what was
-allowed runs on the gateway.
+With `socket.executes`, each command that is allowed on this machine is a `run`:
+
+| Key | Holds |
+| --- | --- |
+| `kind` | `run` |
+| `id` | the run's id; one id runs once |
+| `digest` | the plan's digest |
+| `by` | who allowed it: `policy`, `people`, or `fallback` where nobody could be asked |
+| `plan` | the bound plan, as in [prepared](nodes.md#the-plan), its keys in camel case (`requestedEnv`) |
+
+The companion refuses (`no_runs`) if it runs nothing, if a run of Sayso sent the order, if the plan is not that of
+the digest, or if it has heard the id before. Else it writes `companion-runs/ID.json`, says `taken`, and verifies
+and runs the plan: what was pinned must be there, and what `exec-approvals.json` denies is denied. Its journal is
+`companion-audit.jsonl`. If the connection ends, it ends the command.
+
+`resultJson` is `kind` `ran` and `result` (as in [`ended`](nodes.md#the-connection), in camel case), or `kind` `not_run`, `reason`
+([why nothing ran](denials.md)) and `why`.
+
+The gateway has claimed the run before it sends the order, so it never sends one twice. It takes `refused` for
+*nothing ran*; a connection that ends after the order for *nobody saw the end*. If no companion answers `hello`,
+`askFallback` decides: `deny` denies (`host_unavailable`), `full`, or `allowlist` for what is listed, runs it
+without the companion. Output comes at the end, and there is no terminal.
 
 ## Test vectors
 
@@ -199,7 +226,11 @@ def _samples() -> Iterator[str]:
         yield from _block(name, found[name])
     for name, frame in found["answers"].items():
         yield from _block(f"answer {name}", frame)
-    for name in ("reply", "ended", "refused"):
+    yield from _block("taken", found["taken"])
+    for name, one in found["results"].items():
+        yield from _block(f"result {name}: what is signed", one["message"])
+        yield from _block(f"result {name}", one["frame"])
+    for name in ("cancel", "reply", "ended", "refused"):
         yield from _block(name, found[name])
 
 

@@ -36,13 +36,17 @@ class NodeProcess:
         """Start it; the words name the gateway the first time."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", self.module, "node", "run", *words],
+                self.argv("run", *words),
                 cwd=ROOT,
                 env={**os.environ, "SAYSO_HOME": str(self.home)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
+
+    def argv(self, *words: str) -> list[str]:
+        """Return a command of `sayso node`."""
+        return [sys.executable, "-m", self.module, "node", *words]
 
     def approvals(self, **agents: dict[str, Any]) -> None:
         """Write its own exec-approvals.json."""

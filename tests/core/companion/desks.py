@@ -48,6 +48,13 @@ def question(**changes: Any) -> dict[str, Any]:
     return found | changes
 
 
+def run_order() -> dict[str, Any]:
+    """Return the order of the page's vectors."""
+    vectors = json.loads(VECTORS.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(vectors["requests"]["run"]["requestJson"])
+    return found
+
+
 def name(number: int) -> str:
     """Return an id of an approval."""
     return f"{number:026d}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.companion.limits import RateLimit
-from tests.core.companion.desks import TOKEN, RecordingDesk, companion, question
+from tests.core.companion.desks import TOKEN, RecordingDesk, companion, question, run_order
 from tests.support.page_client import PageClient, now_ms, request, sign
 
 Attack = Callable[[PageClient], None]
@@ -174,6 +174,10 @@ ATTACKS: dict[str, tuple[Attack, str | None]] = {
     "no question": (_asking("{}"), "bad_frame"),
     "a question of text": (_asking("rm -rf /"), "bad_frame"),
     "another kind": (_asking({"kind": "exec", "argv": ["rm"]}), "bad_frame"),
+    "a run where nothing runs": (_asking(run_order()), "no_runs"),
+    "a run without a plan": (_asking({**run_order(), "plan": None}), "bad_frame"),
+    "a run that somebody else allowed": (_asking({**run_order(), "by": "root"}), "bad_frame"),
+    "a run with a key more": (_asking({**run_order(), "uid": 0}), "bad_frame"),
     "no answers": (_asking(question(answers=[])), "bad_frame"),
     "an unknown answer": (_asking(question(answers=["allow-all"])), "bad_frame"),
     "a digest of another form": (_asking(question(digest="x")), "bad_frame"),

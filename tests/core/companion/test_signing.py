@@ -1,6 +1,7 @@
 """The vectors of the page are what our code and a client written from the page both compute."""
 
 import ast
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 
 from core.companion import frames
-from core.companion.signing import Purpose, is_signed, sign, sign_request
+from core.companion.signing import Purpose, is_signed, sign, sign_request, sign_result
+from core.planning.digest import digest_of
 from tests.core.companion.desks import VECTORS
 from tests.support import page_client
 
@@ -16,7 +18,7 @@ FOUND: dict[str, Any] = json.loads(VECTORS.read_text(encoding="utf-8"))
 TOKEN, NONCE, TS = FOUND["token"], FOUND["nonce"], FOUND["ts"]
 
 
-@pytest.mark.parametrize("kind", ["hello", "ask"])
+@pytest.mark.parametrize("kind", ["hello", "ask", "run"])
 def test_requests_are_signed_as_the_vectors_are(kind: str) -> None:
     """Ours and the page's client sign a request alike, and read the frame of the vector."""
     vector = FOUND["requests"][kind]
@@ -47,12 +49,31 @@ def test_every_frame_is_written_as_in_the_vectors() -> None:
         "ready": frames.read_from_server,
         "shown": frames.read_from_server,
         "refused": frames.read_from_server,
+        "taken": frames.read_from_server,
+        "cancel": frames.read_cancel,
         "reply": frames.read_from_client,
         "ended": frames.read_from_client,
     }
     for name, reader in read.items():
         line = FOUND[name]
         assert frames.line_of(reader(line.encode())) == line.encode() + b"\n", name
+
+
+@pytest.mark.parametrize("kind", ["ran", "not_run"])
+def test_results_are_signed_as_the_vectors_are(kind: str) -> None:
+    """How a run ended is signed with its id and its digest, and read back as it was written."""
+    vector = FOUND["results"][kind]
+    order = frames.read_asked(FOUND["requests"]["run"]["requestJson"])
+    assert isinstance(order, frames.RunOrder)
+    found = frames.read_from_server(vector["frame"].encode())
+    assert isinstance(found, frames.Result)
+    text = vector["resultJson"]
+
+    assert found.hmac == sign_result(TOKEN, NONCE, order.id, order.digest, text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert found.hmac == page_client.sign(TOKEN, "result", NONCE, order.id, order.digest, digest)
+    assert text == frames.text_of(frames.read_outcome(found.result_json))
+    assert order.digest == order.plan.digest == digest_of(order.plan)
 
 
 @pytest.mark.parametrize("part", range(4))

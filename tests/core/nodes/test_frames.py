@@ -1,7 +1,11 @@
+import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import get_args
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from core.model.command import ExecRequest
 from core.model.decision import Decision, Evaluation, Reason
@@ -20,6 +24,7 @@ from core.nodes.frames import (
     decode,
     encode,
 )
+from core.nodes.words import fingerprint_words
 from tests.support.plans import command, plan_of
 
 RUN = ApprovalId("1" * 26)
@@ -63,6 +68,56 @@ def test_a_frame_with_one_thing_wrong_is_refused(frame: AnyFrame) -> None:
     for one in bad:
         with pytest.raises(BadFrame):
             decode(one)
+
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "node_frames.json").read_text())
+
+
+@pytest.mark.parametrize("kind", VECTORS["frames"])
+def test_a_frame_is_written_as_in_the_vectors(kind: str) -> None:
+    """What is read from a vector is written back byte for byte; every kind has one."""
+    text = VECTORS["frames"][kind]
+    frame = decode(text)
+    assert (frame.t, encode(frame)) == (kind, text)
+    assert len(VECTORS["frames"]) == len(get_args(AnyFrame))
+
+
+def test_the_vectors_are_signed_as_the_page_says() -> None:
+    """Ed25519 of the seeds, over the bytes that the page names, with nothing of ours."""
+    node = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(VECTORS["node_seed"]))
+    gateway = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(VECTORS["gateway_seed"]))
+    hello, auth, run = (json.loads(VECTORS["frames"][one]) for one in ("hello", "auth", "run"))
+    proof = f"{hello['nonce']} {hello['gateway']} {auth['session']}".encode()
+    assert bytes.fromhex(VECTORS["auth_signed"]) == b"sayso-node-v1\0" + proof
+    assert auth["signature"] == node.sign(b"sayso-node-v1\0" + proof).hex()
+    payload = run["payload"].encode()
+    assert run["signature"] == gateway.sign(b"sayso-node-run-v1\0" + payload).hex()
+    assert VECTORS["node"] == node.public_key().public_bytes_raw().hex() == auth["node_id"]
+    assert fingerprint_words(VECTORS["node"]) == VECTORS["words"]
+
+
+def test_the_plan_of_the_vectors_has_its_digest() -> None:
+    """Computed from the page: canonical JSON of what is bound."""
+    plan = json.loads(VECTORS["frames"]["prepared"])["plan"]
+    (command,) = plan["commands"]
+    file = [command["executable"][key] for key in ("path", "realpath", "device", "inode", "size")]
+    bound = {
+        **{key: plan[key] for key in ("agent", "connectors", "env", "host", "node", "node_name")},
+        **{key: plan[key] for key in ("requested_env", "session", "text", "timeout_ms")},
+        "unreadable": None,
+        "version": 1,
+        "cwd": [plan["cwd"][key] for key in ("path", "device", "inode")],
+        "commands": [
+            {
+                "argv": command["argv"],
+                "executable": [*file, command["executable"]["sha256"]],
+                "operands": [],
+                "problem": "",
+            }
+        ],
+    }
+    text = json.dumps(bound, sort_keys=True, separators=(",", ":"))
+    assert hashlib.sha256(text.encode()).hexdigest() == plan["digest"]
 
 
 def test_what_is_too_large_or_no_unicode_is_not_sent() -> None:
