@@ -8,7 +8,7 @@ from core.model.policy import ExecAsk, ExecSecurity
 
 
 class Decision(IntEnum):
-    """A verdict, ordered by strictness: combine with ``max`` (DESIGN §1 rule 4)."""
+    """A verdict, ordered by strictness: combine with ``max`` (invariant 4)."""
 
     ALLOW = 0
     ASK = 1
@@ -114,7 +114,7 @@ class Promise:
     """What allow-always stores: a program's path, and for a carrier its exact arguments.
 
     ``argv`` holds what follows the program, ``None`` any arguments. In an entry that a person wrote
-    its elements may be templates (DESIGN §6 "Trust"). It holds only while each file of ``content``
+    its elements may be templates. It holds only while each file of ``content``
     is what it was (decision 21).
     """
 
@@ -175,7 +175,7 @@ class Evaluation:
     ``reason`` is the machine-readable reason of the deciding segment; ``why`` is one sentence
     that a person can read. ``promise`` lists what allow-always would store; empty means that
     allow-always is not offered. ``security`` and ``ask`` are those in effect, for the people who
-    are asked (S1 "Approval flow"); ``None`` in what an earlier version stored.
+    are asked; ``None`` in what an earlier version stored.
     """
 
     decision: Decision

@@ -1,4 +1,4 @@
-"""Word what an agent's session hears (S0 "Event text", S1 "System events")."""
+"""Word what an agent's session hears."""
 
 from dataclasses import dataclass
 from enum import StrEnum

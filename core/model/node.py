@@ -1,4 +1,4 @@
-"""Describe another machine that takes whole requests from this gateway (S0 "Node identity")."""
+"""Describe another machine that takes whole requests from this gateway."""
 
 import unicodedata
 from dataclasses import dataclass

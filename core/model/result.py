@@ -1,4 +1,4 @@
-"""Say how a request ended. A denial is a result, not an exception (DESIGN §1 rule 10)."""
+"""Say how a request ended. A denial is a result, not an exception (invariant 10)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from core.model.identity import ApprovalId
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run printed on both streams, capped (S0 "Output caps").
+    """What a run printed on both streams, capped.
 
     ``text`` is at most 200,000 characters, ``tail`` its last 20,000 at most; ``total_bytes``
     counts what was printed beyond the cap as well.

@@ -18,7 +18,7 @@ _SPECIAL: Final = frozenset("^$.*+?{}()[]|\\")
 def session_filter(words: Iterable[str]) -> Callable[[str], bool]:
     """Return what says whether a session's key passes: one of the words must match it.
 
-    A word is a part of the key or a pattern that is found in it (S1 "substring or regex"). In
+    A word is a part of the key or a pattern that is found in it. In
     slashes it is a pattern only.
 
     Raises:
@@ -39,7 +39,7 @@ def _pattern(word: str) -> Callable[[str], bool]:
         return compiled(word[1:-1] if _is_quoted(word) else word)
     except ValueError as error:
         raise ValueError(
-            f"{error}, in {word!r}; where a sign stands for itself, write a backslash before it"
+            f"{error}, in {word!r}; put a backslash before a special character"
         ) from None
 
 

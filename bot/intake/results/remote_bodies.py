@@ -1,4 +1,4 @@
-"""Shape what the methods of remote exec take and answer: S4's own JSON, in snake_case."""
+"""Define what the methods of remote exec take and answer: JSON of their own, in snake_case."""
 
 import base64
 from typing import Annotated, Literal
@@ -19,13 +19,13 @@ _TEXT = (LARGEST_STDIN + 2) // 3 * 4
 
 
 class _Plain(Params):
-    """S4 writes its keys in snake_case."""
+    """A body of remote exec: its keys are in snake_case."""
 
     model_config = ConfigDict(alias_generator=None)
 
 
 class RunBody(_Plain):
-    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read to be refused (S4)."""
+    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read to be refused."""
 
     agent_id: KeyId = Field(description="the host's agent: 64 hex digits, as its contact has it")
     argv: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
@@ -61,7 +61,7 @@ class _Answer(Answer):
 
 
 class RunAnswer(_Answer):
-    """How a remote run ended, in S4's words. ``ok``: it ran and ended with code 0."""
+    """How a remote run ended. ``ok``: it ran and ended with code 0."""
 
     ok: bool
     request_id: RequestId

@@ -1,4 +1,4 @@
-"""Look a tool up for an agent, write the call down, do it (S3 "Audit", "Capability-gated")."""
+"""Look a tool up for an agent, write the call down, do it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Run plans inside a sandbox, or not at all (S0 "Sandbox host")."""
+"""Run plans inside a sandbox, or not at all."""
 
 import asyncio
 import os

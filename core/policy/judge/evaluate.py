@@ -1,4 +1,4 @@
-"""Judge a plan: one verdict a segment, the strictest of all for the line (DESIGN §1 rule 4).
+"""Judge a plan: one verdict a segment, the strictest of all for the line (invariant 4).
 
 Pure: argv, pinned paths and configuration decide, never the existence of a file, so that a
 verdict cannot be used to probe the disk. The order is written down in ``core.policy``.
@@ -76,7 +76,7 @@ def evaluate(
     acl: Sequence[ArgvTemplate] | None = None,
     provisions: Provisions = NO_PROVISIONS,
 ) -> Evaluation:
-    """Judge a plan under a policy, an allowlist and, for S4, an ACL that alone decides.
+    """Judge a plan under a policy, an allowlist and, for remote exec, an ACL that alone decides.
 
     ``provisions`` are the rules, capabilities and skills of the agent.
     """
@@ -157,7 +157,7 @@ def _of_shell(command: PlannedCommand, unreadable: Unreadable, context: Context)
 
 
 def _beyond(plan: ExecPlan, provisions: Provisions) -> _Finding | None:
-    """Return a denial of what goes beyond the agent's capabilities (S3)."""
+    """Return a denial of what goes beyond the agent's capabilities."""
     granted = provisions.capabilities
     problem = None if granted is None else granted.problem(plan)
     return None if problem is None else _Finding(Decision.DENY, Reason.CAPABILITY, problem)

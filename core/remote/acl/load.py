@@ -1,4 +1,4 @@
-"""Load the access list from its file (S4).
+"""Load the access list from its file.
 
 A file that is missing at the default path turns remote exec off; an unsafe one stops the start.
 """

@@ -1,4 +1,4 @@
-"""Count the runs that are under way for other machines, and hold them to the caps (S4)."""
+"""Count the runs that are under way for other machines, and hold them to the caps."""
 
 import asyncio
 import time
