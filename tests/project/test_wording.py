@@ -11,7 +11,7 @@ _FORBIDDEN = re.compile(
     r"|hangs? up|hung up|lost sight|in peace|nobody is there|lays? out|by itself alone)(?![a-z])",
     re.IGNORECASE,
 )
-_NOWHERE = re.compile(r"\bDESIGN\b|\bresearch/|\bresearch notes\b|\bbypasses\.md\b|`/lockdown`")
+_NOWHERE = re.compile(r"\bDESIGN\b|\bresearch/|\bresearch notes\b|\bbypasses\.md\b|(?<![\w}])/lockdown\b")
 _SPECIFICATION = re.compile(r"\bS[0-4]\b")
 """How tests cite the specification, which is not in the repository (CONTRIBUTING.md)."""
 
