@@ -1,4 +1,4 @@
-"""Name what people may ask for in a chat, and the words that explain it.
+"""Name what people may ask for in a chat, and the words that explain it (S1 "Reply in chat").
 
 ``channels.grammar`` reads these from what was typed, ``channels.button_payload`` from buttons.
 """

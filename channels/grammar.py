@@ -1,4 +1,4 @@
-"""Read what people type; pure.
+"""Read what people type; pure (S1 "Reply in chat").
 
 ``/approve <id> allow-once|allow-always|deny`` in either word order, with the usual aliases. The
 slash may be missing: Slack has no slash commands in threads. Whatever is meant for us and not

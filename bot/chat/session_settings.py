@@ -1,4 +1,4 @@
-"""Show and set where a chat's commands run: ``/exec`` and ``/elevated``."""
+"""Show and set where a chat's commands run: ``/exec`` and ``/elevated`` (S0 "Slash commands")."""
 
 from dataclasses import dataclass
 

@@ -84,7 +84,7 @@ def _people(settings: Settings) -> Iterator[tuple[str, _Lists]]:
 
 
 def forwarding(settings: Settings) -> Forwarding:
-    """Return where prompts go, and when."""
+    """Return where prompts go, and when (S1 "Approval forwarding to chat channels")."""
     section = settings.approvals.exec
     words, quiet = section.session_filter, section.quiet_hours
     return Forwarding(

@@ -1,4 +1,4 @@
-"""Wire remote exec: the host's side where one is wanted, the client's when first used."""
+"""Wire remote exec (S4): the host's side where one is wanted, the client's when first used."""
 
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
-"""Read, bind and judge a request by this node's own exec-approvals.json.
+"""Read, bind and judge a request by this node's own exec-approvals.json (S1 "Where it applies").
 
 The gateway judges the same plan by its own policy; the stricter of both holds. Nothing that the
-gateway sends can make this judgement laxer: what the file does not set is the default.
+gateway sends can make this judgement laxer: what the file does not set is S0's default.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Ask at a companion: a program of this user that shows a dialog.
+"""Ask at a companion: a program of this user that shows a dialog (S0 "UI integration").
 
 The companion listens and is asked only while it does; it shows and answers, and decides nothing.
 Its answers are those of the listener's user, ``uid:1000``, from the kernel session that listens.

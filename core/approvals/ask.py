@@ -41,7 +41,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """What happens where nobody can be reached, and why, as a clause."""
+    """What happens where nobody can be reached (S1 "Ask fallback"), and why, as a clause."""
 
     state: ApprovalState
     note: str

@@ -1,4 +1,4 @@
-"""Ask a person at this machine through exec-approvals.sock.
+"""Ask a person at this machine through exec-approvals.sock (S0 "UI integration").
 
 ::
 

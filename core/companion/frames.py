@@ -133,7 +133,7 @@ class Line(_Frame):
 
 
 class Question(_Frame):
-    """What a dialog shows; texts are masked and escaped.
+    """What a dialog shows (S1 "The confirmation dialog includes"); texts are masked and escaped.
 
     ``front`` and ``details`` are the lines of a prompt in a chat, ``answers`` what may be pressed.
     ``digest`` is the bound plan's; ``deadline_ms`` is epoch ms, ``left_ms`` the time until then.

@@ -1,4 +1,4 @@
-"""Prove the knowledge of the socket's token without sending it.
+"""Prove the knowledge of the socket's token without sending it (S0 "Socket auth").
 
 A signature covers the purpose of a frame, the nonce of its connection and what the frame decides,
 so none counts on another connection, for another plan or in another direction.

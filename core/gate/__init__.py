@@ -10,7 +10,7 @@
     run_status        the status of requests, and who waits for an end
     execution         claim, run and report; at most once (invariant 6)
     guards            lockdown and the gateway's self-test, checked before each spawn
-    tools             what agents may call by name, Exec among it
+    tools             what agents may call by name, Exec among it (S3)
     journal_records   the journal's records, redacted
 """
 

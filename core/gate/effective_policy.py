@@ -175,7 +175,7 @@ class Rulebook:
         return evaluate(plan, policy, own, acl, self.provisions(plan.agent))
 
     def fallback(self, plan: ExecPlan, policy: ExecPolicy) -> Fallback:
-        """Return what happens to a plan that needs a person where none can be reached.
+        """Return what happens to a plan that needs a person where none can be reached (S1).
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
@@ -195,7 +195,7 @@ class Rulebook:
         return self.judge(outside, listing).decision is Decision.ALLOW
 
     def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:
-        """Note which entries let a plan run; in memory, written by and by."""
+        """Note which entries let a plan run (S1 "last used"); in memory, written by and by."""
         known = self._indexed.get(plan.agent)
         # A grant of the same words let it run, and must not make the idle entry count again.
         idle = frozenset[str]() if known is None else known.idle

@@ -1,4 +1,4 @@
-"""Set a chat session's overrides, as a person who may: ``/exec`` and ``/elevated``.
+"""Set a chat session's overrides, as a person who may: ``/exec`` and ``/elevated`` (S0).
 
 ``SessionLayers`` is what the gate reads, ``SessionRules`` what a chat's inbox writes. No intake of
 agents reaches the latter: an agent never sets its session's policy (docs/decisions/0003).
@@ -137,7 +137,7 @@ class SessionRules:
     ) -> SessionChange:
         """Set the given settings; those that are not given stay as they were set before.
 
-        Full security skips approvals unless ``ask`` is given. While the
+        Full security skips approvals unless ``ask`` is given (S1 "Security notes"). While the
         session is elevated, the settings stay set when that ends.
 
         Raises:
@@ -156,7 +156,7 @@ class SessionRules:
         return await self._write(session, _merged(found.overrides, overrides), actor, restored)
 
     async def elevate(self, session: SessionKey, mode: Elevation, actor: Actor) -> SessionChange:
-        """Give a session full access on the gateway host, or restore what was set before.
+        """Give a session full access on the gateway host, or restore what was set before (S0).
 
         Raises:
             StoreError: nothing was changed.

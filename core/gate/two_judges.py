@@ -1,4 +1,4 @@
-"""Join what a node and its gateway say of one plan: the stricter holds (docs/decisions/0029)."""
+"""Join what a node and its gateway say of one plan: the stricter holds (S1, decision 29)."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol

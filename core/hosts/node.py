@@ -1,4 +1,4 @@
-"""Run plans on another machine: the execution host ``node``.
+"""Run plans on another machine: the execution host ``node`` (S0 "Node host").
 
 The node reads, resolves, binds and judges; the gateway judges the same plan by its own policy, and
 what comes of both travels back signed. A run goes on when the link is lost: its ending is delivered
@@ -185,7 +185,7 @@ class NodeHost:
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return since when the node of a run is away; ``None`` while it is there.
 
-        A node reports its output when the run has ended.
+        A node reports its output when the run has ended (S0: aggregated output only).
         """
         waiting = self._runs.get(run_id)
         if waiting is None or waiting.lost_at is None:

@@ -1,4 +1,4 @@
-"""Listen on a Unix socket for known users only.
+"""Listen on a Unix socket for known users only (S0 "Socket auth", S1 "Security notes").
 
 The owner's socket is 0600 in a folder of 0700. A shared one can be reached by every user, and only
 those that are listed are served. On both the kernel says who connects (SO_PEERCRED).

@@ -28,7 +28,7 @@ class ApprovalState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
-    """How far an allow-always goes; without any limit it is an entry of the approvals file.
+    """How far an allow-always goes; without any limit it is an entry of the approvals file (S1).
 
     ``for_ms`` ends it by time, ``uses`` by count; ``session_only`` binds it to the session that
     asked, ``task_only`` to the task that the request named. Limits add up: the first one that is
@@ -108,7 +108,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class AllowlistEntry:
-    """A pattern that lets a program run for one agent.
+    """A pattern that lets a program run for one agent (S1 "Allowlist (per agent)").
 
     ``argv`` narrows it to exactly these arguments, templates allowed.
     ``content`` narrows it to code files as they were, as in ``Promise``.

@@ -175,7 +175,7 @@ class Evaluation:
     ``reason`` is the machine-readable reason of the deciding segment; ``why`` is one sentence
     that a person can read. ``promise`` lists what allow-always would store; empty means that
     allow-always is not offered. ``security`` and ``ask`` are those in effect, for the people who
-    are asked; ``None`` in what an earlier version stored.
+    are asked (S1 "Approval flow"); ``None`` in what an earlier version stored.
     """
 
     decision: Decision

@@ -1,4 +1,4 @@
-"""Describe another machine that takes whole requests from this gateway."""
+"""Describe another machine that takes whole requests from this gateway (S0 "Node identity")."""
 
 import unicodedata
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Describe what may run where, and when a person is asked."""
+"""Describe what may run where, and when a person is asked (S0 "Key concepts", S1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class Trust(StrEnum):
 
 
 class Elevation(StrEnum):
-    """What ``/elevated`` sets: full access on the gateway for this session.
+    """What ``/elevated`` sets (S0 "Alias"): full access on the gateway for this session.
 
     ``on`` leaves ``ask`` as it is, ``ask`` asks about every command, ``full`` skips approvals,
     ``off`` restores what was set before. The approvals file may still be stricter, but for ``full``
@@ -64,7 +64,7 @@ _FALLBACK_ORDER = (AskFallback.DENY, AskFallback.ALLOWLIST, AskFallback.FULL)
 _TRUST_ORDER = (Trust.STRICT, Trust.CLASSICAL)
 
 DEFAULT_SAFE_BINS = ("jq", "grep", "cut", "sort", "uniq", "head", "tail", "tr", "wc")
-"""Nine programs that only read standard input."""
+"""Nine programs that only read standard input (S1 "Safe bins")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from core.model.identity import ApprovalId
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run printed on both streams, capped.
+    """What a run printed on both streams, capped (S0 "Output caps").
 
     ``text`` is at most 200,000 characters, ``tail`` its last 20,000 at most; ``total_bytes``
     counts what was printed beyond the cap as well.

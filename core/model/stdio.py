@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class Capture(StrEnum):
-    """How a run's streams are kept: both in one, each apart, or as a terminal."""
+    """How a run's streams are kept: both in one (S0), each apart (S3, S4), or as a terminal."""
 
     COMBINED = "combined"
     SEPARATE = "separate"
@@ -14,10 +14,10 @@ class Capture(StrEnum):
 
 
 LARGEST_STDIN = 1024 * 1024
-"""Bytes that a request may put on standard input."""
+"""Bytes that a request may put on standard input (S4 ``max_stdin_bytes``)."""
 
 STREAM_BYTES = 262_144
-"""Bytes that are kept of each separate stream where nothing else is asked for."""
+"""Bytes that are kept of each separate stream where nothing else is asked for (S3)."""
 
 
 @dataclass(frozen=True, slots=True)

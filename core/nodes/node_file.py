@@ -1,4 +1,4 @@
-"""Keep node.json: who this node is, and which gateway it belongs to.
+"""Keep node.json: who this node is, and which gateway it belongs to (S0 "Node host state").
 
 Mode 0600, for the pairing token in it is half of what lets the node in; the other half is the key
 in ``node.key`` beside it. Whoever may read both is the node.

@@ -1,4 +1,4 @@
-"""Find the node that is meant.
+"""Find the node that is meant (S0 "Node selection resolution").
 
 A word is compared with ids, then with display names, then with remote addresses, then with the
 starts of ids. The first comparison that finds a node decides; two nodes in it are a mistake to

@@ -1,4 +1,4 @@
-"""Build a child's environment from nothing (CVE-2014-6271, CVE-2014-0475)."""
+"""Build a child's environment from nothing (S3 "Env scrubbing", CVE-2014-6271, CVE-2014-0475)."""
 
 # ruff: noqa: PTH112, PTH117
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
@@ -37,14 +37,14 @@ _UTF8 = "C.UTF-8"
 
 _EXEC_TOOL = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp",  # noqa: S108 - the tool's child gets no home
+    "HOME": "/tmp",  # noqa: S108 - S3's value: the tool's child gets no home
     "LANG": _UTF8,
     "LC_ALL": _UTF8,
     "TERM": "dumb",
     "SHELL": "/bin/sh",
     "GIT_CONFIG_GLOBAL": "/dev/null",  # anybody could put a .gitconfig into this HOME
 }
-"""What the tool ``Exec`` gives every child, beside ``USER`` and what keeps git quiet."""
+"""What S3's Exec tool gives every child (S3 §3), beside ``USER`` and what keeps git quiet."""
 
 _NAME = re.compile(r"[^=\0]+")
 
@@ -84,7 +84,7 @@ class Tables:
         self.home = standard.get("HOME", "")
         self._pairs = {
             Environ.STANDARD: _pairs(standard),
-            # `git status` counts as harmless because of ``everywhere``.
+            # Beyond S3: `git status` counts as harmless because of it.
             Environ.EXEC_TOOL: _pairs({**_EXEC_TOOL, **dict(everywhere()), "USER": user}),
             Environ.REMOTE: _pairs({name: text for name, text in remote.items() if _utf8(text)}),
         }

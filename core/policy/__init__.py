@@ -2,7 +2,7 @@
 
 ::
 
-    judge      precedence: the effective policy;
+    judge      precedence: the effective policy (S0 precedence, then S1's stricter-of);
                evaluate: the verdict on a plan
     rules      rules, capabilities and skills, compiled for one agent
     matching   allowlist entries, templates of arguments, patterns of paths
@@ -11,14 +11,14 @@ What programs do is known to ``core.programs``, which planning asks as well.
 
 Order of evaluation; the first three may end it for the line:
 
-0. On the host ``sandbox`` neither ``security`` nor the lists apply: as if c allowed.
+0. On the host ``sandbox`` neither ``security`` nor the lists apply (S0): as if c allowed.
 1. ``security: deny``: everything is denied; so is what goes beyond the agent's capabilities.
 2. Environment changes: a forbidden name denies, a name off the safe list asks.
 3. A line that cannot be read for certain asks (denies where asking is off, or under an ACL), also
    under ``security: full`` if a rule asks or denies, for that rule cannot see into it.
 4. Each command by itself; rules that deny or ask are looked at after b and make it stricter:
 
-   a. under an ACL the ACL alone decides: an exact vector with typed templates, or denial;
+   a. under an ACL (S4) the ACL alone decides: an exact vector with typed templates, or denial;
    b. a program that was not found is denied, for there is nothing to ask about;
    c. ``security: full``, or the host ``sandbox``, allows;
    d. a wrapper or shell whose inner commands are known for certain is judged by them, as if they

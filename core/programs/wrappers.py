@@ -65,5 +65,5 @@ def wrapper_kind(names: Iterable[str], argument_count: int) -> str | None:
 
 
 def is_shell(names: Iterable[str]) -> bool:
-    """Return whether a program is a shell; no ACL entry may start one."""
+    """Return whether a program is a shell; S4 lets no ACL entry start one."""
     return not _shells().isdisjoint(names)

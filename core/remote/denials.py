@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class RemoteDenial(StrEnum):
-    """Why nothing ran; a terminal result, never an exception."""
+    """Why nothing ran; a terminal result, never an exception (S4)."""
 
     BAD_REQUEST = "bad_request"
     SIGNATURE_INVALID = "signature_invalid"
@@ -43,7 +43,7 @@ class RemoteDenial(StrEnum):
 
 
 class Notice(StrEnum):
-    """What ``warnings`` may say of a run that started; an ended one has its reason here."""
+    """What S4's ``warnings`` may say of a run that started; an ended one has its reason here."""
 
     STDOUT_LARGE = "stdout_large"
     STDERR_LARGE = "stderr_large"

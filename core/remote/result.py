@@ -1,4 +1,4 @@
-"""Define how a remote run ended."""
+"""Say how a remote run ended, as S4's answer has it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Bound what one run may use."""
+"""Bound what one run may use (S3 "RLIMIT enforced")."""
 
 from dataclasses import dataclass
 

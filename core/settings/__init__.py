@@ -126,7 +126,7 @@ class CoreSettings(Section):
     logging: LoggingSection = Field(default_factory=LoggingSection, description="the gateway's log")
 
     def exec_layers(self, agent: AgentId) -> tuple[PolicyLayer, ...]:
-        """Return the agent's layer, if it has one, then the global one: first set wins."""
+        """Return the agent's layer, if it has one, then the global one: first set wins (S0)."""
         own = self.agents.exec_layer(agent)
         everyone = self.tools.exec.layer("tools.exec")
         return (everyone,) if own is None else (own, everyone)

@@ -1,4 +1,4 @@
-"""Settings for ``approvals.exec``."""
+"""Settings for ``approvals.exec`` (S1 "Approval forwarding to chat channels")."""
 
 from enum import StrEnum
 from typing import Annotated, Self

@@ -1,4 +1,4 @@
-"""Settings for ``tools.exec`` and overrides of single agents."""
+"""Settings for ``tools.exec`` and overrides of single agents (S0 "Config surface")."""
 
 import re
 from typing import Annotated

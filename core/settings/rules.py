@@ -145,7 +145,7 @@ class FileGrantsSection(Section):
 
 
 class CapabilitiesSection(Section):
-    """``agents.list[].capabilities``: the only tools and files of an agent."""
+    """``agents.list[].capabilities``: the only tools and files of an agent (S3)."""
 
     tools: Words = Field(
         default=(), description="the tools that are granted; without Exec no command runs"
@@ -156,7 +156,7 @@ class CapabilitiesSection(Section):
 
 
 class SkillsSection(Section):
-    """``skills``: the programs of the skills that agents know."""
+    """``skills``: the programs of the skills that agents know (S1 "Auto-allow skill CLIs")."""
 
     bins: Words = Field(
         default=(),

@@ -18,7 +18,7 @@ _SPECIAL: Final = frozenset("^$.*+?{}()[]|\\")
 def session_filter(words: Iterable[str]) -> Callable[[str], bool]:
     """Return what says whether a session's key passes: one of the words must match it.
 
-    A word is a part of the key or a pattern that is found in it. In
+    A word is a part of the key or a pattern that is found in it (S1 "substring or regex"). In
     slashes it is a pattern only.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Serve the routes below /v1 and those of remote exec: each is one call of the method table."""
+"""Serve the routes below /v1 and S4's paths: each is one call of the method table."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping

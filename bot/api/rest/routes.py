@@ -151,7 +151,7 @@ _REMOTE = (
     Route("GET", "/exec/sessions", "exec.remote.sessions"),
     Route("GET", "/diagnostics/exec", "exec.remote.diagnostics"),
 )
-"""The addresses of remote exec, which its clients know without a version."""
+"""The addresses of remote exec, which its clients know without a version (S4)."""
 _RECORDS = (
     Route("GET", "/v1/sessions", "sessions.list"),
     Route(

@@ -1,4 +1,4 @@
-"""Offer `sayso exec …`, `diagnostics exec` and `check --exec-acl`: remote exec."""
+"""Offer `sayso exec …`, `diagnostics exec` and `check --exec-acl`: remote exec (S4)."""
 
 import argparse
 

@@ -11,7 +11,7 @@ import stat
 from bot.cli import Failures
 
 KEPT = {"output": 800_000, "stdout": 262_144, "stderr": 262_144}
-"""Bytes of each stream that the gateway keeps, and so sends.
+"""Bytes of each stream that the gateway keeps, and so sends (S3).
 
 ``core.runner.supervisor.output.capture`` keeps them.
 """

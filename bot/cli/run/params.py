@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 MOST_INPUT = 1024 * 1024
-"""Bytes; the gateway takes no more."""
+"""Bytes; the gateway takes no more (S4 ``max_stdin_bytes``)."""
 
 
 class Unusable(Exception):

@@ -1,4 +1,4 @@
-"""Serve exec-approvals.json: show it, and put a new content in its place.
+"""Serve exec-approvals.json (S1): show it, and put a new content in its place.
 
 Its entries let programs run unasked, so replacing it gives rights (docs/decisions/0009).
 """
@@ -29,7 +29,7 @@ from core.text.render import redact
 
 
 class FileParams(Params):
-    """``exec.approvals.set``: a whole new content of exec-approvals.json."""
+    """``exec.approvals.set``: a whole new content of exec-approvals.json (S1 schema)."""
 
     file: dict[str, object] = Field(
         description="the new content; without `socket` the current one is kept"

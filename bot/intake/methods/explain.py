@@ -58,7 +58,7 @@ class OutlookMethods:
         return HealthAnswer.model_validate(await self.health())
 
     async def skills(self, _params: NoParams, _caller: Caller) -> SkillsAnswer:
-        """List the programs of skills that are trusted where autoAllowSkills is on."""
+        """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
         return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
 
     async def explain(self, params: CommandParams, caller: Caller) -> ExplainAnswer:

@@ -1,4 +1,4 @@
-"""Serve remote exec over the method table, in its own JSON: ``exec.remote.*``."""
+"""Serve remote exec over the method table, with S4's own JSON: ``exec.remote.*``."""
 
 import base64
 import time
@@ -231,7 +231,7 @@ class RemoteMethods:
 
 
 def _acl_summary(acl: Acl | None) -> dict[str, object] | None:
-    """Return counts and caps: no vector, and no id."""
+    """Return counts and caps: no vector, and no id (S4 "safe ACL summary")."""
     if acl is None:
         return None
     shown = acl.table.model_dump(

@@ -1,4 +1,4 @@
-"""Serve the tools of agents over the method table: `tool.call`."""
+"""Serve the tools of agents over the method table: `tool.call` (S3)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class ToolMethods:
 def tools_of(gate: Gate) -> Tools:
     """Return the tools of a gateway. Exec is among them only where an owner granted it to an agent.
 
-    The grant in ``agents.list[].capabilities.tools`` is the opt-in.
+    The grant in ``agents.list[].capabilities.tools`` is the opt-in that S3 asks for.
     """
     compiled = gate.rulebook.compiled
     tools = Tools(compiled, gate.journal)

@@ -1,4 +1,4 @@
-"""Define what the methods of remote exec take and answer: JSON of their own, in snake_case."""
+"""Define what the methods of remote exec take and answer: its own JSON, in snake_case (S4)."""
 
 import base64
 from typing import Annotated, Literal
@@ -19,13 +19,13 @@ _TEXT = (LARGEST_STDIN + 2) // 3 * 4
 
 
 class _Plain(Params):
-    """A body of remote exec: its keys are in snake_case."""
+    """S4 writes its keys in snake_case."""
 
     model_config = ConfigDict(alias_generator=None)
 
 
 class RunBody(_Plain):
-    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read to be refused."""
+    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read to be refused (S4)."""
 
     agent_id: KeyId = Field(description="the host's agent: 64 hex digits, as its contact has it")
     argv: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(

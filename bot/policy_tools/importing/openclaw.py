@@ -1,8 +1,9 @@
 """Read OpenClaw's exec-approvals.json and openclaw.json.
 
-Besides what version 1 of the file knows: an agent ``*``, ``argPattern``, generated ``=command:``
-entries, text entries. Bare names are left: only later versions gave them a meaning. Settings are
-not imported: an agent that asks about everything, or runs nothing, gets no entries.
+Besides what version 1 of the file knows (S1 "Settings and storage"): an agent ``*``,
+``argPattern``, generated ``=command:`` entries, text entries. Bare names are left: only later
+versions gave them a meaning. Settings are not imported: an agent that asks about everything, or
+runs nothing, gets no entries.
 """
 
 import json

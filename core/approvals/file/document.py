@@ -1,4 +1,4 @@
-"""Say what exec-approvals.json means: settings and allowlists for each agent."""
+"""Say what exec-approvals.json means: settings and allowlists for each agent (S1)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _USABLE = re.compile(r"~?(?:/(?!\.{1,2}(?:/|\Z))[^/\x00-\x1f\x7f]+)+")
 
 @dataclass(frozen=True, slots=True)
 class ExecSettings:
-    """What the file sets for an agent or for all; ``None`` leaves the tools.exec value."""
+    """What the file sets for an agent or for all; ``None`` leaves the tools.exec value (S1)."""
 
     security: ExecSecurity | None = None
     ask: ExecAsk | None = None
@@ -96,7 +96,7 @@ def _source(agent: AgentId, own: ExecSettings, shared: ExecSettings) -> str:
 
 
 def ignored_because(pattern: str, argv: Sequence[str] | None = None) -> str:
-    """Return why an entry can never match, or return an empty string.
+    """Return why an entry can never match, or return an empty string (S1 "Allowlist").
 
     The rule for patterns is that of ``core.policy.matching.path_patterns``; a test holds the two
     together.

@@ -23,7 +23,7 @@ _TOKEN_BYTES = 24
 
 
 def fresh(socket_path: str) -> Raw:
-    """Return a new file's content: a random token, and no setting that changes a policy."""
+    """Return a new file's content: a random token, and no setting that changes a policy (S1)."""
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     return {"version": VERSION, "socket": {"path": socket_path, "token": token}, "agents": {}}
 

@@ -1,4 +1,4 @@
-"""Keep exec-approvals.json: the policy floor, and where allow-always is remembered.
+"""Keep exec-approvals.json: the policy floor, and where allow-always is remembered (S0, S1).
 
 One ``lstat`` answers most reads. Writers lock, read again, change only what they mean to change,
 and replace the file at once, so that neither a second gateway nor a person's editor loses a line.

@@ -1,4 +1,4 @@
-"""Read and fill in when and for what an entry was last used."""
+"""Read and fill in when and for what an entry was last used (S1 "Each allowlist entry tracks")."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

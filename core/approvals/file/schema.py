@@ -1,4 +1,4 @@
-"""Read the text of exec-approvals.json, version 1.
+"""Read the text of exec-approvals.json, version 1 (S1 "Settings and storage").
 
 Strict where a slip could let more run than was meant: an unknown value, a doubled or misspelt
 key, an entry with a condition that we do not know. Other unknown keys are kept and reported.
@@ -38,7 +38,7 @@ VERSION = 1
 NEW_TEXT = "the new text"
 """The name of a text that is to replace the file, for error texts."""
 LEGACY_AGENT = "default"
-"""The name under which older files keep the entries of the agent ``main``."""
+"""The name under which older files keep the entries of the agent ``main`` (S1 "Allowlist")."""
 EVERY_AGENT = "*"
 _MISSPELT = 0.8
 _SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")

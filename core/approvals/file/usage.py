@@ -1,4 +1,4 @@
-"""Note when and for what an entry was used, and write it into exec-approvals.json.
+"""Note when and for what an entry was used, and write it into exec-approvals.json (S1).
 
 Notes stay in memory until a quiet moment: nothing was used for a while, nobody changes the file,
 no editor has it open. Losing them costs statistics, never a permission.

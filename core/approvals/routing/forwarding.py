@@ -1,4 +1,4 @@
-"""Choose the places that a prompt goes to, and when.
+"""Choose the places that a prompt goes to, and when (S1 "Approval forwarding to chat channels").
 
 ::
 

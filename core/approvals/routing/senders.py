@@ -10,7 +10,7 @@ from core.store.people import people
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """The authorised senders of each channel; an empty list means nobody."""
+    """The authorised senders of each channel (S0 "Slash commands"); an empty list means nobody."""
 
     store: Store
     listing: Listing

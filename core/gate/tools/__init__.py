@@ -1,4 +1,4 @@
-"""Offer tools to agents that were granted them, each with one strict set of arguments.
+"""Offer tools to agents that were granted them, each with one strict set of arguments (S3).
 
 ::
 
@@ -6,7 +6,7 @@
     answers      what a call says, and what it is answered
     builtin      Which, and the seam that leaves Exec out
     arguments    the arguments of Exec, checked one by one
-    exec_tool    Exec: from arguments to Gate.submit, from the end of a run to its result
+    exec_tool    Exec: from arguments to Gate.submit, from the end of a run to S3's result
 
 A tool is a way in, no way around: what Exec wants walks the same straight line as all else.
 """

@@ -1,4 +1,4 @@
-"""Check the arguments of Exec, each by itself, and name every one that is wrong.
+"""Check the arguments of Exec, each by itself, and name every one that is wrong (S3 §2).
 
 Only shapes are checked here; ``core.gate.tools.files`` checks what is on the disk.
 """

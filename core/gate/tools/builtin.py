@@ -16,7 +16,7 @@ _LONGEST_NAME = 255
 
 
 def register_builtin_tools(tools: Tools, search: SearchPath) -> None:
-    """Offer Which. Exec is opt-in and is registered by ``register_exec_tool`` alone."""
+    """Offer Which. Exec is opt-in and is registered by ``register_exec_tool`` alone (S3)."""
     tools.register(WhichTool(tools.compiled, search))
 
 

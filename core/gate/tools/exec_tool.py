@@ -1,6 +1,6 @@
-"""Run one argument vector for an agent: the tool ``Exec``.
+"""Run one argument vector for an agent: the tool ``Exec`` of S3.
 
-The tool checks its arguments and hands the vector to ``Gate.submit``: policy allows, refuses or
+The tool checks what S3 says and hands the vector to ``Gate.submit``: policy allows, refuses or
 asks, as for every request, and the runner limits and drains. No shell is named here or there.
 """
 
@@ -87,7 +87,7 @@ class ExecTool:
                 return ToolRefused(ToolError.UNKNOWN, why, run_id=run_id)
 
     async def _end(self, request: ExecRequest, call: ToolCall) -> Submission:
-        """Submit and wait for the end; for people only where the call says so."""
+        """Submit and wait for the end; for people only where the call says so (S1)."""
         # A caller that disconnects must not end a run halfway: the run belongs to the gate.
         answer = await asyncio.shield(self.line.submit(request, call.begun))
         if call.begun is not None:

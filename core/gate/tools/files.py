@@ -1,4 +1,4 @@
-"""Hold the program and the folder of a call to the agent's file grants, then look at them.
+"""Hold the program and the folder of a call to the agent's file grants, then look at them (S3).
 
 The grants come first: what an agent may not read, it cannot find out about either. Links are
 followed before anything is compared, and the planner binds what it finds; a file that changes

@@ -10,7 +10,7 @@ from core.model.identity import AgentId, ApprovalId, Requester, SessionKey, Task
 
 
 class ToolError(StrEnum):
-    """Why a call has no result; the first four are the tool's, the last two the gate's."""
+    """Why a call has no result; the first four of S3, the last two of Sayso's own line."""
 
     PERMISSION_DENIED = "permission_denied"
     UNKNOWN_TOOL = "unknown_tool"
@@ -25,7 +25,7 @@ class ToolCall:
     """One call: ``args`` are as they came, of any type; who asks is taken from the connection.
 
     ``begun`` hears the id of a run that it leads to, as of ``Gate.submit``, and of a question.
-    ``wait``: the answer to a question is waited for; without it the question's id is returned.
+    ``wait``: the answer to a question is waited for; without it the question's id is returned (S1).
     """
 
     tool: str

@@ -1,4 +1,4 @@
-"""Look a tool up for an agent, write the call down, do it."""
+"""Look a tool up for an agent, write the call down, do it (S3 "Audit", "Capability-gated")."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""The host ``sandbox``: commands that see little, change one folder and reach no network."""
+"""The host ``sandbox`` (S0): commands that see little, change one folder and reach no network."""

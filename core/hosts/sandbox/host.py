@@ -1,4 +1,4 @@
-"""Run plans inside a sandbox, or not at all."""
+"""Run plans inside a sandbox, or not at all (S0 "Sandbox host")."""
 
 import asyncio
 import os

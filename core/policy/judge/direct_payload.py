@@ -75,7 +75,7 @@ def _is_neutral(command: PlannedCommand, joins: tuple[Connector, ...]) -> bool:
 def waits(plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context) -> dict[int, str]:
     """Return, by the place of an allowed command, what may have changed before a shell starts it.
 
-    An access list decides alone; full security and the sandbox ask nothing.
+    An access list decides alone (S4); full security and the sandbox ask nothing.
     """
     if context.acl is not None or context.free is not None:
         return {}

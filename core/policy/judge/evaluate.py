@@ -76,7 +76,7 @@ def evaluate(
     acl: Sequence[ArgvTemplate] | None = None,
     provisions: Provisions = NO_PROVISIONS,
 ) -> Evaluation:
-    """Judge a plan under a policy, an allowlist and, for remote exec, an ACL that alone decides.
+    """Judge a plan under a policy, an allowlist and, for S4, an ACL that alone decides.
 
     ``provisions`` are the rules, capabilities and skills of the agent.
     """
@@ -157,7 +157,7 @@ def _of_shell(command: PlannedCommand, unreadable: Unreadable, context: Context)
 
 
 def _beyond(plan: ExecPlan, provisions: Provisions) -> _Finding | None:
-    """Return a denial of what goes beyond the agent's capabilities."""
+    """Return a denial of what goes beyond the agent's capabilities (S3)."""
     granted = provisions.capabilities
     problem = None if granted is None else granted.problem(plan)
     return None if problem is None else _Finding(Decision.DENY, Reason.CAPABILITY, problem)

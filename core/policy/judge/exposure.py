@@ -20,7 +20,7 @@ def judge_exposed(
     """Return the verdicts, with a question about each command that is more than its line.
 
     Classical trust lets a listed git do anything, so its repository may too. An access
-    list decides alone; full security and the sandbox ask nothing.
+    list decides alone (S4); full security and the sandbox ask nothing.
     """
     if context.acl is not None or context.free is not None:
         return segments

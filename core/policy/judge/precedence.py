@@ -1,8 +1,8 @@
 """Find the effective policy: first the place that speaks, then the stricter of that and the file.
 
-The order is call → session → agent → global; the approvals file may only make things stricter.
-The ``call`` layer is written by the agent itself, so it may harden its policy and never widen it
-(docs/decisions/0003).
+S0 "Policy resolution" gives the order call → session → agent → global; S1 adds the approvals file,
+which may only make things stricter. One choice of our own: the ``call`` layer is written by the
+agent itself, so it may harden its policy and never widen it (docs/decisions/0003).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -57,7 +57,7 @@ def resolve(layers: Sequence[PolicyLayer], approvals: PolicyLayer) -> ExecPolicy
 
     ``sources`` of the result names where each value came from. A call may harden security,
     ask, fallback, trust, safe bins and timeout, and choose the host; it may choose the node only
-    where nothing binds one. The host's source is the call only where
+    where nothing binds one (S0 "Node identity + binding"). The host's source is the call only where
     that is another host than the owners': what they let run there is not for the call to widen.
     Where a person skips approvals for a session, the file can still deny.
     """
@@ -87,7 +87,7 @@ def _is_sandboxed(policy: ExecPolicy) -> bool:
 
 
 def _denial(approvals: PolicyLayer) -> PolicyLayer:
-    """Return what still applies where a person skips approvals: deny."""
+    """Return what still applies where a person skips approvals: deny (S1 "Security notes")."""
     denied = approvals.security if approvals.security is ExecSecurity.DENY else None
     return replace(approvals, security=denied, ask=None)
 

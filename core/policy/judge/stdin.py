@@ -22,7 +22,7 @@ def judge_input(
 ) -> tuple[SegmentVerdict, ...]:
     """Return the verdicts, with a question about each command that may take its input as code.
 
-    An access list decides alone; full security or the sandbox asks nothing, unless a rule
+    An access list decides alone (S4); full security or the sandbox asks nothing, unless a rule
     restricts.
     """
     lets_all = context.free is not None and not context.provisions.rules.restrict

@@ -29,7 +29,7 @@ def judge_terminal(
 ) -> tuple[SegmentVerdict, ...]:
     """Return the verdicts, with a question about each command that may act otherwise there.
 
-    An access list decides alone; full security and the sandbox ask nothing.
+    An access list decides alone (S4); full security and the sandbox ask nothing.
     """
     if context.acl is not None or context.free is not None:
         return segments

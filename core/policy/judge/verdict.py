@@ -26,9 +26,9 @@ _SANDBOXED = Verdict(Decision.ALLOW, Reason.SANDBOXED, "the host is sandbox")
 
 
 class Context(NamedTuple):
-    """What a segment is judged against, in ``folder``. ``acl`` set: it alone decides.
+    """What a segment is judged against, in ``folder``. ``acl`` set: it alone decides (S4).
 
-    ``sandboxed``: it runs in the sandbox, to which neither security nor lists apply.
+    ``sandboxed``: it runs in the sandbox, to which neither security nor lists apply (S0).
     """
 
     policy: ExecPolicy

@@ -24,7 +24,7 @@ _Several = Callable[[Element, Sequence[str], Surroundings], bool]
 
 _REST = frozenset((ElementKind.REST, ElementKind.REST_ANY))
 _META = re.compile(r"[;|&><`$\n\0]")
-"""What each word of a request is checked for as defence in depth."""
+"""S4: each request token is checked for these as defence in depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ArgvTemplate:
 
     @classmethod
     def parse(cls, elements: Sequence[str]) -> "ArgvTemplate":
-        """Read a vector of an access list, which knows two templates only.
+        """Read a vector of an access list, which knows S4's two templates only.
 
         Raises:
             ConfigError: the vector is empty, or an element is no text or an unknown template.
@@ -72,7 +72,7 @@ class ArgvTemplate:
     def matches(self, argv: Sequence[str], *, strict: bool = False) -> bool:
         """Return whether each element of a request fits; ``strict`` also refuses ``//`` in a path.
 
-        The alphabet holds a double slash, yet proxies may read an authority after it.
+        A double slash is inside S4's alphabet, yet proxies may read an authority after it.
         """
         if len(argv) != len(self._known) or any(_META.search(word) for word in argv):
             return False

@@ -1,4 +1,4 @@
-"""Match whole absolute paths against patterns.
+"""Match whole absolute paths against patterns (S1 "Allowlist (per agent)").
 
 A pattern matches a whole absolute path: ``*`` and ``?`` stay inside one segment, ``**`` spans
 any number of them, brackets are literal, ASCII letters match in either case. Segments are matched

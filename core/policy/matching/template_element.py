@@ -1,6 +1,6 @@
 """Read the elements of templates: each a literal, or a type that matches one or more words.
 
-Two are for access lists: ``<INT>`` is a number from 1 to 999999, ``<URL_PATH>`` an absolute
+S4's two are for access lists: ``<INT>`` is a number from 1 to 999999, ``<URL_PATH>`` an absolute
 path of at most 257 characters from ``A-Za-z0-9/_.-`` without ``..``, alone or after a literal
 prefix. Rules and allowlist entries know more (docs/reference/policy.md "Templates"). Any other
 ``<…>`` is an error of the list. ``core.policy.matching.match_element`` matches them with words.

@@ -102,7 +102,7 @@ def compiled(
 
 
 def _check_safe_bins(settings: CoreSettings) -> None:
-    """Refuse a safe bin without a profile: nothing would come of it."""
+    """Refuse a safe bin without a profile: nothing would come of it (S1 "Safe bins")."""
     shared: KeyPath = ("tools", "exec", "safeBins")
     places: list[tuple[KeyPath, Iterable[str]]] = [(shared, settings.tools.exec.safe_bins)]
     for number, entry in enumerate(settings.agents.entries):

@@ -93,7 +93,7 @@ _JQ_WORDS = re.compile(
 
 
 def path_like(word: str) -> bool:
-    """Return whether a word resembles a path."""
+    """Return whether a word resembles a path (S1: safe bins reject path-like tokens)."""
     if len(word) > 1 and word.startswith(("/", "./", "../", "~/")):
         return True
     return word in {"..", "~"} or "/../" in word or word.endswith("/..")

@@ -1,4 +1,4 @@
-"""Read ``exec-acl.toml``: which agent on which machine may run which vectors here.
+"""Read ``exec-acl.toml``: which agent on which machine may run which vectors here (S4).
 
 Everything that is wrong stops the start: whoever reads a list of permissions in two ways lets
 somebody in.
@@ -75,7 +75,7 @@ class AllowTable(_Table):
 
 
 class ExecTable(_Table):
-    """``[exec]``: the caps; defaults where one is not set. Sizes in bytes."""
+    """``[exec]``: the caps, with S4's values where one is not set. Sizes in bytes."""
 
     enabled: bool
     max_stdout_bytes: Kept = 16 << 20

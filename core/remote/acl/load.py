@@ -1,4 +1,4 @@
-"""Load the access list from its file.
+"""Load the access list from its file (S4).
 
 A file that is missing at the default path turns remote exec off; an unsafe one stops the start.
 """

@@ -1,4 +1,4 @@
-"""Count the runs that are under way for other machines, and hold them to the caps."""
+"""Count the runs that are under way for other machines, and hold them to the caps (S4)."""
 
 import asyncio
 import time

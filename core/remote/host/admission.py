@@ -1,4 +1,4 @@
-"""Hold a request against the six conditions, in their order.
+"""Hold a request against the six conditions of S4, in the order of that page.
 
 ::
 
@@ -28,7 +28,7 @@ from core.remote.trust.replay_window import Freshness
 
 _LOG = logging.getLogger(__name__)
 METACHARACTERS = frozenset(";|&><`$\n\0")
-"""What each element of a request is checked for as defence in depth."""
+"""S4: each element of a request is checked for these as defence in depth."""
 
 
 @dataclass(slots=True)

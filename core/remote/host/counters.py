@@ -1,4 +1,4 @@
-"""Count what happened to other machines' requests, for `sayso diagnostics exec`."""
+"""Count what happened to other machines' requests, for `sayso diagnostics exec` (S4)."""
 
 import time
 from collections import Counter, deque

@@ -1,4 +1,4 @@
-"""Run one admitted request on this host: planned, leased, forwarded, written down."""
+"""Run one admitted request on this host: planned, leased, forwarded, written down (S4)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -228,7 +228,7 @@ def notices_of(finished: Finished, streams: Streams, table: ExecTable) -> list[N
 def plan_of(
     planner: Planner, table: ExecTable, session: Session, order: Order
 ) -> ExecPlan | RemoteDenial:
-    """Pin the program on the fixed search path, in ``default_cwd``, and the remote environment.
+    """Pin the program on the fixed search path, in ``default_cwd``, with S4's environment.
 
     Reads and hashes files, so it is called in a thread. A shell under any name is refused.
     """

@@ -1,4 +1,4 @@
-"""Serve other machines' requests on this host: admit, write down, run, answer."""
+"""Serve other machines' requests on this host: admit, write down, run, answer (S4)."""
 
 import logging
 from dataclasses import dataclass, field

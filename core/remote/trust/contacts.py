@@ -1,4 +1,4 @@
-"""Keep the contacts: which agents on which machines are known, where, and whether trusted.
+"""Keep the contacts: which agents on which machines are known, where, and whether trusted (S4).
 
 ``exec-contacts.json`` in $SAYSO_HOME, mode 0600. Who is not in it is not trusted, and a file that
 cannot be read trusts nobody.

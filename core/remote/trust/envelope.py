@@ -49,7 +49,7 @@ class _Strict(BaseModel):
 
 
 class Order(_Strict):
-    """What to run. ``cwd`` is there to be refused; ``timeout_ms`` is wall clock."""
+    """What to run. ``cwd`` is there to be refused (S4); ``timeout_ms`` is wall clock."""
 
     argv: Annotated[
         tuple[Annotated[str, Field(max_length=_LONGEST_WORD)], ...],

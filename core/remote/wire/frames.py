@@ -1,6 +1,6 @@
 """Frame what client and host say: 4-byte big-endian length, the prefix, JSON in UTF-8.
 
-The prefix distinguishes exec frames from whatever else a link may carry one day.
+The prefix distinguishes exec frames from whatever else a link may carry one day (S4).
 """
 
 import base64

@@ -14,7 +14,7 @@ from core.store.schema.states import RowState
 from core.store.schema.tables import decisions, runs
 
 _TAIL = 20_000
-"""Characters of an event's tail, with its mark."""
+"""Characters of an event's tail, with its mark (S0 "Output caps")."""
 _CUT = "… (truncated)"
 _RUN = select(runs.c.state, runs.c.result, runs.c.reason, runs.c.why).where(
     runs.c.id == bindparam("p_id")
@@ -60,7 +60,7 @@ def code_words(result: Finished) -> str:
 
 
 def event_tail(output: Output) -> str:
-    """Return the end of what was printed, marked where its beginning is missing."""
+    """Return the end of what was printed, marked where its beginning is missing (S0)."""
     tail = output.tail[-_TAIL:]
     if not tail or (not output.truncated and len(tail) == len(output.text)):
         return tail

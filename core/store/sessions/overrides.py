@@ -1,4 +1,4 @@
-"""Remember what people set for one session by ``/exec`` and ``/elevated``."""
+"""Remember what people set for one session by ``/exec`` and ``/elevated`` (S0 "Slash commands")."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -109,7 +109,7 @@ def begin(conn: Connection, owner: str) -> int:
     """Forget the overrides that earlier gateways were given, where ``owner`` is the only one alive.
 
     Returns how many sessions that were. What is set for a session lasts as long as the gateway
-    does; the first of several that starts decides.
+    does (S0 "non-persistent unless saved via config"); the first of several that starts decides.
     """
     if not context_of(conn).alone and set(replicas.alive(conn)) - {owner}:
         return 0

@@ -5,10 +5,10 @@ import codecs
 from core.runner.supervisor.output.shared_buffer import Shelf
 
 LARGEST_TEXT = 200_000
-"""Characters of both streams together."""
+"""Characters of both streams together (S0 "Output caps")."""
 
 LARGEST_TAIL = 20_000
-"""Characters kept from the end for events."""
+"""Characters kept from the end for events (S0 "Output caps")."""
 
 CUT = "… (truncated)"
 
