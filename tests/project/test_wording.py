@@ -11,7 +11,9 @@ _FORBIDDEN = re.compile(
     r"|hangs? up|hung up|lost sight|in peace|nobody is there|lays? out|by itself alone)(?![a-z])",
     re.IGNORECASE,
 )
-_NOWHERE = re.compile(r"\bDESIGN\b|\bresearch/|\bresearch notes\b|\bbypasses\.md\b|(?<![\w}])/lockdown\b")
+_NOWHERE = re.compile(
+    r"\bDESIGN\b|\bresearch/|\bresearch notes\b|\bbypasses\.md\b|(?<![\w}])/lockdown\b"
+)
 _SPECIFICATION = re.compile(r"\bS[0-4]\b")
 """How code and decisions cite the specifications, which docs/glossary.md names once."""
 _CITING = ("bot/", "channels/", "core/", "docs/decisions/", "docs/glossary.md")
