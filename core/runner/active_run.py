@@ -1,4 +1,4 @@
-"""Know how far a run is, for those who cancel it or look at it."""
+"""Track how far a run is, for those who cancel it or look at it."""
 
 import asyncio
 import contextlib
