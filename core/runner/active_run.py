@@ -11,7 +11,7 @@ from core.model.result import LiveOutput, OutputChunk
 from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.enclosure import Enclosure
 from core.runner.link import Link
-from core.runner.live_output import LiveOutput, live_output_of
+from core.runner.live_output import LiveBuffer, live_buffer_of
 from core.runner.supervisor.protocol import Private
 
 
@@ -35,7 +35,7 @@ class Progress:
     fit: bool = False
     asked: bool = False
     awaited: bool = False
-    live: LiveOutput | None = None
+    live: LiveBuffer | None = None
     unwanted: asyncio.Event = field(default_factory=asyncio.Event)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,7 +63,7 @@ class Progress:
             SpawnError: there is no room for it.
         """
         if self.awaited or stdio.capture is Capture.SEPARATE:
-            self.live = live_output_of(stdio)
+            self.live = live_buffer_of(stdio)
 
     def start(self, link: Link) -> None:
         """Note who runs it."""
@@ -119,6 +119,6 @@ class Progress:
     def _ask_live_output(self, link: Link) -> None:
         """Have the live output filled for the first watcher; later ones read the same."""
         with contextlib.suppress(SpawnError):  # no descriptor: the run goes unwatched
-            self.live = live_output_of(PLAIN_STDIO)
+            self.live = live_buffer_of(PLAIN_STDIO)
             self.asked = True
             link.ask_live_output(self.live.descriptors())

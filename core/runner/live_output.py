@@ -58,7 +58,7 @@ class _Seen:
         return self._view[start : min(self.heard, start + most)]
 
 
-class LiveOutput:
+class LiveBuffer:
     """What one run has printed so far, up to the cap of what is kept."""
 
     def __init__(self, *streams: tuple[StreamName, int]) -> None:
@@ -144,10 +144,10 @@ class LiveOutput:
             self._loop.add_reader(one.bell, self._on_bell, one)
 
 
-def live_output_of(stdio: Stdio) -> LiveOutput:
+def live_buffer_of(stdio: Stdio) -> LiveBuffer:
     """Return the live output of a run, empty as yet."""
     if stdio.capture is Capture.SEPARATE:
-        return LiveOutput(
+        return LiveBuffer(
             (StreamName.STDOUT, stdio.most_stdout), (StreamName.STDERR, stdio.most_stderr)
         )
-    return LiveOutput((StreamName.OUTPUT, LARGEST_HEAD_BYTES))
+    return LiveBuffer((StreamName.OUTPUT, LARGEST_HEAD_BYTES))

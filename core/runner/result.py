@@ -4,7 +4,7 @@ from core.errors import PlanDrift, SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
-from core.runner.live_output import LiveOutput
+from core.runner.live_output import LiveBuffer
 from core.runner.supervisor.output.capture import LARGEST_TAIL
 from core.runner.supervisor.protocol import Drift, Ended, Failed
 
@@ -12,7 +12,7 @@ UNSEEN = "sayso: the supervisor of this run died; the exit status is unknown\n"
 
 
 def finished(
-    run_id: ApprovalId, plan: ExecPlan, ended: Ended, live: LiveOutput | None = None
+    run_id: ApprovalId, plan: ExecPlan, ended: Ended, live: LiveBuffer | None = None
 ) -> Finished:
     """Return how a run ended, with what its live output holds of separate streams."""
     text, tail = ended["text"], ended["tail"]
@@ -44,7 +44,7 @@ def _drifted(plan: ExecPlan, found: Drift) -> str:
 
 
 def unseen(
-    run_id: ApprovalId, duration_ms: int, live: LiveOutput | None = None, *, timed_out: bool
+    run_id: ApprovalId, duration_ms: int, live: LiveBuffer | None = None, *, timed_out: bool
 ) -> Finished:
     """Return a run whose end nobody saw: neither code nor signal, worded ``unknown``."""
     output = Output(UNSEEN, UNSEEN, 0)
