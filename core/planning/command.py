@@ -12,6 +12,7 @@ from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
 from core.planning.paths.writable_by_others import Exposure, exposure, paths_of
+from core.planning.replacing import replaced
 from core.planning.script_operands import code_named, code_operands
 from core.planning.steering import steering
 from core.programs.neutral_environment import (
@@ -51,7 +52,8 @@ def plan_command(
         absent=code.absent,
         neutral=neutral_environment(argv, executable),
     )
-    return _linked(_steered(command, executable, cwd), cwd)
+    command = replace(_steered(command, executable, cwd), replaces=replaced(command, cwd))
+    return _linked(command, cwd)
 
 
 def _with_named(
