@@ -172,12 +172,14 @@ OTHERS = ("npm ls", "node --version", "ls", "git status", "git commit -m x", "mk
 def test_a_folder_into_which_others_put_files_is_no_project(
     tmp_path: Path, line: str, mode: int
 ) -> None:
-    """Before, for another user's file in a sticky folder, with the example policy::
+    r"""Before, another user's file ran in a sticky folder, with the example policy.
 
-    $ su nobody -s /bin/sh -c 'printf "test:\n\tid -un\n" >/tmp/GNUmakefile'
-    $ sayso run -c 'cd /tmp && make test'
-    id -un
-    root
+    As root::
+
+        $ su nobody -s /bin/sh -c 'printf "test:\n\tid -un\n" >/tmp/GNUmakefile'
+        $ sayso run -c 'cd /tmp && make test'
+        id -un
+        root
     """
     folder = opened(tmp_path / "folder", mode)
 
