@@ -49,7 +49,7 @@ def exposure_of_project(folder: str) -> Exposure:
     A new file there is as good as a changed one, so that a sticky folder counts itself.
     """
     writers = _writers(folder, may_add=True)
-    return Exposure(folder, writers) if writers else exposure((os.path.join(folder, "."),))
+    return Exposure(folder, writers) if writers else exposure((folder + "/.",))
 
 
 def paths_of(files: Iterable[PinnedFile]) -> Iterator[str]:
