@@ -3,7 +3,7 @@
 A tree may be deeper than a path can be long and than Python recurses, and closed to its own owner.
 So everything goes by descriptors, and what is deep is moved up first.
 """
-# ruff: noqa: PTH101, PTH104, PTH106, PTH108, PTH208
+# ruff: noqa: PTH106, PTH208
 # All names are relative to descriptors, which pathlib cannot take.
 
 import os
@@ -17,10 +17,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def remove_tree(path: str) -> None:
     """Remove a folder with all that is in it; what cannot be removed stays."""
-    with suppress(OSError), _opened(path) as top:
-        while _clear(top):
-            pass
     with suppress(OSError):
+        with _opened(path) as top:
+            while _clear(top):
+                pass
         os.rmdir(path)
 
 

@@ -1,5 +1,5 @@
 """Keep one private folder for each run, bound as ``/tmp``, and leave none behind."""
-# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH114, PTH118
+# ruff: noqa: PTH102, PTH103, PTH104, PTH106
 # A run waits for it; pathlib is ten times slower here.
 
 import asyncio
