@@ -12,6 +12,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+_DEEPEST = 32
+"""Levels that are held open, and recursed into."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -19,51 +21,49 @@ def remove_tree(path: str) -> None:
     """Remove a folder with all that is in it; what cannot be removed stays."""
     with suppress(OSError):
         with _opened(path) as top:
-            while _clear(top):
+            while _Pass(top).empty(top):
                 pass
         os.rmdir(path)
 
 
-def _clear(top: int) -> bool:
-    """Empty the folders of a tree's top into the top; return whether there was something to do."""
-    prefix = secrets.token_hex(8)
-    progress = False
-    for number, name in enumerate(os.listdir(top)):
-        removed = _unlink(name, top) or _raise_up(name, top, f"{prefix}.{number}")
-        progress = removed or progress
-    return progress
+class _Pass:
+    """One way through a tree: what is below the deepest level is moved to the top."""
 
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self._prefix = secrets.token_hex(8)
+        self._moved = 0
 
-def _raise_up(name: str, top: int, prefix: str) -> bool:
-    """Move the folders of a folder to the top, remove its files, and then itself.
+    def empty(self, folder: int, level: int = 0) -> bool:
+        """Empty an open folder; return whether another pass would find something to do."""
+        before = self._moved
+        for name in os.listdir(folder):
+            if not _unlink(name, folder):
+                self._remove(name, folder, level)
+        return self._moved > before
 
-    No folder is removed by trial: the kernel goes through all that is below it first.
-    """
-    progress = False
-    with suppress(OSError), _opened(name, top) as folder:
-        for number, one in enumerate(os.listdir(folder)):
-            if _unlink(one, folder) or _move(one, folder, f"{prefix}.{number}", top):
-                progress = True
-    with suppress(OSError):
-        os.rmdir(name, dir_fd=top)
-        progress = True
-    return progress
+    def _remove(self, name: str, folder: int, level: int) -> None:
+        with suppress(OSError):
+            if level == _DEEPEST:
+                self._raise_up(name, folder)
+                return
+            with _opened(name, folder) as below:
+                self.empty(below, level + 1)
+            # Not by trial: where it is not empty, the kernel goes through all that is below it.
+            os.rmdir(name, dir_fd=folder)
+
+    def _raise_up(self, name: str, folder: int) -> None:
+        """Move a folder to the top; it has to be writable itself (rename(2))."""
+        _allow(name, folder)
+        new = f"{self._prefix}.{self._moved}"
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=self._top)
+        self._moved += 1
 
 
 def _unlink(name: str, folder: int) -> bool:
     """Remove what is no folder; return whether that worked."""
     try:
         os.unlink(name, dir_fd=folder)
-    except OSError:
-        return False
-    return True
-
-
-def _move(name: str, folder: int, new: str, top: int) -> bool:
-    """Move a folder to the top; a folder that is moved has to be writable itself (rename(2))."""
-    try:
-        _allow(name, folder)
-        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
     except OSError:
         return False
     return True
