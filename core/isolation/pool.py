@@ -5,10 +5,10 @@ import logging
 import pwd
 import secrets
 import socket
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.errors import HostUnavailable, SaysoError, SpawnError
 from core.isolation import process, wire
@@ -65,6 +65,18 @@ class ExecutorPool:
     def live(self) -> int:
         """Return how many executors there are."""
         return len(self._live)
+
+    async def check(self, user: str) -> None:
+        """See that there is what starts the executor of a user, before anybody is asked.
+
+        Raises:
+            HostUnavailable: it, or the user, is missing.
+        """
+        _uid_of(user)
+        program = self._command(user)
+        for path in (program[0], program[-1]):
+            if not Path(path).exists():  # noqa: ASYNC240 - two local files
+                raise HostUnavailable(_unavailable(user, f"{path} is missing"))
 
     async def take(self, user: str) -> Executor:
         """Return an executor of a Unix user that has served nobody.
@@ -133,10 +145,7 @@ class ExecutorPool:
         await self._audit.stop()
 
     async def _started(self, user: str, *, cleaner: bool = False) -> Executor:
-        try:
-            uid = pwd.getpwnam(user).pw_uid
-        except KeyError:
-            raise HostUnavailable(f"there is no user `{user}` on this machine") from None
+        uid = _uid_of(user)
         if not cleaner:
             await self._room()
         executor = Executor(secrets.token_hex(8), user)
@@ -304,10 +313,12 @@ async def _exited(executor: Executor) -> None:
             await executor.process.exited.wait()
 
 
+def _uid_of(user: str) -> int:
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise HostUnavailable(f"there is no user `{user}` on this machine") from None
+
+
 def _unavailable(user: str, why: str) -> str:
     return f"no executor runs as `{user}`: {why}; run `sayso doctor executor`"
-
-
-def clock() -> float:
-    """Return the time that session tokens go by."""
-    return time.monotonic()
