@@ -1,4 +1,4 @@
-"""Follow docs/how-to/executors.md as it is written, with real users and the real sudo; attack it."""
+"""Follow docs/how-to/executors.md as written, with real users and the real sudo; attack it."""
 
 import re
 import shutil
@@ -126,14 +126,15 @@ def test_the_page_as_written(tmp_path: Path) -> None:
             as_ann(undo),
             f"as ann {SAYSO} doctor executor",
             "ls /etc/sudoers.d /usr/local/libexec; getent group sayso_exec; ls /home",
-            f"as ann sudo {SAYSO} executor setup && as ann sudo {SAYSO} executor undo --delete-users",
+            f"as ann sudo {SAYSO} executor setup",
+            f"as ann sudo {SAYSO} executor undo --delete-users",
             "ls /home",
         ]
     )
     printed = followed(tmp_path, script)
     found = [one for one in printed.splitlines() if LINE.match(one)]
     again, needed, modes, visudo, own, root, evil, unprivileged, *rest = found
-    undone, undone_again, doctor, left, _deleted, homes = rest
+    undone, undone_again, doctor, left, _anew, _deleted, homes = rest
 
     assert "All 8 checks passed." in printed
     assert "\nsayso_alice\nsayso_alice\n" in printed  # whoami, and whose file
@@ -159,6 +160,17 @@ GATEWAY = "$(pgrep -u ann -f 'sayso serve' | head -n 1)"
 PYTHON = "/usr/bin/python3 -I -c"
 CONNECT = (
     f"{PYTHON} \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); print('in')\""
+)
+
+PTRACE = (
+    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
+    f"failed = libc.ptrace(16, {EXECUTOR_OF_ALICE}, 0, 0); "
+    'raise SystemExit(os.strerror(ctypes.get_errno()) if failed else 0)"'
+)
+STEAL_DESCRIPTOR = (
+    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
+    f"fd = libc.syscall(438, os.pidfd_open({EXECUTOR_OF_ALICE}), 3, 0); "
+    'raise SystemExit(os.strerror(ctypes.get_errno()) if fd < 0 else 0)"'
 )
 
 ATTACKS = (
@@ -188,10 +200,8 @@ ATTACKS = (
     f"ls /proc/{GATEWAY}/root/home/ann",
     f"kill -9 {GATEWAY}",
     f"kill -STOP {GATEWAY}",
-    f'{PYTHON} "import os, signal; os.pidfd_open({GATEWAY}); '
-    f'signal.pidfd_send_signal(os.pidfd_open({GATEWAY}), 9)"',
+    f'{PYTHON} "import os, signal; signal.pidfd_send_signal(os.pidfd_open({GATEWAY}), 9)"',
     f"strace -p {GATEWAY} -o /dev/null -e trace=none & sleep 1; kill %1",
-    f"gdb -p {GATEWAY} -batch",
     f"renice -n 19 -p {GATEWAY}",
     f'{PYTHON} "import resource; resource.prlimit({GATEWAY}, resource.RLIMIT_NOFILE, (9, 9))"',
     CONNECT % "/home/ann/.sayso/gateway.sock",
@@ -204,12 +214,8 @@ ATTACKS = (
     f"head -c 10 /proc/{EXECUTOR_OF_ALICE}/mem",
     "cat /proc/$SUPERVISOR/environ",
     "ls -l /proc/$SUPERVISOR/fd",
-    f'{PYTHON} "import os; os.close(os.pidfd_open({EXECUTOR_OF_ALICE})); import ctypes; '
-    f"libc = ctypes.CDLL(None, use_errno=True); r = libc.ptrace(16, {EXECUTOR_OF_ALICE}, 0, 0); "
-    'raise SystemExit(os.strerror(ctypes.get_errno()) if r else 0)"',
-    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
-    f"fd = libc.syscall(438, os.pidfd_open({EXECUTOR_OF_ALICE}), 3, 0); "
-    'raise SystemExit(os.strerror(ctypes.get_errno()) if fd < 0 else 0)"',
+    PTRACE,
+    STEAL_DESCRIPTOR,
     # another right
     "sudo -n id",
     f"sudo -n -u ann {FILE}",
