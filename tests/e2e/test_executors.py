@@ -176,7 +176,7 @@ STEAL_DESCRIPTOR = (
 ATTACKS = (
     # another user's files
     "cat /home/ann/.ssh/id_rsa",
-    "ls /home/ann",
+    "ls /home/ann/.ssh",
     "cat /home/ann/.sayso/config.json5",
     "cat /home/ann/.sayso/state.db",
     "cat /home/ann/.sayso/audit.jsonl",
