@@ -17,7 +17,7 @@
     factories/    channels, policy, rules, the sandbox and remote exec, from the settings
     executor/     sayso-executor: another Unix user's process, standard library only
     executor_setup/  group, users, sudo rule and the executor's file
-    service/      what systemd is told, and the unit that it is given
+    service/      reports to systemd, and the unit
     health/       what works and what does not, part by part
     gate_proof/   a harmless marked command through every entry point, to see that it is held
     client        calls of a gateway over its socket
