@@ -67,6 +67,8 @@ class CompanionWork:
             return "a run of Sayso gives no orders"
         if not order.digest == order.plan.digest == digest_of(order.plan):
             return "the plan is not the one of its digest"
+        if order.plan.run_as:
+            return "the plan is bound to another Unix user"
         if not self.ledger.claim(ApprovalId(order.id), order.digest):
             return "a run of this id was taken before"
         return ""
