@@ -20,19 +20,19 @@ FRAGMENT = 40
 LARGE_FOLDERS: Mapping[str, str] = {}
 """Why a folder holds more than ``MOST_MODULES`` modules."""
 
-LONG_MODULES: Mapping[str, str] = {}
+LONG_MODULES: Mapping[str, str] = {
+    "core/hosts/node.py": "the gateway's whole side of a run on a node: order, link lost, ending",
+}
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
 FRAGMENTS: Mapping[str, str] = {
     "bot/chat/pairing.py": "one of the parts that bot/chat/inbox.py asks in turn, a module each",
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
-    "bot/companion/run.py": "the composition root of a companion; the screen is made without it",
     "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
     "channels/companion/question.py": "pure; the channel around it keeps connections",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",
     "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",
-    "core/store/runs/on_node.py": "SQL for bot/wiring/nodes.py, which may hold none",
     "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",
 }
 """Why a module of fewer than ``FRAGMENT`` lines with one importer is a module."""
