@@ -239,7 +239,7 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
 def front(card: PromptCard) -> tuple[Fact, ...]:
     """Return the lines that an answer is decided by, in the order of every platform.
 
-    Whatever may deceive is among them (DESIGN §1 rule 9): programs that are not what their names
+    Whatever may deceive is among them (invariant 9): programs that are not what their names
     say, and the check words where the eye does not suffice: something is masked, or it is long.
     """
     lines = (

@@ -76,10 +76,10 @@ def to_json(explained: Explained) -> dict[str, object]:
     looked = to_rules(explained.traces)
     who = explained.agent
     idle = list(explained.idle)
-    told_too = {"agent": who, "policy": values, "rules": looked, "idle": idle}
+    in_force = {"agent": who, "policy": values, "rules": looked, "idle": idle}
     asks = None if explained.asks is None else explained.asks.as_json()
     unread = {"unread": explained.unread} if explained.unread else {}
-    return {**judged, "why": verdict.why, **told_too, "asks": asks, **unread}
+    return {**judged, "why": verdict.why, **in_force, "asks": asks, **unread}
 
 
 def shown(explained: Explained) -> str:

@@ -68,4 +68,4 @@ class Notifier:
             sock.setblocking(False)
             sock.sendto(text.encode("utf-8", "replace"), name)
             return
-        _log.debug("the service manager at %s cannot be told", self.address)
+        _log.debug("cannot reach the service manager at %s", self.address)

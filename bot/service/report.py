@@ -30,7 +30,7 @@ nothing fails within 60 s, however many others wait with it."""
 
 @dataclass(slots=True)
 class ServiceReport:
-    """What the service manager is told while the gateway runs."""
+    """What is reported to the service manager while the gateway runs."""
 
     notifier: Notifier
     gate: Gate

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Scope(StrEnum):
-    """One right over the API. What people decide with is never an agent's (DESIGN §1 rule 7)."""
+    """One right over the API. What people decide with is never an agent's (invariant 7)."""
 
     REQUEST = "request"
     APPROVE = "approve"

@@ -235,7 +235,7 @@ class PlannedCommand:
 
 @dataclass(frozen=True, slots=True)
 class ExecPlan:
-    """What was judged and is what runs (DESIGN §1 rules 2 and 3).
+    """What was judged and is what runs (invariants 2 and 3).
 
     Readable: ``commands`` joined by ``connectors``. Unreadable: ``unreadable`` is set,
     ``commands`` holds the one pinned shell with ``-c`` and the exact text, and the prompt says

@@ -1,4 +1,4 @@
-"""Reduce a plan to one digest: equal digests mean the same run (DESIGN §1 rule 3)."""
+"""Reduce a plan to one digest: equal digests mean the same run (invariant 3)."""
 
 import hashlib
 import json

@@ -155,7 +155,7 @@ def _option(action: _Action, word: str, read: _Read) -> int:
 
 
 def _repeated(action: _Action, name: str, read: _Read) -> bool:
-    """Return whether an option means more now than where it stands alone."""
+    """Return whether an option means more now than by itself."""
     return name in action.once and not read.seen.isdisjoint(action.once)
 
 

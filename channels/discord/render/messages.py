@@ -65,7 +65,7 @@ _NONCE_LENGTH = 25
 _GAP = "… {:,} characters are left out …\n"
 _MOST_LEFT_OUT = 9_999_999
 _BESIDE = "Answer by"
-"""The fact that stands outside the block, where Discord counts the time down."""
+"""The fact that is outside the block, where Discord counts the time down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
 
 
 def _title(all_of_them: int, waiting: int) -> str:
-    """Say what stands in this message; elsewhere more may wait."""
+    """Say what is in this message; elsewhere more may wait."""
     if waiting == all_of_them:
         return f"Allow these {all_of_them} commands?"
     verb = "waits" if waiting == 1 else "wait"

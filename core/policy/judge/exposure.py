@@ -19,7 +19,7 @@ def judge_exposed(
 ) -> tuple[SegmentVerdict, ...]:
     """Return the verdicts, with a question about each command that is more than its line.
 
-    Classical trust lets a listed git do anything, so its repository may too (DESIGN §6). An access
+    Classical trust lets a listed git do anything, so its repository may too. An access
     list decides alone (S4); full security and the sandbox ask nothing.
     """
     if context.acl is not None or context.free is not None:

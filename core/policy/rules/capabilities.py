@@ -23,7 +23,7 @@ from core.programs.wrapper_grammar import Opaque
 from core.programs.wrappers import names_of, wrapper_kind
 
 TOOL = "Exec"
-"""The tool that S3 calls by this name, for it takes vectors only."""
+"""The tool whose grant lets an agent run commands, under the name that S3 gives it."""
 
 _UNHELD = "cannot be held to the granted folders"
 _UNTOLD = "the program {!r} of a wrapper is not known before it starts"
