@@ -73,7 +73,7 @@ class Live:
             body = b"event: signed-out\ndata: {}\n\n"
             await send({"type": "http.response.body", "body": body, "more_body": True})
         except SaysoError:
-            pass  # the stream ends, and the page that resumes it is told why
+            pass  # the stream ends, and the page that resumes it learns why
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(

@@ -20,8 +20,8 @@ from bot.page.rules_draft import (
     DEFAULTS,
     SETTINGS,
     Clash,
+    Edit,
     Part,
-    Wish,
     agents_of,
     changed,
     clashes,
@@ -54,7 +54,7 @@ class Unsaved:
     """What a form wanted that could not be saved, and why."""
 
     why: str
-    wish: Wish
+    edit: Edit
     clashes: tuple[Clash, ...] = ()
     came: tuple[str, ...] = ()
     went: int = 0
@@ -79,28 +79,28 @@ class RulesPages:
         """Save what the form says, if the file is still the one that was read."""
         form = await visit.form()
         scope, base = form.get("agent", ""), form.get("base", "")
-        wish, seen = _wish(form), _seen(form)
+        edit, seen = _edit(form), _seen(form)
         try:
             file = await self._file(visit)
             # Where it is another file by now, the method refuses: it compares with the base, too.
-            raw = {"file": changed(file["file"], scope, wish), "baseHash": base}
+            raw = {"file": changed(file["file"], scope, edit), "baseHash": base}
             done: Any = await invoke(self.table["exec.approvals.set"], raw, visit.who)
         except Conflict:
-            return await self._conflict(visit, scope, wish, seen)
+            return await self._conflict(visit, scope, edit, seen)
         except (BadRequest, ApprovalsFileError) as wrong:
-            return await self._page(visit, scope, unsaved=Unsaved(str(wrong), wish), status=422)
+            return await self._page(visit, scope, unsaved=Unsaved(str(wrong), edit), status=422)
         if not done["done"]:
             raise Fault(FaultCode.FORBIDDEN, done["sentence"])
         return elsewhere(f"{_PATH}?{urlencode({'agent': scope, 'saved': 'yes'})}")
 
     async def _conflict(
-        self, visit: Visit, scope: str, wish: Wish, seen: Mapping[str, Any]
+        self, visit: Visit, scope: str, edit: Edit, seen: Mapping[str, Any]
     ) -> Response:
         """Show what was read, what is there now and what was wanted; saving again settles it."""
         now = part_of((await self._file(visit))["file"], scope)
         was = {**_UNSET, **seen["settings"]}
-        rows = clashes(was, now.settings, wish.settings)
-        kept = Wish(merged(was, now.settings, wish.settings), wish.removed, wish.added)
+        rows = clashes(was, now.settings, edit.settings)
+        kept = Edit(merged(was, now.settings, edit.settings), edit.removed, edit.added)
         came = tuple(one.words for one in now.entries if one.key not in seen["keys"])
         went = len(set(seen["keys"]) - now.keys)
         why = "Somebody else saved meanwhile, so nothing was changed. Check, and save again."
@@ -119,7 +119,7 @@ class RulesPages:
     ) -> Response:
         file = await self._file(visit)
         part = part_of(file["file"], scope)
-        wish = unsaved.wish if unsaved else Wish(part.settings)
+        edit = unsaved.edit if unsaved else Edit(part.settings)
         text = self.render.text(
             "rules.html",
             visit=visit,
@@ -130,8 +130,8 @@ class RulesPages:
             seen=seen_text(part),
             base=file["hash"],
             warnings=file["warnings"],
-            fields=_fields(wish.settings, part, scope),
-            wish=wish,
+            fields=_fields(edit.settings, part, scope),
+            edit=edit,
             unsaved=unsaved,
             saved=saved,
             may=visit.who.may(Scope.ADMIN),
@@ -169,7 +169,7 @@ def _fields(
     ]
 
 
-def _wish(form: Mapping[str, str]) -> Wish:
+def _edit(form: Mapping[str, str]) -> Edit:
     """Read a form.
 
     Raises:
@@ -182,7 +182,7 @@ def _wish(form: Mapping[str, str]) -> Wish:
     added = tuple(line.strip() for line in form.get("add", "").splitlines() if line.strip())
     if len(added) > _MOST_ADDED:
         raise Fault(FaultCode.BAD_REQUEST, f"Add at most {_MOST_ADDED} patterns at a time.")
-    return Wish(settings, removed, added)
+    return Edit(settings, removed, added)
 
 
 def _seen(form: Mapping[str, str]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Edit:
     """What a form asks for: settings, keys of entries to remove, patterns to add."""
 
     settings: Mapping[str, str]
@@ -90,8 +90,8 @@ def agents_of(file: Raw) -> tuple[str, ...]:
     return tuple(sorted(agents)) if isinstance(agents, dict) else ()
 
 
-def changed(file: Raw, scope: str, wish: Wish) -> Raw:
-    """Return the file with a wish carried out; entries that are gone already stay away.
+def changed(file: Raw, scope: str, edit: Edit) -> Raw:
+    """Return the file with an edit carried out; entries that are gone already stay away.
 
     Raises:
         BadRequest: a pattern could never match, or the scope is no agent.
@@ -99,7 +99,7 @@ def changed(file: Raw, scope: str, wish: Wish) -> Raw:
     made = copy.deepcopy(file)
     name = known_agent(scope) if scope else None
     part = made.setdefault("defaults", {}) if name is None else _agent_part(made, name)
-    for setting, word in wish.settings.items():
+    for setting, word in edit.settings.items():
         if word:
             part[setting] = word == "true" if setting == "autoAllowSkills" else word
         else:
@@ -107,8 +107,8 @@ def changed(file: Raw, scope: str, wish: Wish) -> Raw:
     if name is None:
         return made
     listed = part.get("allowlist", [])
-    part["allowlist"] = [one for one in listed if _key(one) not in wish.removed]
-    for pattern in wish.added:
+    part["allowlist"] = [one for one in listed if _key(one) not in edit.removed]
+    for pattern in edit.added:
         add_entry(made, name, pattern)
     return made
 

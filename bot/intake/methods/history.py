@@ -93,11 +93,11 @@ class RecordMethods:
             return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in mine])
         agent = AgentId(params.agent) if params.agent is not None else None
         span = (params.limit, params.before_ms, agent, params.since_ms)
-        wishes = (params.state, params.grep, params.session, params.by)
-        if not any(wishes):
+        filters = (params.state, params.grep, params.session, params.by)
+        if not any(filters):
             rows = await self.store.read(approvals.history, *span)
         else:
-            rows = await self.store.read(approvals.search, wanted(*wishes), *span)
+            rows = await self.store.read(approvals.search, wanted(*filters), *span)
         return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in rows])
 
 
