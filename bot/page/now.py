@@ -18,7 +18,7 @@ from core.gate import Gate
 from core.store import approvals
 from core.store.views.status import pending
 
-MOST_CARDS = 30
+MOST_CARDS = 20
 """Cards on the page; the rest is counted, and moves up as these are answered."""
 MOST_RUNS = 12
 _HEALTH_S = 5.0

@@ -14,7 +14,8 @@ from core.model.access import Scope
 from tests.browser.picture import IMAGES
 from tests.browser.playwright_page import Scheme, browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import PERSON_SCOPES, link_for
+from tests.support.page_browser import PERSON_SCOPES, PageBrowser, link_for
+from tests.support.waiting import wait_until
 
 _SIZES: tuple[tuple[int, Scheme], ...] = (
     *((390, "light"), (390, "dark")),
@@ -44,6 +45,7 @@ def main() -> None:
         api_gateway(Path(folder) / "home", timeout=600) as home,
         browser() as chromium,
     ):
+        wait_until("health", lambda: "All well" in PageBrowser.signed_in(home).get("/").text)
         asked(home)
         for width, scheme in _SIZES:
             with tab(chromium, width, scheme) as opened:
