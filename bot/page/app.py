@@ -123,7 +123,7 @@ class ControlPage(Pages):
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
-            Route("/lockdown", View(self, gateway.lockdown, gateway.engage)),
+            Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
             Route("/history", View(self, past.show)),
             Route("/history/export", View(self, past.export)),
             Route("/history/verify", View(self, post=past.verify)),
@@ -146,7 +146,7 @@ class ControlPage(Pages):
         return any(route.matches(scope)[0] is not Match.NONE for route in self._routes)
 
     async def admit(self, scope: Scope) -> None:
-        """Know whose session it is, and refuse a form that is not from our own page.
+        """Find whose session it is, and refuse a form that is not from our own page.
 
         Raises:
             Fault: another site's form, or too many requests of a session or an address.
@@ -198,7 +198,7 @@ class ControlPage(Pages):
         return response
 
     def _sign_in(self, scope: Scope) -> Response:
-        """Say how to sign in; who comes from another site may be, its link carries no cookie yet.
+        """Return how to sign in; who comes from another site may be signed in all the same.
 
         Browsers keep a SameSite=Strict cookie from the first request after such a link, so the page
         asks for itself once more.

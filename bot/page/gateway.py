@@ -37,7 +37,7 @@ class GatewayPages:
             raise Fault(FaultCode.BAD_REQUEST, "Tick the box to confirm. Nothing was changed.")
         why = form.get("why", "").strip()[:_LONGEST_WHY]
         await invoke(self.table["lockdown.engage"], {"why": why}, visit.who)
-        return elsewhere("/lockdown")
+        return elsewhere("/lock-down")
 
     async def sessions(self, visit: Visit) -> Response:
         """List where this person is signed in."""

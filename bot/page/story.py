@@ -1,4 +1,4 @@
-"""Tell one request's story: asked, shown where, answered by whom, run, ended."""
+"""Show one request's story: asked, shown where, answered by whom, run, ended."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Know one request of a browser: whose session, what its form says, and that it is our own page's.
+"""Read one request of a browser: whose session, what its form says, and that it is our own.
 
 A session's secret travels in a cookie only (HttpOnly, SameSite=Strict). What changes something is a
 POST with the CSRF token of the session, from our own origin.

@@ -20,7 +20,14 @@ from tests.support.postgres import PostgresServer
 
 RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 ADMIN = PERSON_SCOPES | {Scope.ADMIN}
-PATHS = ("/", "/history", "/exec-approvals?agent=main", "/exec-approvals", "/sessions", "/lockdown")
+PATHS = (
+    "/",
+    "/history",
+    "/exec-approvals?agent=main",
+    "/exec-approvals",
+    "/sessions",
+    "/lock-down",
+)
 
 
 @pytest.fixture(scope="module")

@@ -48,11 +48,11 @@ async def _newest(home: ApiGateway) -> str:
 def test_the_lockdown_wants_a_tick(home: ApiGateway, ana: PageBrowser) -> None:
     """Without it nothing is changed; with it everything is denied, and the page says so."""
     lockdown = home.gateway.gate.execution.guard.lockdown
-    assert ana.submit("/lockdown", why="odd things").status_code == 400
+    assert ana.submit("/lock-down", why="odd things").status_code == 400
     assert lockdown.state() is None
     try:
-        assert ana.submit("/lockdown", why="odd things", confirm="yes").status_code == 303
-        assert "odd things" in ana.get("/lockdown").text
+        assert ana.submit("/lock-down", why="odd things", confirm="yes").status_code == 303
+        assert "odd things" in ana.get("/lock-down").text
         assert "Locked down: nothing runs" in ana.get("/").text
         assert home.ask("echo hello")["status"] == "denied"
     finally:

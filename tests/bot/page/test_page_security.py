@@ -82,7 +82,7 @@ def test_a_form_of_another_site_changes_nothing(
         lambda ana, home: ana.http.cookies["sayso_session"],
     ],
 )
-@pytest.mark.parametrize("path", ["/approve/{id}/answer", "/runs/{id}/stop", "/lockdown"])
+@pytest.mark.parametrize("path", ["/approve/{id}/answer", "/runs/{id}/stop", "/lock-down"])
 def test_a_form_without_the_sessions_token_changes_nothing(
     home: ApiGateway,
     ana: PageBrowser,
@@ -142,7 +142,7 @@ def test_a_name_that_points_here_gets_nothing(
         "/",
         "/history",
         "/sessions",
-        "/lockdown",
+        "/lock-down",
         "/exec-approvals",
         "/login/{link}",
         "/approve/zzzz",
@@ -243,7 +243,7 @@ def test_secrets_of_a_command_are_on_no_page(home: ApiGateway, ana: PageBrowser)
 def test_the_session_is_in_no_page(ana: PageBrowser) -> None:
     """A page that leaks, as a screenshot or a cache, signs nobody in."""
     session = ana.http.cookies["sayso_session"]
-    for path in ("/", "/sessions", "/history", "/exec-approvals", "/lockdown"):
+    for path in ("/", "/sessions", "/history", "/exec-approvals", "/lock-down"):
         assert session not in ana.get(path).text
 
 
