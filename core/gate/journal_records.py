@@ -1,4 +1,4 @@
-"""Word the journal's records; every text in them is redacted."""
+"""Format the journal's records; every text in them is redacted."""
 
 from collections.abc import Mapping
 

@@ -196,6 +196,8 @@ class PlannedCommand:
     command of its line may change what it obeys there: a person is asked, and that change alone is
     then no drift.
 
+    ``replaces`` is a file that is there and that a move or a copy would replace.
+
     ``late`` are the places of ``$?`` in its words that get their digits when it starts, in order:
     the index of the word, and the offset in it. Elsewhere the two characters are text.
     """
@@ -215,6 +217,7 @@ class PlannedCommand:
     links: tuple[tuple[str, str], ...] = ()
     neutral: tuple[tuple[str, str], ...] = ()
     unsettled: str = ""
+    replaces: str = ""
     late: tuple[tuple[int, int], ...] = ()
 
     @property

@@ -70,7 +70,10 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
     return bound
 
 
-_UNUSUAL = ("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "late")
+_UNUSUAL = (
+    *("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "replaces"),
+    "late",
+)
 """What most commands lack: left out where it is empty."""
 
 

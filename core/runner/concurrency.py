@@ -1,4 +1,4 @@
-"""Let so many runs go on at a time; who waits for a turn can still be cancelled at once."""
+"""Limit how many runs go on at a time; who waits for a turn can still be cancelled at once."""
 
 import asyncio
 from collections.abc import AsyncIterator

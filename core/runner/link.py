@@ -76,7 +76,7 @@ class Link:
         """Ask the supervisor for a report of what its run printed last."""
         self._say(TAIL)
 
-    def ask_feed(self, fds: list[int]) -> None:
+    def ask_live_output(self, fds: list[int]) -> None:
         """Ask the supervisor to lay what its run prints, from the start on, on this shelf."""
         self._say(WATCH, fds)
 

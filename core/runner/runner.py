@@ -168,7 +168,7 @@ class Runner:
             if run.enclosure is not None:
                 job, fds = enclose(job, fds, run_id, plan, run.enclosure)
             job["private"] = run.private
-            run.open_feed(plan.stdio)
+            run.open_live_output(plan.stdio)
             run.apart = job["limits"] != self._limits.pairs()
             order = Order(run_id, plan.session, run.apart)
             link = await self._pool.take(order)
@@ -179,7 +179,7 @@ class Runner:
             except BaseException:
                 self._pool.put_back(link)
                 raise
-            with equipped(job, fds, plan.stdio, run.feed):
+            with equipped(job, fds, plan.stdio, run.live):
                 link = await self._hand_over(link, job, fds, order)
         run.start(link)
         return link
@@ -216,13 +216,13 @@ class Runner:
         except TimeoutError:
             self._pool.kill(link.pid)
             ended, timed_out = None, True
-        if run.feed is not None:
-            run.feed.end("" if ended is None else ended["text"])
+        if run.live is not None:
+            run.live.end("" if ended is None else ended["text"])
         if ended is None:
-            done = unseen(run_id, run.age_ms, run.feed, timed_out=timed_out, words=self._pool.lost)
+            done = unseen(run_id, run.age_ms, run.live, timed_out=timed_out, words=self._pool.lost)
         else:
             run.fit = ended["fit"]
-            done = finished(run_id, plan, ended, run.feed)
+            done = finished(run_id, plan, ended, run.live)
         return replace(done, cancelled=run.cancelled)
 
     async def _listen(

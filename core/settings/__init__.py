@@ -1,4 +1,4 @@
-"""Shape core's own part of the configuration: strict, frozen, unknown keys refused.
+"""Define core's own part of the configuration: strict, frozen, unknown keys refused.
 
 Keys are camelCase in files (``askFallback``) and snake_case in Python. Durations are seconds in
 files and milliseconds behind ``…_ms`` properties. Reading files and the environment is the work of

@@ -1,4 +1,4 @@
-"""Shape what the methods about approvals answer; every text of others is redacted."""
+"""Define what the methods about approvals answer; every text of others is redacted."""
 
 from collections.abc import Sequence
 

@@ -83,7 +83,7 @@ def kill_all(spared: set[int], patience_s: float = KILL_PATIENCE_S) -> dict[int,
             break
         signalled: set[int] = set()
         signal_children(signal.SIGKILL, spared, signalled)
-        # While newcomers turn up there is no pause, or a swarm would breed faster than it dies.
+        # While newcomers turn up there is no pause, or a fork bomb would breed faster than it dies.
         if signalled <= killed:
             time.sleep(_WALK_PAUSE_S)
         killed |= signalled
