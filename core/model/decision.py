@@ -102,6 +102,7 @@ class Reason(StrEnum):
     STDIN = "stdin"
     EXPOSED = "exposed"
     STEERED = "steered"
+    REPLACES = "replaces"
     TERMINAL = "terminal"
 
 

@@ -44,10 +44,15 @@ def _drifted(plan: ExecPlan, found: Drift) -> str:
 
 
 def unseen(
-    run_id: ApprovalId, duration_ms: int, live: LiveBuffer | None = None, *, timed_out: bool
+    run_id: ApprovalId,
+    duration_ms: int,
+    live: LiveBuffer | None = None,
+    *,
+    timed_out: bool,
+    words: str = UNSEEN,
 ) -> Finished:
     """Return a run whose end nobody saw: neither code nor signal, worded ``unknown``."""
-    output = Output(UNSEEN, UNSEEN, 0)
+    output = Output(words, words, 0)
     streams = None if live is None else live.streams([])
     return Finished(run_id, None, None, output, duration_ms, timed_out=timed_out, streams=streams)
 

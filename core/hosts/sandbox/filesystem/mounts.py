@@ -67,6 +67,13 @@ class View:
         """Return whether a path is the workspace or inside it."""
         return self.workspace is not None and is_within(path, self.workspace)
 
+    def in_its_workspace(self) -> tuple[str, ...]:
+        """Return the places that lie in the workspace, relative to it."""
+        if self.workspace is None:
+            return ()
+        base = f"{self.workspace}/"
+        return tuple(path.removeprefix(base) for path, _ in self.places if path.startswith(base))
+
     def beside_a_system(self) -> Iterator[tuple[str, Kind]]:
         """Yield the places that matter where another system than this machine's is inside."""
         given = [path for path, kind in self.places if kind in _GIVEN]
