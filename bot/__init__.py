@@ -15,6 +15,8 @@
     policy_tools/ test, backtest and suggest policy; import rules
     explain/      judge a command without running it
     factories/    channels, policy, rules, the sandbox and remote exec, from the settings
+    executor/     sayso-executor: another Unix user's process, standard library only
+    executor_setup/  group, users, sudo rule and the executor's file
     service/      reports to systemd, and the unit
     health/       what works and what does not, part by part
     gate_proof/   a harmless marked command through every entry point, to see that it is held

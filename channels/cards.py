@@ -349,6 +349,8 @@ def _named(name: str, absent: str) -> Redacted:
 
 
 def _host(plan: ExecPlan) -> Redacted:
+    if plan.run_as:
+        return phrase("{} as {}", redact(plan.host), redact(plan.run_as, strict=True))
     if not plan.node:
         return redact(plan.host)
     if not plan.node_name:

@@ -180,6 +180,7 @@ _ADVICE = {
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
     Reason.TERMINAL: "the request without a terminal (`--pty`)",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
+    Reason.REPLACES: "`-n`, which replaces nothing, or `-f` in a rule that allows it",
     Reason.STEERED: (
         "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
         "yours belongs in your home), or a person who allows it once"

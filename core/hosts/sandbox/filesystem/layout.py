@@ -1,4 +1,4 @@
-"""Know this machine's places: what sandboxed commands see of it, and what they may change.
+"""Define this machine's places: what sandboxed commands see of it, and what they may change.
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """

@@ -1,4 +1,4 @@
-"""Say what one run sees of the files: a few places, and nothing else."""
+"""Define what one run sees of the files: a few places, and nothing else."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

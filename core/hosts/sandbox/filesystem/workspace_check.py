@@ -1,4 +1,4 @@
-"""Hold a workspace to what a run may leave in it: nothing protected, nothing that lends rights."""
+"""Check what a run left in its workspace: nothing protected, nothing that lends rights."""
 
 import asyncio
 import logging
