@@ -3,7 +3,7 @@
 A tree may be deeper than a path can be long and than Python recurses, and closed to its own owner.
 So everything goes by descriptors, and what is deep is moved up first.
 """
-# ruff: noqa: PTH106, PTH208
+# ruff: noqa: PTH106
 # All names are relative to descriptors, which pathlib cannot take.
 
 import os
