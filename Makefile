@@ -44,6 +44,7 @@ help:
 	@sed -n '3,12s/^# \{0,3\}//p' Makefile
 
 install: $(RUNTIME)
+	@echo 'Sayso is installed: $(BIN)/sayso'
 
 demo: $(RUNTIME)
 	@$(BIN)/sayso demo $(DEMO_ARGS)

@@ -231,7 +231,7 @@ def test_what_a_call_cannot_have_is_said() -> None:
     """A sentence for each setting that has no effect, with the place that decides."""
     owner = PolicyLayer(
         "tools.exec",
-        ExecHost.GATEWAY,
+        ExecHost.NODE,
         ExecSecurity.ALLOWLIST,
         ExecAsk.ALWAYS,
         node="a",
@@ -245,6 +245,19 @@ def test_what_a_call_cannot_have_is_said() -> None:
         f"ask=off has no effect: tools.exec gives always, {only}.",
         "node=b has no effect: tools.exec binds this agent to a.",
         "A timeout of 10000 ms has no effect: tools.exec allows 5000 ms.",
+    )
+
+
+@pytest.mark.parametrize("host", [ExecHost.SANDBOX, ExecHost.GATEWAY, ExecHost.NODE])
+def test_a_node_without_the_host_node_is_said(host: ExecHost) -> None:
+    """`--node web1` alone runs the command here; on the host node it is followed and not said."""
+    call = PolicyLayer("call", node="web1")
+    said = ignored(call, resolve([call, PolicyLayer("tools.exec", host)], NOTHING))
+
+    assert said == (
+        ()
+        if host is ExecHost.NODE
+        else (f"node=web1 has no effect: the command runs on host={host}; add host=node.",)
     )
 
 
@@ -274,4 +287,7 @@ def test_a_call_that_only_hardens_is_followed(
         or any("ask=" in one for one in said)
         or (policy.host is ExecHost.SANDBOX)
     )
-    assert not (call.node in {None, policy.node} and any("node=" in one for one in said))
+    unused = call.node is not None and (
+        policy.host is not ExecHost.NODE or call.node != policy.node
+    )
+    assert unused == any("node=" in one for one in said)
