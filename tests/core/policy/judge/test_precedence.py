@@ -17,7 +17,7 @@ from core.model.policy import (
     stricter_security,
     stricter_trust,
 )
-from core.policy.judge.precedence import ignored, resolve
+from core.policy.judge.precedence import ignored, overruled, resolve
 
 NOTHING = PolicyLayer("exec-approvals.json")
 BINS = st.lists(st.sampled_from(["jq", "grep", "wc"]), unique=True).map(sorted).map(tuple)
@@ -291,3 +291,23 @@ def test_a_call_that_only_hardens_is_followed(
         policy.host is not ExecHost.NODE or call.node != policy.node
     )
     assert unused == any("node=" in one for one in said)
+
+
+@given(layers("tools.exec"), layers("exec-approvals.json"))
+def test_what_the_file_cannot_have_is_said(owner: PolicyLayer, file: PolicyLayer) -> None:
+    """Each limit of the file that is wider than the configuration, and no other, is named."""
+    policy = resolve([owner], file)
+    said = " ".join(overruled(file, policy))
+
+    wider = file.ask_fallback not in {None, policy.ask_fallback}
+    assert wider == (f"askFallback {file.ask_fallback} has no effect: " in said)
+    wider = file.security not in {None, policy.security} and policy.host is not ExecHost.SANDBOX
+    assert wider == (f"security {file.security} has no effect: " in said)
+
+
+def test_an_overruled_limit_names_the_place_that_decides() -> None:
+    """What S1 shows in the file does not widen what the configuration leaves at its default."""
+    file = PolicyLayer("exec-approvals.json agents.a", ask_fallback=AskFallback.ALLOWLIST)
+
+    (said,) = overruled(file, resolve([], file))
+    assert "askFallback allowlist has no effect: built-in default gives deny, and the" in said
