@@ -15,7 +15,9 @@
     policy_tools/ test, backtest and suggest policy; import rules
     explain/      judge a command without running it
     factories/    channels, policy, rules, the sandbox and remote exec, from the settings
-    service/      what systemd is told, and the unit that it is given
+    executor/     sayso-executor: another Unix user's process, standard library only
+    executor_setup/  group, users, sudo rule and the executor's file
+    service/      reports to systemd, and the unit
     health/       what works and what does not, part by part
     gate_proof/   a harmless marked command through every entry point, to see that it is held
     client        calls of a gateway over its socket

@@ -53,6 +53,7 @@ from bot.wiring.storage import Ground, open_ground
 from channels.base import Channel
 from core.gate import Gate
 from core.ipc.unix import Server, listen
+from core.planning.planner import Planner
 from core.settings import ThreadMode
 from core.store import Store
 
@@ -98,7 +99,7 @@ async def gateway(
         network = Network.of(settings)
         ground = await open_ground(stack, settings, network)
         channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
-        machines = await start_machines(stack, settings)
+        machines = await start_machines(stack, settings, ground.journal)
         node_host = node_host_of(settings, ground)
         gate = gate_of(settings, ground, machines, channels, node_host)
         stack.callback(gate.rulebook.usage.flush)
@@ -109,7 +110,7 @@ async def gateway(
         inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
-        remote = await _open_to_machines(stack, settings, machines, gate, prover, node_host)
+        remote = await _open_to_machines(stack, settings, machines, prover, node_host)
         table = _methods(ground, gate, health, prover, remote)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
@@ -127,14 +128,13 @@ async def _open_to_machines(
     stack: AsyncExitStack,
     settings: Settings,
     machines: Machines,
-    gate: Gate,
     prover: Prover,
     node_host: "NodeHost | None",
 ) -> RemoteExec:
     """Let nodes and other gateways connect, where they may."""
     await stack.enter_async_context(open_to_nodes(settings, node_host))
     return await stack.enter_async_context(
-        remote_exec(settings, machines.runner, gate.planner, prover)
+        remote_exec(settings, machines.runner, Planner(settings.tools.exec.search_path), prover)
     )
 
 

@@ -10,7 +10,7 @@ _MS = {"m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TIME = re.compile(r"([1-9][0-9]{0,3})(m|min|h|d)")
 _USES = re.compile(r"([1-9][0-9]{0,3})x")
 _LONGEST_MS = 30 * 86_400_000
-_KNOB = re.compile(r"(host|security|ask|node)[=:](\S{1,100})")
+_SETTING = re.compile(r"(host|security|ask|node)[=:](\S{1,100})")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -33,7 +33,7 @@ def exec_overrides(words: list[str]) -> ExecOverrides | None:
     """Read ``host=… security=… ask=… node=…`` (``=`` or ``:``); ``None`` is not understood."""
     given: dict[str, str] = {}
     for word in words:
-        found = _KNOB.fullmatch(word)
+        found = _SETTING.fullmatch(word)
         if found is None or found[1] in given:
             return None
         given[found[1]] = found[2]

@@ -222,7 +222,7 @@ class Reminders(Protocol):
     async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
         """Show a reminder as the reply to a prompt's message and return its id.
 
-        A prompt that vanished is no error: the reminder then stands alone.
+        A prompt that vanished is no error: the reminder is then sent alone.
 
         Raises:
             ChannelError: as ``Channel.notify``.

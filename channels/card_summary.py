@@ -1,4 +1,4 @@
-"""Word what decides an answer: what a command does, and why a person is asked."""
+"""Format what decides an answer: what a command does, and why a person is asked."""
 
 import re
 from itertools import chain
@@ -64,7 +64,7 @@ def clause(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
 
 
 def clause_of_prompt(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
-    """Return ``clause`` without what the statement on the shell, which stands above it, says."""
+    """Return ``clause`` without what the statement on the shell above it says."""
     if plan.unreadable is not None and evaluation.reason is Reason.UNREADABLE:
         return Redacted("the line cannot be parsed with certainty")
     return clause(plan, evaluation)

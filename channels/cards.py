@@ -233,7 +233,7 @@ def facts(card: PromptCard) -> tuple[Fact, ...]:
 def front(card: PromptCard) -> tuple[Fact, ...]:
     """Return the lines that an answer is decided by, in the order of every platform.
 
-    Whatever may deceive is among them (DESIGN §1 rule 9): programs that are not what their names
+    Whatever may deceive is among them (invariant 9): programs that are not what their names
     say, and the check words where the eye does not suffice: something is masked, or it is long.
     """
     lines = (
@@ -349,6 +349,8 @@ def _named(name: str, absent: str) -> Redacted:
 
 
 def _host(plan: ExecPlan) -> Redacted:
+    if plan.run_as:
+        return phrase("{} as {}", redact(plan.host), redact(plan.run_as, strict=True))
     if not plan.node:
         return redact(plan.host)
     if not plan.node_name:

@@ -30,7 +30,7 @@ class RunWatcher(Protocol):
         """Note the process that leads the run, so that recovery can find it."""
 
     async def basis(self) -> Basis:
-        """Return what let the run start, for a host that must be told."""
+        """Return what let the run start; a node checks it."""
 
 
 class SpawnGuard(Protocol):

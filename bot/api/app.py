@@ -1,4 +1,4 @@
-"""Put the API together from the gateway's parts, and run it for as long as the gateway runs."""
+"""Build the API from the gateway's parts, and run it for as long as the gateway runs."""
 
 import logging
 from collections.abc import AsyncIterator

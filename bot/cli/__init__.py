@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "bot.cli.demo",
     "serve": "bot.cli.gateway.serve",
     "service": "bot.cli.gateway.service",
+    "executor": "bot.cli.executor",
     "status": "bot.cli.gateway.status",
     "doctor": "bot.cli.doctor",
     "config": "bot.cli.config",

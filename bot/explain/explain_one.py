@@ -76,10 +76,10 @@ def to_json(explained: Explained) -> dict[str, object]:
     looked = to_rules(explained.traces)
     who = explained.agent
     idle = list(explained.idle)
-    told_too = {"agent": who, "policy": values, "rules": looked, "idle": idle}
+    in_force = {"agent": who, "policy": values, "rules": looked, "idle": idle}
     asks = None if explained.asks is None else explained.asks.as_json()
     unread = {"unread": explained.unread} if explained.unread else {}
-    return {**judged, "why": verdict.why, **told_too, "asks": asks, **unread}
+    return {**judged, "why": verdict.why, **in_force, "asks": asks, **unread}
 
 
 def shown(explained: Explained) -> str:
@@ -180,6 +180,7 @@ _ADVICE = {
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
     Reason.TERMINAL: "the request without a terminal (`--pty`)",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
+    Reason.REPLACES: "`-n`, which replaces nothing, or `-f` in a rule that allows it",
     Reason.STEERED: (
         "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
         "yours belongs in your home), or a person who allows it once"

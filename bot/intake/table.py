@@ -1,4 +1,4 @@
-"""Make the one table of methods that every entry point serves (DESIGN §5 "API")."""
+"""Make the one table of methods that every entry point serves."""
 
 from collections.abc import Awaitable, Callable, Iterable
 

@@ -54,11 +54,11 @@ class Delivery:
         channel = self.channels[first.target.channel]
         alike = [item for item in waiting if _are_prompts_alike(first, item)]
         least = _LEAST_IN_DOUBT if first.uncertain else _BURST
-        if len(alike) < least or not isinstance(channel, Groups) or self._stands_alone(first):
+        if len(alike) < least or not isinstance(channel, Groups) or self._is_sent_alone(first):
             return [first]
         return await self._group(channel, alike)
 
-    def _stands_alone(self, item: outbox.OutboxItem) -> bool:
+    def _is_sent_alone(self, item: outbox.OutboxItem) -> bool:
         # What can be looked for is looked for one by one. Elsewhere a group that may be there is
         # sent as a group again: a lost answer then makes one message too many, not eight.
         resumed = item.uncertain and isinstance(self.channels[item.target.channel], Resumable)

@@ -1,9 +1,9 @@
-"""Run as a service: what systemd is told, and the unit that it is given.
+"""Run as a service: report to systemd, and keep the unit.
 
 ::
 
     notify    datagrams to the service manager: ready, reloading, stopping, alive
-    report    what it is told while the gateway runs, and when the watchdog hears nothing
+    report    what is reported while the gateway runs, and when the watchdog gets no report
     unit      the text of the unit, with the reason of each line
     install   write, check, compare and remove the unit
     systemctl ask systemd

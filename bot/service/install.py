@@ -23,7 +23,7 @@ _LINGER = Path("/var/lib/systemd/linger")
 _PASSING = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/", "/.cache/", "/archive-v")  # noqa: S108 - names to refuse
 
 
-class Standing(StrEnum):
+class UnitState(StrEnum):
     """How the unit that is there compares with what this version writes."""
 
     MISSING = "missing"
@@ -73,7 +73,7 @@ def program(environ: Mapping[str, str]) -> Path:
     return Path(place)
 
 
-def standing(path: Path, text: str) -> Standing:
+def unit_state(path: Path, text: str) -> UnitState:
     """Compare the unit that is there with the one that would be written.
 
     Raises:
@@ -81,10 +81,10 @@ def standing(path: Path, text: str) -> Standing:
     """
     there = read(path)
     if there is None:
-        return Standing.MISSING
+        return UnitState.MISSING
     if there == text:
-        return Standing.SAME
-    return Standing.OLDER if is_ours(there) else Standing.EDITED
+        return UnitState.SAME
+    return UnitState.OLDER if is_ours(there) else UnitState.EDITED
 
 
 def read(path: Path) -> str | None:
@@ -124,20 +124,20 @@ def verify(systemd: Systemd, text: str) -> bool:
     return faults is not None
 
 
-def put(path: Path, text: str, *, force: bool) -> Standing:
+def put(path: Path, text: str, *, force: bool) -> UnitState:
     """Write the unit, and return how what was there before compared.
 
     Raises:
         Conflict: a person edited it, and ``force`` was not given.
         StateError: it cannot be written.
     """
-    before = standing(path, text)
-    if before is Standing.EDITED and not force:
+    before = unit_state(path, text)
+    if before is UnitState.EDITED and not force:
         raise Conflict(
             f"{path} was edited, so it was not replaced. Keep your changes in a drop-in "
             f"(systemctl edit), or replace it with --force:\n{difference(path, text)}"
         )
-    if before is not Standing.SAME:
+    if before is not UnitState.SAME:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_private(path, text.encode())
@@ -147,15 +147,15 @@ def put(path: Path, text: str, *, force: bool) -> Standing:
     return before
 
 
-def remove(path: Path, text: str, *, force: bool) -> Standing:
+def remove(path: Path, text: str, *, force: bool) -> UnitState:
     """Remove the unit, and return how it compared.
 
     Raises:
         Conflict: a person edited it, and ``force`` was not given.
         StateError: it cannot be removed.
     """
-    before = standing(path, text)
-    if before is Standing.EDITED and not force:
+    before = unit_state(path, text)
+    if before is UnitState.EDITED and not force:
         raise Conflict(f"{path} was edited, so it was not removed. Remove it with --force.")
     try:
         path.unlink(missing_ok=True)

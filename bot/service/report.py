@@ -1,4 +1,4 @@
-"""Tell the service manager what the gateway does, and that it lives.
+"""Report to the service manager what the gateway does, and that it lives.
 
 The watchdog is to end a gateway that no longer does anything, and no other:
 
@@ -30,7 +30,7 @@ nothing fails within 60 s, however many others wait with it."""
 
 @dataclass(slots=True)
 class ServiceReport:
-    """What the service manager is told while the gateway runs."""
+    """What is reported to the service manager while the gateway runs."""
 
     notifier: Notifier
     gate: Gate

@@ -95,17 +95,17 @@ class Search:
         Raises:
             ChannelError: nobody sent it in time, or somebody guesses.
         """
-        told: dict[str, None] = {}
+        shown: dict[str, None] = {}
         until = time.monotonic() + self.seconds
         while (left := until - time.monotonic()) > 0:
             done, _ = await asyncio.wait({inbox.found}, timeout=min(_LOOK_S, left))
             if done:
                 return inbox.found.result()
             health = await channel.check()
-            if not health.ok and health.detail not in told:
-                told[health.detail] = None
+            if not health.ok and health.detail not in shown:
+                shown[health.detail] = None
                 self.screen.trouble(f"{self.platform}: {health.detail.rstrip('.')}.")
-        why = "".join(f" {self.platform}: {detail.rstrip('.')}." for detail in told)
+        why = "".join(f" {self.platform}: {detail.rstrip('.')}." for detail in shown)
         raise ChannelError(
             f"Nobody sent the code within {self.seconds:.0f} s, so nothing was written.{why} Run "
             "`sayso init` again.",

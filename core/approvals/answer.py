@@ -1,4 +1,4 @@
-"""Take a person's answer: who may, what is offered, and the truth about what became of it."""
+"""Accept a person's answer: who may answer, what is offered, and what became of it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,7 +70,7 @@ class _Authorised:
 
 
 class Answering:
-    """Authorise an answer and let the store decide (DESIGN §1 rules 5 and 7)."""
+    """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
     def __init__(self, store: Store, approvers: Approvers) -> None:
         self._store = store

@@ -2,7 +2,7 @@
 
 ``pending`` becomes ``allowed``, ``denied``, ``expired`` or ``cancelled``, once and for good. Each
 arrow is one guarded statement in ``core.store.approvals`` on the database's clock, and expiry is
-part of the statement that resolves (DESIGN §1 rules 5 to 8). Nothing here is an authority: a lost
+part of the statement that resolves (invariants 5 to 8). Nothing here is an authority: a lost
 wake-up only makes somebody look again.
 """
 

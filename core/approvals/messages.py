@@ -1,4 +1,4 @@
-"""Word how an answer ended: late, unknown, foreign and already decided each truly differ."""
+"""Format how an answer ended: late, unknown, foreign and already decided each truly differ."""
 
 from datetime import UTC, datetime
 
@@ -169,7 +169,7 @@ def asked_with_a_token() -> str:
 
 
 def allow_not_offered(approval: Approval) -> str:
-    """Word an allow of what is too long to have been shown (DESIGN §1 rule 9)."""
+    """Word an allow of what is too long to have been shown (invariant 9)."""
     return (
         f"{approval.code} cannot be allowed: its standard input is too long to show, so nobody has "
         "seen what would run. It is still pending; answer deny, or let it time out."

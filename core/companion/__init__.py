@@ -8,5 +8,5 @@
     signing  what the token proves, in both directions
     limits   how long a challenge counts, how often one process may ask
 
-The protocol stands byte for byte in docs/reference/exec-approvals-socket.md.
+The protocol is described byte for byte in docs/reference/exec-approvals-socket.md.
 """

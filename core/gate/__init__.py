@@ -1,4 +1,4 @@
-"""Walk one request straight through; the only place that sees both wings (DESIGN §3).
+"""Take one request from submission to its end; the only place that sees both wings.
 
 ::
 
@@ -8,7 +8,7 @@
     two_judges        what a node and this gateway say of one plan: the stricter holds
     apply_grants      what people allowed for a while, before anybody is asked again
     run_status        the status of requests, and who waits for an end
-    execution         claim, run and report; at most once (DESIGN §1 rule 6)
+    execution         claim, run and report; at most once (invariant 6)
     guards            lockdown and the gateway's self-test, checked before each spawn
     tools             what agents may call by name, Exec among it (S3)
     journal_records   the journal's records, redacted

@@ -1,4 +1,4 @@
-"""Claim a run durably, once, before anything is spawned (DESIGN §1 rule 6)."""
+"""Claim a run durably, once, before anything is spawned (invariant 6)."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Claim, run and report (DESIGN §3 steps 8 to 11); at most once, whatever dies meanwhile."""
+"""Claim, run and report; at most once, whatever dies meanwhile."""
 
 import asyncio
 import logging

@@ -1,10 +1,10 @@
-"""Say what a caller may do: the scopes that a token holds and a method asks for."""
+"""Define what a caller may do: the scopes that a token holds and a method asks for."""
 
 from enum import StrEnum
 
 
 class Scope(StrEnum):
-    """One right over the API. What people decide with is never an agent's (DESIGN §1 rule 7)."""
+    """One right over the API. What people decide with is never an agent's (invariant 7)."""
 
     REQUEST = "request"
     APPROVE = "approve"

@@ -110,7 +110,7 @@ class Approval:
 class AllowlistEntry:
     """A pattern that lets a program run for one agent (S1 "Allowlist (per agent)").
 
-    ``argv`` narrows it to exactly these arguments, templates allowed (DESIGN §6 "Trust").
+    ``argv`` narrows it to exactly these arguments, templates allowed.
     ``content`` narrows it to code files as they were, as in ``Promise``.
     """
 

@@ -196,6 +196,8 @@ class PlannedCommand:
     command of its line may change what it obeys there: a person is asked, and that change alone is
     then no drift.
 
+    ``replaces`` is a file that is there and that a move or a copy would replace.
+
     ``late`` are the places of ``$?`` in its words that get their digits when it starts, in order:
     the index of the word, and the offset in it. Elsewhere the two characters are text.
     """
@@ -215,6 +217,7 @@ class PlannedCommand:
     links: tuple[tuple[str, str], ...] = ()
     neutral: tuple[tuple[str, str], ...] = ()
     unsettled: str = ""
+    replaces: str = ""
     late: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -235,14 +238,14 @@ class PlannedCommand:
 
 @dataclass(frozen=True, slots=True)
 class ExecPlan:
-    """What was judged and is what runs (DESIGN §1 rules 2 and 3).
+    """What was judged and is what runs (invariants 2 and 3).
 
     Readable: ``commands`` joined by ``connectors``. Unreadable: ``unreadable`` is set,
     ``commands`` holds the one pinned shell with ``-c`` and the exact text, and the prompt says
     that a shell runs it. ``env`` is the child's complete environment, ``requested_env`` the names
     that the request asked to set. ``cpu_s`` is the CPU limit in seconds, ``None`` the configured
     one. ``node_name`` is what people call ``node``. ``digest`` is the SHA-256 hex of the canonical
-    form of all of it.
+    form of all of it. ``run_as`` is the Unix user that it runs as, empty for the host's own.
     """
 
     text: str
@@ -262,3 +265,4 @@ class ExecPlan:
     cpu_s: int | None = None
     task: TaskId | None = None
     node_name: str = ""
+    run_as: str = ""

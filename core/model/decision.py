@@ -1,4 +1,4 @@
-"""Say what was decided, by which rule, and why."""
+"""Define what was decided, by which rule, and why."""
 
 import shlex
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from core.model.policy import ExecAsk, ExecSecurity
 
 
 class Decision(IntEnum):
-    """A verdict, ordered by strictness: combine with ``max`` (DESIGN §1 rule 4)."""
+    """A verdict, ordered by strictness: combine with ``max`` (invariant 4)."""
 
     ALLOW = 0
     ASK = 1
@@ -102,6 +102,7 @@ class Reason(StrEnum):
     STDIN = "stdin"
     EXPOSED = "exposed"
     STEERED = "steered"
+    REPLACES = "replaces"
     TERMINAL = "terminal"
 
 
@@ -114,7 +115,7 @@ class Promise:
     """What allow-always stores: a program's path, and for a carrier its exact arguments.
 
     ``argv`` holds what follows the program, ``None`` any arguments. In an entry that a person wrote
-    its elements may be templates (DESIGN §6 "Trust"). It holds only while each file of ``content``
+    its elements may be templates. It holds only while each file of ``content``
     is what it was (decision 21).
     """
 

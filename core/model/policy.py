@@ -64,7 +64,7 @@ _FALLBACK_ORDER = (AskFallback.DENY, AskFallback.ALLOWLIST, AskFallback.FULL)
 _TRUST_ORDER = (Trust.STRICT, Trust.CLASSICAL)
 
 DEFAULT_SAFE_BINS = ("jq", "grep", "cut", "sort", "uniq", "head", "tail", "tr", "wc")
-"""The seed's nine stdin-only programs (S1 "Safe bins")."""
+"""Nine programs that only read standard input (S1 "Safe bins")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Stay connected to the gateway of this node: dial out, prove who we are, come back after a loss.
 
 A laptop that slept, or has another address, dials again; a gateway that answers with another key
-is told nothing.
+receives nothing.
 """
 
 import asyncio

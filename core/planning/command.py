@@ -5,13 +5,20 @@
 
 import os
 from dataclasses import replace
+from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.planning.code_arguments import code_folders, inline_text
+from core.planning.code_arguments import code_folders, code_words, inline_text
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
-from core.planning.paths.writable_by_others import Exposure, exposure, paths_of
+from core.planning.paths.writable_by_others import (
+    Exposure,
+    exposure,
+    exposure_of_project,
+    paths_of,
+)
+from core.planning.replacing import replaced
 from core.planning.script_operands import code_named, code_operands
 from core.planning.steering import steering
 from core.programs.neutral_environment import (
@@ -21,7 +28,12 @@ from core.programs.neutral_environment import (
     union,
 )
 from core.programs.program import program_of
+from core.programs.shims import runs_code
 from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
+from core.programs.wrappers import names_of
+
+_NOT_FOLDERS: Final = frozenset(("git",))
+"""Programs that run code, and none that lies in the working folder by itself."""
 
 
 def plan_command(
@@ -42,6 +54,8 @@ def plan_command(
             return _linked(_wrapping(argv, executable, code.files, found, inner, cwd), cwd)
     files = _with_named(code.files, argv, executable, cwd)
     open_to = _exposed(argv, executable, files, cwd)
+    if not open_to.folder:
+        open_to = _exposed_project(argv, executable, cwd)
     command = PlannedCommand(
         argv,
         executable,
@@ -51,7 +65,8 @@ def plan_command(
         absent=code.absent,
         neutral=neutral_environment(argv, executable),
     )
-    return _linked(_steered(command, executable, cwd), cwd)
+    command = replace(_steered(command, executable, cwd), replaces=replaced(command, cwd))
+    return _linked(command, cwd)
 
 
 def _with_named(
@@ -85,6 +100,23 @@ def _exposed(
     folders = code_folders(argv, executable.realpath, cwd)
     read = (os.path.join(os.path.realpath(folder), ".") for folder in folders)
     return exposure((*paths_of(by_name), *read))
+
+
+def _exposed_project(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Exposure:
+    """Return the same for a program that runs what it finds in its working folder (``npm test``).
+
+    A script that is named is looked for nowhere else. Git runs what its repository says, which is
+    looked at by itself.
+    """
+    paths = {executable.path, executable.realpath}
+    if not any(runs_code(path, argv[1:]) for path in paths):
+        return Exposure()
+    scripts = (one for one in code_words(argv, executable.realpath) if one.sure)
+    if next(scripts, None) or any(names_of(path) & _NOT_FOLDERS for path in (argv[0], *paths)):
+        return Exposure()
+    folders = (cwd, *code_folders(argv, executable.realpath, cwd))
+    found = (exposure_of_project(os.path.realpath(one)) for one in folders)
+    return next((one for one in found if one.folder), Exposure())
 
 
 def _wrapping(

@@ -1,4 +1,4 @@
-"""Reduce a plan to one digest: equal digests mean the same run (DESIGN §1 rule 3)."""
+"""Reduce a plan to one digest: equal digests mean the same run (invariant 3)."""
 
 import hashlib
 import json
@@ -29,6 +29,7 @@ def digest_of(plan: ExecPlan) -> str:
         **_stdio(plan),
         **({} if plan.task is None else {"task": plan.task}),
         **({"node_name": plan.node_name} if plan.node_name else {}),
+        **({"run_as": plan.run_as} if plan.run_as else {}),
     }
     return hashlib.sha256(_canonical(bound).encode()).hexdigest()
 
@@ -53,6 +54,7 @@ def bind(plan: ExecPlan) -> ExecPlan:
         cpu_s=plan.cpu_s,
         task=plan.task,
         node_name=plan.node_name,
+        run_as=plan.run_as,
     )
 
 
@@ -68,7 +70,10 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
     return bound
 
 
-_UNUSUAL = ("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "late")
+_UNUSUAL = (
+    *("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "replaces"),
+    "late",
+)
 """What most commands lack: left out where it is empty."""
 
 

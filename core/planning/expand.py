@@ -221,7 +221,7 @@ class _Expansion:
         self._matched[1] -= sum(len(path.encode()) for path in found)
         if min(self._matched) < 0:
             raise _Uncertain("R5", "globs that match too much")
-        # A name that begins with a dash must never become an option (bypasses.md §5).
+        # A name that begins with a dash must never become an option.
         return [f"./{path}" if path.startswith("-") else path for path in found]
 
     def _valued(self, part: WordPart, word: OpenWord) -> WordPart:

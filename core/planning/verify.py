@@ -14,6 +14,7 @@ from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCom
 from core.planning.digest import digest_of
 from core.planning.paths.pins import FINGERPRINTS
 from core.planning.paths.symlinks import links_of
+from core.planning.replacing import replaced
 from core.planning.steering import steering
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -112,12 +113,13 @@ def _open(
         if folder is not None and folder not in folders:
             fds.append(_open_directory(folder))
             folders[folder] = fds[-1]
-    if not enclosed:
-        for command in commands:
-            if later and command.unsettled:
-                continue
+    looked_at = () if enclosed else commands
+    for command in looked_at:
+        if not (later and command.unsettled):
             _see_same_surroundings(command, (command.cwd or plan.cwd).path)
     _see_same_links(() if plan.unreadable else commands, plan.cwd)
+    for command in looked_at:
+        _see_nothing_replaced(command, (command.cwd or plan.cwd).path)
     return OpenedPlan(plan, cwd, files, folders)
 
 
@@ -157,6 +159,13 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
             raise _Changed(
                 f"`{one.argv[0]}` would do something other than what was approved: {changed}"
             )
+
+
+def _see_nothing_replaced(command: PlannedCommand, cwd: str) -> None:
+    for one in command.effective:
+        found = "" if one.replaces else replaced(one, cwd)
+        if found:
+            raise _Changed(f"`{found}` was not there when `{one.argv[0]}` was approved")
 
 
 def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:

@@ -35,5 +35,5 @@ Order of evaluation; the first three may end it for the line:
 6. ``ask: always`` turns an allowed line into a question, ``ask: off`` a question into a denial.
 
 What is unknown is stricter, everywhere: options, operands, programs in wildcard-listed system
-directories, variables, templates (DESIGN §1 rule 4).
+directories, variables, templates (invariant 4).
 """

@@ -1,4 +1,4 @@
-"""Say what a command does, for the people who are asked; ``data/actions.toml`` holds the words.
+"""Describe what a command does to the people who are asked (``data/actions.toml``).
 
 Decides nothing. An entry counts only where every option of the command is listed in it: one that
 is not might turn the words into a lie.
@@ -155,7 +155,7 @@ def _option(action: _Action, word: str, read: _Read) -> int:
 
 
 def _repeated(action: _Action, name: str, read: _Read) -> bool:
-    """Return whether an option means more now than where it stands alone."""
+    """Return whether an option means more now than by itself."""
     return name in action.once and not read.seen.isdisjoint(action.once)
 
 

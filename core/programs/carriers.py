@@ -1,8 +1,8 @@
-"""Say whether a listed program may be trusted with these arguments, and what they can do.
+"""Decide whether a listed program may be trusted with these arguments, and what they can do.
 
 A *carrier* can run other programs, write files or reach the network through its arguments. Under
 strict trust a carrier passes only where its profile in ``data/carriers/`` knows every argument
-to be harmless (bypasses.md invariant 10); under classical trust its path is enough, unless the
+to be harmless ; under classical trust its path is enough, unless the
 arguments carry code.
 """
 

@@ -2,7 +2,7 @@
 
 Pure: words and paths decide. ``Unwrapped.around`` writes the vector that really runs: the same
 wrapper around inner commands that are named by their absolute path, so that neither a search path
-nor a shell's own words choose what runs (DESIGN §1 rule 2; bypasses.md §4, CVE-2026-27566).
+nor a shell's own words choose what runs (invariant 2; CVE-2026-27566).
 """
 
 from collections.abc import Sequence

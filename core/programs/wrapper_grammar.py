@@ -3,7 +3,7 @@
 Each ``[grammar.NAME]`` of ``data/wrappers.toml`` lists the options of one implementation with
 their values, and the operands before the inner command. The programs stop at the first word that
 is no option (getopt's ``+``), and so does the scan. GNU abbreviations of long options, unknown
-options and odd values end it: what is not listed is not understood (bypasses.md §4, invariant 9).
+options and odd values end it: what is not listed is not understood.
 """
 
 import re

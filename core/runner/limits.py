@@ -1,4 +1,4 @@
-"""Bound what one run may use (S3 "RLIMIT enforced"; figures of research/exec.md §2)."""
+"""Bound what one run may use (S3 "RLIMIT enforced")."""
 
 from dataclasses import dataclass
 

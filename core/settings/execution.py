@@ -39,7 +39,7 @@ DEFAULT_SEARCH_PATH = (
     "/sbin",
     "/bin",
 )
-"""Where programs are looked up; the caller's PATH is never asked (DESIGN §3 step 4)."""
+"""Where programs are looked up; the caller's PATH is never asked."""
 
 DEFAULT_RUN_SECONDS = 1800
 DEFAULT_NOTICE_SECONDS = 10

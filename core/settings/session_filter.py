@@ -39,7 +39,7 @@ def _pattern(word: str) -> Callable[[str], bool]:
         return compiled(word[1:-1] if _is_quoted(word) else word)
     except ValueError as error:
         raise ValueError(
-            f"{error}, in {word!r}; where a sign stands for itself, write a backslash before it"
+            f"{error}, in {word!r}; put a backslash before a special character"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Keep what must survive: approvals, runs, session events, the outbox (DESIGN §1 rules 5 to 8).
+"""Keep what must survive: approvals, runs, session events, the outbox (invariants 5 to 8).
 
 One set of operations (plain functions of SQLAlchemy Core), two runners: SQLite and PostgreSQL.
 ``await store.write(approvals.answer, …)`` runs one of them in one guarded transaction.

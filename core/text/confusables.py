@@ -1,8 +1,8 @@
 """Distinguish the characters that a reader takes for what they are from those that deceive.
 
 Pure tables and lookups over Python's own Unicode database; a character that this version does not
-know is unassigned, and unassigned is odd. The rules are those of ``research/bypasses.md`` §12
-(invariant 23), CVE-2021-42574 (bidi) and CVE-2021-42694 (look-alikes).
+know is unassigned, and unassigned is odd. The rules are those of CVE-2021-42574
+(bidi) and CVE-2021-42694 (look-alikes).
 """
 
 import sys

@@ -29,7 +29,7 @@ from tests.support.waiting import wait_until
 
 ROUNDS = 300
 GOAL_DECIDE_P99_MS = 15.0
-"""What a vendor of the field reports for a verdict over loopback (research/peers.md)."""
+"""What a vendor of the field reports for a verdict over loopback."""
 GOAL_OVER_SOCKET = 1.5
 """A whole run over REST beside the same run over gateway.sock."""
 

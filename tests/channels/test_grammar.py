@@ -104,7 +104,7 @@ def test_what_is_understood(text: str, expected: Command) -> None:
         "/frobnicate@sayso_bot",
     ],
 )
-def test_what_was_meant_for_us_and_is_not_understood_is_told(text: str) -> None:
+def test_what_was_meant_for_us_and_is_not_understood_is_answered(text: str) -> None:
     """A strict grammar says so instead of guessing."""
     assert isinstance(parse(text, bot_name=BOT), Malformed)
 

@@ -230,7 +230,7 @@ class ChannelContract:
         await setup.shows(message, "Allowed once by Ana")
         await setup.channel.stop()
 
-    async def test_two_prompts_alike_are_told_apart(
+    async def test_two_prompts_alike_are_distinguished(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
         """The same command asked twice shows two codes, and an answer names one of them."""

@@ -232,14 +232,15 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.project.random_mutants")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--skip", type=int, default=0, help="leave out as many of those drawn")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="", help="draw from paths that contain this text")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for a mutant's tests")
     parser.add_argument("--json", action="store_true", help="print each mutant as a line of JSON")
     given = parser.parse_args(words)
     fates: Counter[Fate] = Counter()
-    mutants = draw(given.count, given.seed, given.only)
-    for number, verdict in enumerate(run(mutants, given.jobs, given.timeout), 1):
+    mutants = draw(given.count, given.seed, given.only)[given.skip :]
+    for number, verdict in enumerate(run(mutants, given.jobs, given.timeout), given.skip + 1):
         fates[verdict.fate] += 1
         _show(number, verdict, as_json=given.json)
     survived, unjudged = fates[Fate.SURVIVED], fates[Fate.UNJUDGED]

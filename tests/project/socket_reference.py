@@ -156,7 +156,7 @@ everywhere. Give agents [a user of their own](../how-to/agents-as-another-user.m
 
 ## Not in version 1
 
-S0 lets the companion also *execute* the command in its own context. Version 1 has no frame for that: what was
+A companion might also *execute* the command in its own context. Version 1 has no frame for that: what was
 allowed runs on the gateway.
 
 ## Test vectors

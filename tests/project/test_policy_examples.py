@@ -1,10 +1,12 @@
 """The rules that the documents show are loaded, checked and judged."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from bot.settings import Settings, load
+from core.errors import ConfigError
 from core.model.decision import Decision, Evaluation, Tier
 from core.policy.judge.evaluate import evaluate
 from core.policy.rules.compiled import compiled
@@ -12,6 +14,15 @@ from tests.project.tracked import ROOT
 from tests.support.plans import LISTED, listed, plan_of, wrapped
 
 PAGE = ROOT / "docs" / "how-to" / "policy-rules.md"
+_RULE = re.compile(r"\{ match: \{[^`\n]*decide: \"[a-z]+\"[^`}\n]*\}")
+SHOWN = sorted(
+    {
+        (page.relative_to(ROOT).as_posix(), rule)
+        for page in (ROOT / "docs").rglob("*.md")
+        for rule in _RULE.findall(page.read_text(encoding="utf-8"))
+    }
+)
+"""The rules that pages show in passing, in a table or without the settings around them."""
 
 
 @pytest.fixture
@@ -61,3 +72,24 @@ def test_the_pages_agent_is_held_to_its_folders(settings: Settings) -> None:
     assert granted is not None
     assert granted.read == ("/usr/bin", "/home/alice/src")
     assert granted.write == ("/home/alice/src/review",)
+
+
+def with_rule(home: Path, rule: str) -> None:
+    """Load a configuration that holds a rule, with the option set and the root that pages name."""
+    named = 'roots: [{ name: "project", path: "~/p" }], optionSets: { tests: { flags: ["-q"] } }'
+    home.chmod(0o700)
+    (home / "config.json5").write_text(f"{{ tools: {{ exec: {{ {named}, rules: [{rule}] }} }} }}")
+    compiled(load(home, environ={}), "/home/alice")
+
+
+@pytest.mark.parametrize(("page", "rule"), SHOWN)
+def test_a_rule_that_is_shown_in_passing_is_taken(tmp_path: Path, page: str, rule: str) -> None:
+    """One was not: a path without `/` or `~/` at its beginning can never match."""
+    assert page
+    with_rule(tmp_path, rule)
+
+
+def test_a_rule_that_can_never_match_is_not(tmp_path: Path) -> None:
+    """The control, as docs/how-to/example-policy.md had it."""
+    with pytest.raises(ConfigError, match="can never match"):
+        with_rule(tmp_path, '{ match: { reads: "**/.env" }, decide: "deny" }')

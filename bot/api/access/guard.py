@@ -1,4 +1,4 @@
-"""Stand before every route: site, rates and token are checked before anything is read or run."""
+"""Check site, rates and token of every request before anything is read or run."""
 
 import logging
 import time

@@ -151,7 +151,7 @@ _REMOTE = (
     Route("GET", "/exec/sessions", "exec.remote.sessions"),
     Route("GET", "/diagnostics/exec", "exec.remote.diagnostics"),
 )
-"""S4's addresses, as its page writes them."""
+"""The addresses of remote exec, which its clients know without a version (S4)."""
 _RECORDS = (
     Route("GET", "/v1/sessions", "sessions.list"),
     Route(

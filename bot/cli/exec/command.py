@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.cancel is None) == (not args.argv):
         return fail("give either -- ARGV… or --cancel ID; see --help", "sayso exec")
     agent_id = contacts.agent_id(args.agent)
-    params = _wish(agent_id, args)
+    params = _params(agent_id, args)
     with Client(socket_path()) as client:
         if args.cancel is not None:
             return output.cancel(client, agent_id, args)
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         return output.ended(client, answer, as_json=args.json)
 
 
-def _wish(agent_id: str, args: argparse.Namespace) -> "dict[str, object]":
+def _params(agent_id: str, args: argparse.Namespace) -> "dict[str, object]":
     params: dict[str, object] = {"agent_id": agent_id, "argv": args.argv}
     if args.timeout is not None:
         params["timeout_ms"] = max(1, round(args.timeout * 1000))

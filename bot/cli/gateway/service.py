@@ -10,7 +10,7 @@ from bot.cli.parser import arg, command, group
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bot.cli.parser import Commands
-    from bot.service.install import Standing
+    from bot.service.install import UnitState
     from bot.service.systemctl import Systemd
     from bot.service.unit import Unit
 
@@ -87,7 +87,7 @@ def uninstall(args: argparse.Namespace) -> int:
         Conflict: a person edited the unit.
         StateError: it cannot be removed.
     """
-    from bot.service.install import Standing, read, remove, unit_path  # noqa: PLC0415 - heavy
+    from bot.service.install import UnitState, read, remove, unit_path  # noqa: PLC0415 - heavy
     from bot.service.unit import NAME, is_ours  # noqa: PLC0415
     from core.errors import Conflict, SaysoError  # noqa: PLC0415
 
@@ -103,7 +103,7 @@ def uninstall(args: argparse.Namespace) -> int:
     except SaysoError as failure:
         note = str(failure)
     before = remove(path, there or "", force=args.force)
-    if before is not Standing.MISSING and not note:
+    if before is not UnitState.MISSING and not note:
         systemd.tell("daemon-reload")
     left = _left(path)
     found = {"unit": str(path), "removed": there is not None, "left": left, "note": note or None}
@@ -117,12 +117,12 @@ def uninstall(args: argparse.Namespace) -> int:
 
 def status(args: argparse.Namespace) -> int:
     """Show what systemd says, and whether the unit is what this version would write."""
-    from bot.service.install import Standing, difference, standing, unit_path  # noqa: PLC0415 - heavy
+    from bot.service.install import UnitState, difference, unit_path, unit_state  # noqa: PLC0415 - heavy
 
     unit, systemd = _unit(args), _systemd(args)
     path, text = unit_path(unit.scope, os.environ), unit.text()
-    how = standing(path, text)
-    diff = difference(path, text) if how in {Standing.OLDER, Standing.EDITED} else ""
+    how = unit_state(path, text)
+    diff = difference(path, text) if how in {UnitState.OLDER, UnitState.EDITED} else ""
     state = systemd.state()
     running = state.get("ActiveState") == "active"
     found = {"unit": str(path), "compared": how, "diff": diff or None, "systemd": state}
@@ -215,7 +215,7 @@ def _advice(unit: "Unit") -> list[str]:
     return ["it stops when you log out; to keep it running, run: loginctl enable-linger"]
 
 
-def _start(systemd: "Systemd", before: "Standing") -> bool:
+def _start(systemd: "Systemd", before: "UnitState") -> bool:
     """Enable and start it, or start it anew with a changed unit.
 
     Raises:
@@ -235,7 +235,7 @@ def _start(systemd: "Systemd", before: "Standing") -> bool:
     return True
 
 
-def _next(unit: "Unit", before: "Standing") -> str:
+def _next(unit: "Unit", before: "UnitState") -> str:
     from bot.service.unit import NAME, Scope  # noqa: PLC0415
 
     tool = "sudo systemctl" if unit.scope is Scope.SYSTEM else "systemctl --user"

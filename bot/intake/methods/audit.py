@@ -15,7 +15,7 @@ Rotate = Callable[[str], Awaitable[Rotated]]
 
 @dataclass(frozen=True, slots=True)
 class AuditMethods:
-    """The methods about the journal; ``rotate`` is told who wants it."""
+    """The methods about the journal; ``rotate`` takes who asked for it."""
 
     rotate_journal: Rotate
 

@@ -1,4 +1,4 @@
-"""Shape the params of the methods; strict at this edge, domain types inside."""
+"""Define the params of the methods; strict at this edge, domain types inside."""
 
 import base64
 from collections.abc import Mapping

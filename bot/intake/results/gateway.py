@@ -1,4 +1,4 @@
-"""Shape what the methods about the gateway itself answer: health, lockdown, the journal."""
+"""Define what the methods about the gateway itself answer: health, lockdown, the journal."""
 
 from pydantic import ConfigDict
 

@@ -1,4 +1,4 @@
-"""Shape what the methods about people and their tokens answer."""
+"""Define what the methods about people and their tokens answer."""
 
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe, safe_or_none
 from core.model.access import Scope

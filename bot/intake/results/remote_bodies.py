@@ -1,4 +1,4 @@
-"""Shape what the methods of remote exec take and answer: S4's own JSON, in snake_case."""
+"""Define what the methods of remote exec take and answer: its own JSON, in snake_case (S4)."""
 
 import base64
 from typing import Annotated, Literal
@@ -61,7 +61,7 @@ class _Answer(Answer):
 
 
 class RunAnswer(_Answer):
-    """How a remote run ended, in S4's words. ``ok``: it ran and ended with code 0."""
+    """How a remote run ended. ``ok``: it ran and ended with code 0."""
 
     ok: bool
     request_id: RequestId

@@ -1,9 +1,9 @@
-"""Read the reference product's exec-approvals.json and openclaw.json.
+"""Read OpenClaw's exec-approvals.json and openclaw.json.
 
-Source: seed S1 "Settings and storage"; research/openclaw.md §1 (an agent ``*``, ``argPattern``,
-generated ``=command:`` entries, text entries). Bare names are left, for S1 ignores them and only
-later versions gave them a meaning. Settings are not imported: an agent that asks about everything,
-or runs nothing, gets no entries.
+Besides what version 1 of the file knows (S1 "Settings and storage"): an agent ``*``,
+``argPattern``, generated ``=command:`` entries, text entries. Bare names are left: only later
+versions gave them a meaning. Settings are not imported: an agent that asks about everything, or
+runs nothing, gets no entries.
 """
 
 import json

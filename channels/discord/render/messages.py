@@ -1,4 +1,4 @@
-"""Lay cards out as Discord messages; pure, and without the library.
+"""Render cards as Discord messages; pure, and without the library.
 
 What does not fit one message goes along whole, as up to four messages or as a file, and the card
 with the buttons comes last: whoever can press "Allow" was offered everything. Nothing is an embed:
@@ -65,7 +65,7 @@ _NONCE_LENGTH = 25
 _GAP = "… {:,} characters are left out …\n"
 _MOST_LEFT_OUT = 9_999_999
 _BESIDE = "Answer by"
-"""The fact that stands outside the block, where Discord counts the time down."""
+"""The fact that is outside the block, where Discord counts the time down."""
 
 
 @dataclass(frozen=True, slots=True)

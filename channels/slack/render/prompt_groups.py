@@ -1,4 +1,4 @@
-"""Lay several prompts out as one Slack message, each with its own buttons; pure.
+"""Render several prompts as one Slack message, each with its own buttons; pure.
 
 A group holds whole prompts only: whatever does not fit in full is sent by itself. An ended item
 weighs less than the prompt that it replaces, so a message that fitted once fits in every state.
@@ -39,7 +39,7 @@ def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
 
 
 def _title(all_of_them: int, waiting: int) -> str:
-    """Say what stands in this message; elsewhere more may wait."""
+    """Say what is in this message; elsewhere more may wait."""
     if waiting == all_of_them:
         return f"Allow these {all_of_them} commands?"
     verb = "waits" if waiting == 1 else "wait"

@@ -38,7 +38,7 @@ VERSION = 1
 NEW_TEXT = "the new text"
 """The name of a text that is to replace the file, for error texts."""
 LEGACY_AGENT = "default"
-"""S1: "Legacy agents.default entries are migrated to agents.main on load"."""
+"""The name under which older files keep the entries of the agent ``main`` (S1 "Allowlist")."""
 EVERY_AGENT = "*"
 _MISSPELT = 0.8
 _SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")

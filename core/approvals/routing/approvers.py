@@ -1,4 +1,4 @@
-"""Decide who may answer (DESIGN §1 rule 7).
+"""Decide who may answer (invariant 7).
 
 An empty list means nobody. Ids are the platform's immutable ones, compared exactly. The requester
 never approves its own request, on any path and on none of its linked accounts.

@@ -3,7 +3,7 @@
 An entry is an immutable platform id (``U012AB3CD``), a ``group:…`` or ``role:…`` that the platform
 says holds for the person at this moment, or ``person:NAME`` of the people directory. In a list
 over all channels, all but ``person:NAME`` begin with the channel: ``slack:group:S012AB3CD``. An
-empty list means nobody (DESIGN §1 rule 7).
+empty list means nobody (invariant 7).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Shape the end of a run as S3 §2 "Result" says: text, whether it is whole, and how long it took.
+"""Make a tool's result of the end of a run: text, whether it is whole, its duration (S3 §2).
 
 Output goes back to the agent that ran the command, unchanged: it is the agent's own.
 """

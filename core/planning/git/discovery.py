@@ -107,12 +107,14 @@ def _absorbed(modules: str) -> Iterator[Repository]:
 def _at(tree: str) -> Repository | None:
     """Return the repository whose files lie in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
-    mode = mode_of(dot)
-    if mode is None:
+    status = status_of(dot, follow=False)
+    if status is None:
         return None
-    if stat.S_ISLNK(mode):
+    if stat.S_ISDIR(status.st_mode):
+        return Repository(dot, tree, listing=listing_of(dot, status))
+    if stat.S_ISLNK(status.st_mode):
         check_same_for_all(dot)
-    if stat.S_ISDIR(mode) or is_folder(dot):
+    if is_folder(dot):
         return Repository(dot, tree, listing=listing_of(dot))
     named = _link(dot, b"gitdir: ")
     folder = os.path.join(tree, named)

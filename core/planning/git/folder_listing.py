@@ -56,18 +56,22 @@ _WALKED: Final[dict[str, tuple[tuple[str, FileIdentity, Listing], ...]]] = {}
 _MOST_WALKED: Final = 256
 
 
-def listing_of(folder: str) -> Listing | None:
+def listing_of(folder: str, status: os.stat_result | None = None) -> Listing | None:
     """Return what a folder lists, ``None`` if it is none or closed to us.
+
+    ``status`` is that of the folder, if somebody has just looked.
 
     Raises:
         OSError: nobody could look (``core.files.lookup``).
     """
-    return _looked_up(folder)[0]
+    return _looked_up(folder, status)[0]
 
 
-def _looked_up(folder: str) -> tuple[Listing | None, FileIdentity | None]:
+def _looked_up(
+    folder: str, seen: os.stat_result | None = None
+) -> tuple[Listing | None, FileIdentity | None]:
     """Return the same, and what stays equal while the folder lists that, if anything does."""
-    status = status_of(folder)
+    status = seen or status_of(folder)
     if status is None:
         return None, None
     # A process can set mtime back, never ctime; both count, so that neither hides a change.

@@ -43,6 +43,15 @@ def exposure(paths: Iterable[str]) -> Exposure:
     return next((one for one in found if one.writers), Exposure())
 
 
+def exposure_of_project(folder: str) -> Exposure:
+    """Return the same of the folder in which a program searches for code by fixed names.
+
+    A new file there is as good as a changed one, so that a sticky folder counts itself.
+    """
+    writers = _writers(folder, may_add=True)
+    return Exposure(folder, writers) if writers else exposure((folder + "/.",))
+
+
 def paths_of(files: Iterable[PinnedFile]) -> Iterator[str]:
     """Yield the paths under which files are opened, and those that they lead to."""
     for file in files:
@@ -123,12 +132,13 @@ def _is_trusted(path: str) -> bool:
         return False
 
 
-def _is_shared(folder: str) -> bool:
+def _is_shared(folder: str, *, may_add: bool = False) -> bool:
+    """Return whether others may rename what is in a folder; ``may_add``: or put more into it."""
     try:
         status = os.stat(folder)
     except OSError:
         return True
-    if status.st_mode & stat.S_ISVTX:
+    if status.st_mode & stat.S_ISVTX and not may_add:
         return False
     if status.st_mode & stat.S_IWOTH:
         return True
@@ -142,14 +152,14 @@ def _has_others(folder: str, status: os.stat_result) -> bool:
     return _members(status.st_gid, {0, status.st_uid}) != []
 
 
-def _writers(folder: str) -> str:
+def _writers(folder: str, *, may_add: bool = False) -> str:
     """Return who may write to a folder besides root and this user, ``""`` for nobody."""
     try:
         status = os.stat(folder)
     except OSError:
         return "nobody knows who"
     found = [] if status.st_uid in {0, os.geteuid()} else [_name(pwd.getpwuid, status.st_uid)]
-    if _is_shared(folder):
+    if _is_shared(folder, may_add=may_add):
         found.append(_sharers(folder, status))
     return " and ".join(found)
 

@@ -1,4 +1,4 @@
-"""Say what allow-always would store for a command (DESIGN §6 "allow-always")."""
+"""Compute what allow-always would store for a command."""
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Promise, Reason
@@ -25,7 +25,7 @@ def promises_of(
 ) -> tuple[Promise, ...] | None:
     """Return what to store for a command that was missed for a reason, ``None`` if nothing helps.
 
-    For a carrier its exact arguments are stored, also under classical trust (DESIGN §6), for a
+    For a carrier its exact arguments are stored, also under classical trust, for a
     wrapper what the programs that it runs need, never itself. Scripts are held to their content.
     """
     file = command.executable

@@ -1,4 +1,4 @@
-"""Classify the environment changes that a request asks for (bypasses.md §8, invariant 13).
+"""Classify the environment changes that a request asks for.
 
 The child's environment is built from nothing elsewhere; here only the requested changes are
 judged. Names are taken as they are: no trimming, no normalising, for what is checked must be what

@@ -1,4 +1,4 @@
-"""Judge a plan: one verdict a segment, the strictest of all for the line (DESIGN §1 rule 4).
+"""Judge a plan: one verdict a segment, the strictest of all for the line (invariant 4).
 
 Pure: argv, pinned paths and configuration decide, never the existence of a file, so that a
 verdict cannot be used to probe the disk. The order is written down in ``core.policy``.

@@ -1,4 +1,4 @@
-"""Ask about what the line does not show: a replaceable script, a repository that steers git."""
+"""Ask about what the line does not show: a replaceable script, a file that would be replaced."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +19,7 @@ def judge_exposed(
 ) -> tuple[SegmentVerdict, ...]:
     """Return the verdicts, with a question about each command that is more than its line.
 
-    Classical trust lets a listed git do anything, so its repository may too (DESIGN §6). An access
+    Classical trust lets a listed git do anything, so its repository may too. An access
     list decides alone (S4); full security and the sandbox ask nothing.
     """
     if context.acl is not None or context.free is not None:
@@ -49,7 +49,7 @@ def _who(command: PlannedCommand) -> str:
 
 
 def _hidden(command: PlannedCommand) -> bool:
-    return any(one.exposed or one.steered or one.unsettled for one in _all(command))
+    return any(one.exposed or one.steered or one.unsettled or one.replaces for one in _all(command))
 
 
 def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
@@ -68,4 +68,7 @@ def _asked(verdict: SegmentVerdict, command: PlannedCommand, trust: Trust) -> Se
         return replace(verdict, decision=Decision.ASK, reason=Reason.EXPOSED, rule=rule)
     if steered and trust is Trust.STRICT:
         return replace(verdict, decision=Decision.ASK, reason=Reason.STEERED, rule=steered)
+    replaces = next((one.replaces for one in _all(command) if one.replaces), "")
+    if replaces and trust is Trust.STRICT:
+        return replace(verdict, decision=Decision.ASK, reason=Reason.REPLACES, rule=replaces)
     return verdict

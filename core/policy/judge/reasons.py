@@ -1,4 +1,4 @@
-"""Word the reasons of a verdict as whole sentences; ``{rule}`` is the segment's own rule."""
+"""Format the reasons of a verdict as whole sentences; ``{rule}`` is the segment's own rule."""
 
 from core.model.decision import Reason
 
@@ -25,6 +25,7 @@ WHY = {
     Reason.ASK_ALWAYS: "The command would be allowed, but {rule}.",
     Reason.EXPOSED: "Code that it may read can be changed meanwhile: {rule}.",
     Reason.STEERED: "It would do more than the line says: {rule}.",
+    Reason.REPLACES: "It would replace a file that is there: {rule}.",
     Reason.TERMINAL: "A program may behave differently at a terminal: {rule}.",
     Reason.STDIN: "A program may execute its standard input: {rule}.",
 }

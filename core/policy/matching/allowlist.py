@@ -1,7 +1,7 @@
-"""Know what may run for one agent: its allowlist (S1 "Allowlist (per agent)").
+"""Match what may run for one agent: its allowlist (S1 "Allowlist (per agent)").
 
 An entry covers a program by its path (``path_index``), or, where it has an ``argv``, that program
-with exactly these arguments (DESIGN §6 "Trust"). One with ``content`` covers it only while files
+with exactly these arguments. One with ``content`` covers it only while files
 are as they were; it is looked up apart (``core.policy.judge.script_pins``). Patterns without a
 directory are ignored with a warning, for a base name says nothing about which file it is.
 """

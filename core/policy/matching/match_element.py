@@ -1,7 +1,7 @@
 """Match one word with one element of a template: always the whole word.
 
 An allow reads it as narrowly (``word_fits``), an ask or a denial as widely (``word_may_fit``) as it
-can be meant (DESIGN §1 rule 4).
+can be meant (invariant 4).
 """
 
 import re

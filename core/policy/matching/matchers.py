@@ -1,7 +1,7 @@
 """Match the commands that one rule is about: a vector, a pattern of paths, or an effect.
 
 Each kind reads a rule that allows as narrowly, and a rule that asks or denies as widely, as its
-words can be meant (DESIGN §1 rule 4).
+words can be meant (invariant 4).
 """
 
 from collections.abc import Sequence

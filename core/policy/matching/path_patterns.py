@@ -2,7 +2,7 @@
 
 A pattern matches a whole absolute path: ``*`` and ``?`` stay inside one segment, ``**`` spans
 any number of them, brackets are literal, ASCII letters match in either case. Segments are matched
-one by one: no regular expression, hence no blow-up (exec.md §3 "Policy").
+one by one: no regular expression, hence no blow-up.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Hold an agent to the tools and files that it was granted (S3 "Capability requirements").
+"""Restrict an agent to the tools and files that it was granted (S3 "Capability requirements").
 
 Where an agent has capabilities, a command runs only if the tool ``Exec`` is granted, its program,
 its folder and every path that its words may name lie below granted folders; a command that can do
@@ -23,7 +23,7 @@ from core.programs.wrapper_grammar import Opaque
 from core.programs.wrappers import names_of, wrapper_kind
 
 TOOL = "Exec"
-"""The tool that S3 calls by this name, for it takes vectors only."""
+"""The tool whose grant lets an agent run commands, under the name that S3 gives it."""
 
 _UNHELD = "cannot be held to the granted folders"
 _UNTOLD = "the program {!r} of a wrapper is not known before it starts"

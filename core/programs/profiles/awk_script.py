@@ -2,7 +2,7 @@
 
 A positive reading of POSIX awk, held against gawk 5.2, mawk 1.3.4, one-true-awk and busybox. What
 is not listed is unknown: pipes, redirections, ``getline``, ``system``, ``close``, ``@``, functions
-of its own, and the arrays that hold arguments and environment (GTFOBins awk; bypasses.md §5).
+of its own, and the arrays that hold arguments and environment (GTFOBins awk).
 
 A slash is a division after an operand, and otherwise begins a regular expression; where awks
 differ about that, the program is unknown, for a program read in the wrong mode shows its strings

@@ -2,7 +2,7 @@
 
 A positive reading of GNU sed 4.9 and POSIX sed: ``e``, ``r``, ``R``, ``w``, ``W``, the ``e`` and
 ``w`` flags of ``s``, text (``a``, ``i``, ``c``) and whatever else is not listed is unknown
-(CVE-2025-64755, bypasses.md §3 and GTFOBins sed).
+(CVE-2025-64755, GTFOBins sed).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Read the time from the database's clock, which no step of a wall clock moves (DESIGN §1 rule 5).
+"""Read the time from the database's clock, which no step of a wall clock moves (invariant 5).
 
 Deadlines are lengths of time that were promised to people. A wall clock that steps back would let
 every open prompt live longer, one that steps forward would end them all at once. So the wall clock

@@ -1,4 +1,4 @@
-"""Bring every shown copy of a prompt to its approval's true final state (DESIGN §1 rule 8)."""
+"""Bring every shown copy of a prompt to its approval's true final state (invariant 8)."""
 
 from collections.abc import Sequence
 

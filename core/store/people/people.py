@@ -1,4 +1,4 @@
-"""Know who is one human being: named people, their accounts, and whose answers count no more.
+"""Store people: their accounts, and whose answers no longer count.
 
 An account belongs to one person at most; an account without a link is its own person
 ``channel:account``. Revoking writes a row of ``people`` under the person's name, or under
@@ -43,7 +43,7 @@ _ADD = (
     .returning(people.c.id)
 )
 _KNOWN = select(people.c.id).where(people.c.id == bindparam("p_id"))
-_STANDING = select(people.c.revoked_ms).where(people.c.id == bindparam("p_id"))
+_REVOKED_MS = select(people.c.revoked_ms).where(people.c.id == bindparam("p_id"))
 _UNLINK = (
     delete(accounts)
     .where(
@@ -132,7 +132,7 @@ def exists(conn: Connection, name: str) -> bool:
 
 def is_revoked(conn: Connection, name: str) -> bool:
     """Return whether a person of this name is revoked, or there is none."""
-    row = conn.execute(_STANDING, {"p_id": name}).first()
+    row = conn.execute(_REVOKED_MS, {"p_id": name}).first()
     return row is None or row.revoked_ms is not None
 
 

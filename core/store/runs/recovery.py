@@ -1,4 +1,4 @@
-"""Name the runs whose gateway died; they are never run again (DESIGN §1 rule 6)."""
+"""Name the runs whose gateway died; they are never run again (invariant 6)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Operate on runs: claim once, identify, finish once (DESIGN §1 rule 6). The id is the approval's.
+"""Operate on runs: claim once, identify, finish once (invariant 6). The id is the approval's.
 
 ``queued`` → ``started`` → ``done``; a run that never spawned ends ``failed`` or ``denied``; one
 whose gateway died ends ``unknown``. No statement leads back to ``queued``.

@@ -99,7 +99,7 @@ def test_a_secret_is_fetched_from_file_and_variable(home: Path) -> None:
     assert override.store_url == "sqlite:////x"
 
 
-def test_every_mistake_is_told_in_one_line_of_its_own(home: Path) -> None:
+def test_every_mistake_has_one_line_of_its_own(home: Path) -> None:
     """File, line, key and what to do: unknown, ill-typed, missing and duplicate keys at once."""
     lines = told(
         home,

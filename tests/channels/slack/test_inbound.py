@@ -97,7 +97,7 @@ async def test_an_event_of_a_gateway_that_died_comes_again(
 
 
 @pytest.mark.parametrize("kind", ["press", "slash"])
-async def test_a_slow_commit_is_acknowledged_in_time_and_told_after_it(
+async def test_a_slow_commit_is_acknowledged_in_time_and_reported_after_it(
     setup: SlackWorkspace, inbox: RecordingInbox, kind: str
 ) -> None:
     """Slack gives three seconds; success is said when it is true."""

@@ -50,7 +50,7 @@ async def test_listed_command_runs_at_once(tmp_path: Path) -> None:
 
 
 async def test_decision_is_on_disk_before_the_command(tmp_path: Path) -> None:
-    """The command itself finds its decision in the journal (DESIGN §3 step 8)."""
+    """The command itself finds its decision in the journal."""
     list_patterns(tmp_path, "/usr/bin/cat")
     async with gate_at(tmp_path) as gate:
         result = await gate.submit(request("cat audit.jsonl", cwd=tmp_path))
@@ -111,7 +111,7 @@ async def test_allow_always_stores_what_it_promised(tmp_path: Path) -> None:
 
 
 async def test_allow_always_of_a_carrier_covers_exactly_what_was_shown(tmp_path: Path) -> None:
-    """The same arguments run unasked from then on; others of the same program ask (DESIGN §6)."""
+    """The same arguments run unasked from then on; others of the same program ask."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("touch made", cwd=tmp_path))
         assert isinstance(asked, Pending)
@@ -173,7 +173,7 @@ async def test_shell_is_never_remembered(tmp_path: Path) -> None:
 
 
 async def test_drift_between_answer_and_run_denies(tmp_path: Path) -> None:
-    """A program that was replaced after the prompt does not run (DESIGN §1 rule 3)."""
+    """A program that was replaced after the prompt does not run (invariant 3)."""
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\necho shown\n")
     tool.chmod(0o755)

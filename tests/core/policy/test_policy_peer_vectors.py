@@ -22,7 +22,7 @@ LOOSER_ON_PURPOSE = {
     "safebin-ask-043": "S1 lists jq among the default safe bins; benign-safe-bin-025 needs it",
     "safebin-ask-058": "S1 lists grep; benign-safe-bin-033 is this very form",
     "pattern-012": "S1: patterns are case-insensitive",
-    "pattern-029": "DESIGN §6: the invoked path counts as well as the real one (vector unstable)",
+    "pattern-029": "the invoked path counts as well as the real one (vector unstable)",
     "chain-023": "issue 9: a loop over known words is written out, and each command judged",
     "chain-028": "issue 4: a line break is `;`; the reference's newest planner agrees (unstable)",
 }

@@ -143,5 +143,7 @@ def test_a_word_is_a_part_of_the_key_or_a_pattern(
 @pytest.mark.parametrize("word", ["c++", "(?=main|ops)", "a{3000}", "[main", "^" * 300])
 def test_a_pattern_that_cannot_be_used_is_refused(word: str) -> None:
     """It is never taken for a part of the key without a word."""
-    with pytest.raises(ValueError, match=r"a pattern .* write a backslash before it"):
+    with pytest.raises(
+        ValueError, match=r"a pattern .* put a backslash before a special character"
+    ):
         session_filter((word,))

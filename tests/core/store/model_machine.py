@@ -1,7 +1,7 @@
 """A model of the store in plain Python, and the machine that compares the two.
 
-The model knows the rules of DESIGN §1 (5 to 8) and nothing of SQL. The machine draws any order of
-questions, answers, sweeps, sends, crashes and clock steps, and compares after every step.
+The model knows invariants 5 to 8 and nothing of SQL. The machine draws any order of questions,
+answers, sweeps, sends, crashes and clock steps, and compares after every step.
 """
 
 from typing import Any

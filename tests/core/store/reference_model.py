@@ -1,4 +1,4 @@
-"""What the model knows: the rules of DESIGN §1 (5 to 8) in plain Python, and nothing of SQL."""
+"""What the model knows: invariants 5 to 8 in plain Python, and nothing of SQL."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

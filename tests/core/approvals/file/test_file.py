@@ -365,7 +365,7 @@ def test_the_matcher_agrees_on_what_is_ignored(pattern: str) -> None:
 
 
 def test_a_lax_fallback_is_reported(path: Path) -> None:
-    """DESIGN §6: ``askFallback: full`` is accepted and warned about."""
+    """``askFallback: full`` is accepted and warned about."""
     assert "askFallback is full" in write(path, agent(askFallback="full")).lint()[0]
 
 
@@ -420,7 +420,7 @@ def test_replacing_makes_a_first_or_lost_file(path: Path) -> None:
 
 
 def test_an_entry_with_arguments_is_kept_read_and_written(path: Path) -> None:
-    """DESIGN §6: beside its path such an entry has its exact arguments, and is another entry."""
+    """Beside its path such an entry has its exact arguments, and is another entry."""
     file = ApprovalsFile(path)
     vectors = (("status", "--short"), (), ("log", "-n", "<INT>"), None)
     added = [file.add("main", "/usr/bin/git", argv) for argv in vectors]

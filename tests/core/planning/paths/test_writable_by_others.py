@@ -16,6 +16,12 @@ def exposed(line: str, cwd: Path = Path("/")) -> str:
     return planned(request(line, cwd=str(cwd))).commands[0].exposed
 
 
+def leaves(line: str, cwd: Path) -> set[str]:
+    """Return what is open about each program of a line."""
+    commands = planned(request(line, cwd=str(cwd))).commands
+    return {leaf.exposed for one in commands for leaf in one.effective}
+
+
 def opened(folder: Path, mode: int) -> Path:
     """Make a folder with exactly this mode."""
     folder.mkdir()
@@ -155,3 +161,50 @@ def test_more_links_than_the_kernel_follows_are_not_followed(
         (ours / f"l{number}").symlink_to(target)
 
     assert bool(changeable_on_the_way(f"{ours}/l{links - 1}")) is named
+
+
+PROJECT = ("npm test", "npm run build", "node --test", "timeout 9 npm test", "make", "cd . && make")
+OTHERS = ("npm ls", "node --version", "ls", "git status", "git commit -m x", "mkdir x", "sort a")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+@pytest.mark.parametrize("line", PROJECT)
+def test_a_folder_into_which_others_put_files_is_no_project(
+    tmp_path: Path, line: str, mode: int
+) -> None:
+    r"""Before, another user's file ran in a sticky folder, with the example policy.
+
+    As root::
+
+        $ su nobody -s /bin/sh -c 'printf "test:\n\tid -un\n" >/tmp/GNUmakefile'
+        $ sayso run -c 'cd /tmp && make test'
+        id -un
+        root
+    """
+    folder = opened(tmp_path / "folder", mode)
+
+    assert str(folder) in leaves(line, folder)
+
+
+@pytest.mark.parametrize("line", PROJECT)
+def test_a_project_below_such_a_folder_is_one(tmp_path: Path, line: str) -> None:
+    """A control: nobody else puts anything into it, nor takes it away from where it is."""
+    folder = opened(opened(tmp_path / "folder", 0o1777) / "app", 0o755)
+
+    assert leaves(line, folder) == {""}
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_what_runs_no_code_of_a_folder_may_run_in_any(tmp_path: Path, line: str) -> None:
+    """Who only reads finds no code there."""
+    assert leaves(line, opened(tmp_path / "folder", 0o1777)) == {""}
+
+
+@pytest.mark.parametrize("line", ["python3 {0}/x.py", "sh {0}/x.sh", "node {0}/x.js"])
+def test_a_script_that_is_named_is_looked_for_nowhere_else(tmp_path: Path, line: str) -> None:
+    """Only where it is itself."""
+    place = opened(tmp_path / "own", 0o755)
+    for name in ("x.py", "x.sh", "x.js"):
+        (place / name).write_text("")
+
+    assert leaves(line.format(place), opened(tmp_path / "folder", 0o1777)) == {""}

@@ -128,7 +128,7 @@ def test_a_carrier_asks_under_strict_trust_only() -> None:
 
 
 def test_an_entry_with_arguments_covers_exactly_these() -> None:
-    """DESIGN §6: an entry with an argv widens strict trust for it, and for nothing else."""
+    """An entry with an argv widens strict trust for it, and for nothing else."""
     entry = listed(Promise("/usr/bin/git", ("push", "origin", "<NAME>")))
     for words, decision in {
         "git push origin main": Decision.ALLOW,
@@ -145,7 +145,7 @@ def test_an_entry_with_arguments_covers_exactly_these() -> None:
 
 @pytest.mark.parametrize("trust", Trust)
 def test_a_carrier_is_stored_with_its_arguments_also_where_they_only_read(trust: Trust) -> None:
-    """Its path alone would let every other argument pass under classical trust (DESIGN §6)."""
+    """Its path alone would let every other argument pass under classical trust."""
     policy = replace(LISTED, trust=trust)
     found = evaluate(plan_of(command("git", "status")), policy, listed())
     assert found.promise == (Promise("/usr/bin/git", ("status",)),)
@@ -175,7 +175,7 @@ def test_an_entry_with_arguments_covers_nothing_longer() -> None:
     ],
 )
 def test_code_and_what_reads_like_a_template_is_never_stored(asked: tuple[str, ...]) -> None:
-    """A stored word must mean itself, and code is asked about each time (DESIGN §6)."""
+    """A stored word must mean itself, and code is asked about each time."""
     found = evaluate(plan_of(command(*asked)), LISTED, listed())
     assert (found.decision, found.promise) == (Decision.ASK, ())
 

@@ -76,7 +76,7 @@ def test_a_rule_of_one_agent_is_told_once_by_its_place() -> None:
         (rule("deny", "cd", "<PATH>"), "no rule sees"),
     ],
 )
-def test_a_rule_that_never_counts_is_told(wanted: dict[str, Any], why: str) -> None:
+def test_a_rule_that_never_counts_is_reported(wanted: dict[str, Any], why: str) -> None:
     """What hides another program is judged by that one, whatever a rule allows."""
     (line,) = idle_rules(compiled(settings(wanted), HOME))
 

@@ -118,7 +118,7 @@ def test_the_tier_of_a_line_is_the_heaviest_of_its_commands() -> None:
 
 
 def test_an_allow_rule_lets_a_carrier_run_by_its_exact_vector() -> None:
-    """DESIGN §6: only these arguments; a glob trusts a carrier no more than an entry would."""
+    """Only these arguments; a glob trusts a carrier no more than an entry would."""
     exact, glob = (
         rule("allow", "git", "push", "origin", "<NAME>"),
         rule("allow", glob="/usr/bin/git"),

@@ -125,7 +125,7 @@ async def test_two_gateways_create_one_postgres_schema(postgres_url: str) -> Non
 
 
 def test_only_the_runners_know_the_engines() -> None:
-    """No operation asks which engine it runs on (DESIGN: one set of operations)."""
+    """No operation asks which engine it runs on (one set of operations)."""
     store = Path(__file__).parents[4] / "core" / "store"
     allowed = {
         *("open.py", "schema/prepare.py", "schema/tables.py"),
