@@ -7,6 +7,7 @@
     demo          the whole product in a scratch home
     app           the gateway: what is built, in which order it starts, how it stops
     wiring/       the parts of a running gateway, its reload, its log
+    page/         the control page, served by the API
     api/          the methods over HTTP and WebSocket
     doctor/       the checks of `sayso doctor`
     jobs/         background work: the outbox, approved runs, recovery, all that is done by time
@@ -15,6 +16,8 @@
     policy_tools/ test, backtest and suggest policy; import rules
     explain/      judge a command without running it
     factories/    channels, policy, rules, the sandbox and remote exec, from the settings
+    executor/     sayso-executor: another Unix user's process, standard library only
+    executor_setup/  group, users, sudo rule and the executor's file
     service/      reports to systemd, and the unit
     health/       what works and what does not, part by part
     gate_proof/   a harmless marked command through every entry point, to see that it is held

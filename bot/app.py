@@ -53,6 +53,7 @@ from bot.wiring.storage import Ground, open_ground
 from channels.base import Channel
 from core.gate import Gate
 from core.ipc.unix import Server, listen
+from core.planning.planner import Planner
 from core.settings import ThreadMode
 from core.store import Store
 
@@ -98,7 +99,7 @@ async def gateway(
         network = Network.of(settings)
         ground = await open_ground(stack, settings, network)
         channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
-        machines = await start_machines(stack, settings)
+        machines = await start_machines(stack, settings, ground.journal)
         node_host = node_host_of(settings, ground)
         gate = gate_of(settings, ground, machines, channels, node_host)
         stack.callback(gate.rulebook.usage.flush)
@@ -109,8 +110,8 @@ async def gateway(
         inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
-        remote = await _open_to_machines(stack, settings, machines, gate, prover, node_host)
-        table = _methods(ground, gate, health, prover, remote)
+        remote = await _open_to_machines(stack, settings, machines, prover, node_host)
+        table = _methods(settings, ground, gate, health, prover, remote, network)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -127,14 +128,13 @@ async def _open_to_machines(
     stack: AsyncExitStack,
     settings: Settings,
     machines: Machines,
-    gate: Gate,
     prover: Prover,
     node_host: "NodeHost | None",
 ) -> RemoteExec:
     """Let nodes and other gateways connect, where they may."""
     await stack.enter_async_context(open_to_nodes(settings, node_host))
     return await stack.enter_async_context(
-        remote_exec(settings, machines.runner, gate.planner, prover)
+        remote_exec(settings, machines.runner, Planner(settings.tools.exec.search_path), prover)
     )
 
 
@@ -195,7 +195,9 @@ async def _start_work(
 ) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
-    outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded, zone))
+    page_url = (settings.http.url or "") if settings.http.enabled else ""
+    delivery = Delivery(gate.store, channels, threaded, zone, page_url)
+    outbox = Outbox(gate.store, channels, delivery)
     for work in (Dispatch(gate, gate.store).run(), outbox.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
@@ -209,12 +211,21 @@ async def _start_work(
 
 
 def _methods(
-    ground: Ground, gate: Gate, health: Health, prover: Prover, remote: RemoteExec
+    settings: Settings,
+    ground: Ground,
+    gate: Gate,
+    health: Health,
+    prover: Prover,
+    remote: RemoteExec,
+    network: Network,
 ) -> Table:
     """Return the methods of all entry points but remote exec's own."""
     lockdown = gate.execution.guard.lockdown
-    more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
-    return method_table(gate, health.report, more, prover=prover)
+    more = (
+        RemoteMethods(remote, gate.journal, lockdown),
+        AuditMethods(ground.rotate, settings.audit_path),
+    )
+    return method_table(gate, health.report, more, prover=prover, page_url=network.page_url)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

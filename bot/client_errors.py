@@ -1,4 +1,4 @@
-"""Say what went wrong between a client and the gateway; imported only when something did."""
+"""Report errors between a client and the gateway; imported only when there is one."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Do in the background what nobody waits for, and let it end with its channel."""
+"""Run background tasks that nobody waits for, and end them with their channel."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable

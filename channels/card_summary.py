@@ -1,4 +1,4 @@
-"""Word what decides an answer: what a command does, and why a person is asked."""
+"""Format what decides an answer: what a command does, and why a person is asked."""
 
 import re
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Word the parts of cards: programs, concerns, endings, durations, digests, what does not fit."""
+"""Format the parts of cards: programs, concerns, endings, durations, digests, what does not fit."""
 
 from datetime import UTC, datetime, tzinfo
 

@@ -22,7 +22,8 @@ The layers, each importing only from below it (import contracts in pyproject.tom
                            gate                     sees both wings; nothing in core sees it
         people's wing       │      machines' wing   the wings never import each other
                             │      hosts | remote
-          approvals ────────┴────── runner | nodes  only runner spawns
+                            │        isolation      starts executors, as other users
+          approvals ────────┴────── runner | nodes  only runner starts commands
               ▼                        ▼
             store                   planning        only store speaks SQL
               ▼                        ▼

@@ -29,6 +29,7 @@ need gawk gawk
 need original-awk original-awk
 need gcc gcc
 need strace strace
+need sudo sudo
 need bubblewrap bwrap
 need podman podman
 need crun crun

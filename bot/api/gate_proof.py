@@ -1,4 +1,4 @@
-"""Go down the ways of the network: REST and WebSocket, as real clients of the server that runs.
+"""Send gate proofs over REST and WebSocket, as real clients of the server that runs.
 
 Only loaded where the API is served.
 """

@@ -1,4 +1,4 @@
-"""Do what people ask for in a chat: look, run, watch, stop, set, pair, answer.
+"""Carry out what people ask for in a chat: look, run, watch, stop, set, pair, answer.
 
 ::
 

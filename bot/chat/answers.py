@@ -1,4 +1,4 @@
-"""Take answers: by button, by ``/approve``, as a bare reply; and show what "always" would store."""
+"""Accept answers: a button, ``/approve``, a bare reply; and show what "always" would store."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Say who in a chat may look, and who may act; platform ids and named people only."""
+"""Decide who in a chat may look, and who may act; platform ids and named people only."""
 
 from dataclasses import dataclass
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 sayso doctor --json              every check with its verdict; exit 1 if one fails
 sayso doctor channels            ask the platforms about tokens, scopes and people
+sayso doctor executor            start an executor as each configured user
 sayso doctor channels --prompt   send a real test prompt everywhere and wait for an answer
 """
 _SECONDS = 60.0
@@ -28,7 +29,7 @@ _COLOURS = {"ok": GREEN, "warn": YELLOW, "fail": RED}
 
 def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    what = "channels: test each chat platform (default: everything else)"
+    what = "channels: test each chat platform; executor: start one as each user (default: the rest)"
     prompt = "with channels: also send a test prompt for `true` through the gateway"
     waits = "with --prompt: how long to wait for an answer (default: 60)"
     command(
@@ -37,7 +38,7 @@ def register(commands: "Commands") -> None:
         "check settings, state, channels and hosts",
         _EXAMPLES,
         doctor,
-        arg("what", nargs="?", choices=("all", "channels"), default="all", help=what),
+        arg("what", nargs="?", choices=("all", "channels", "executor"), default="all", help=what),
         arg(
             "--exec-acl", metavar="F", help="the access list that `sayso serve --exec-acl` is given"
         ),
@@ -92,10 +93,16 @@ def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
         logging.getLogger("core.hosts.sandbox").addHandler(logging.NullHandler())
         yield from examine(with_acl(os.environ, args.exec_acl))
         return
-    from bot.doctor.channels import prove_by_prompt, prove_channels  # noqa: PLC0415
     from bot.settings import load  # noqa: PLC0415
 
     settings = load(environ=os.environ)
+    if args.what == "executor":
+        from bot.doctor.executors import executors  # noqa: PLC0415
+
+        yield from executors(settings)
+        return
+    from bot.doctor.channels import prove_by_prompt, prove_channels  # noqa: PLC0415
+
     yield from prove_channels(settings)
     if args.prompt:
         yield from prove_by_prompt(settings, args.seconds)

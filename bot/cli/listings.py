@@ -1,4 +1,4 @@
-"""Word what the gateway lists: approvals, people, grants, tokens, events."""
+"""Format what the gateway lists: approvals, people, grants, tokens, events."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Say what a question would need: how many people, by its tier, and in what time."""
+"""Return what a question would need: how many people, by its tier, and in what time."""
 
 import time
 from collections.abc import Callable, Mapping

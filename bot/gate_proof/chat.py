@@ -1,4 +1,4 @@
-"""Go down the way of the chats: ``/run`` through the inbox that every channel uses.
+"""Send a gate proof as a chat would: ``/run`` through the inbox that every channel uses.
 
 Only listed senders may ``/run``, so this process lists one of its own for as long as it lives: an
 account that is a random number, in a channel that does not exist.

@@ -1,4 +1,4 @@
-"""Say what a way in is: by what name, and how a marked command goes down it."""
+"""Define an entry point: its name, and how a marked command is sent through it."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Go down the way of other machines: a signed request at the door of remote exec (S4).
+"""Send a gate proof as another machine would: a signed request to remote exec (S4).
 
 A request of somebody unknown would prove the first half of the door only. So this process is a
 machine of its own: its keys live in memory, and in memory alone this host trusts it and lists it,

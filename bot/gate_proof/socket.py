@@ -1,4 +1,4 @@
-"""Go down gateway.sock as any local client does: connect, one frame, one answer."""
+"""Send a gate proof over gateway.sock as any local client does: connect, one frame, one answer."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Go down the way of tools: ``tool.call`` of Exec over gateway.sock, as an agent of its own (S3).
+"""Send a gate proof as a tool call: ``tool.call`` of Exec over gateway.sock, as its own agent (S3).
 
 A tool needs an agent that was granted it. The owner's agents have folders in which no proof has any
 business, so this process has an agent of its own: a random name, in memory only, granted Exec for

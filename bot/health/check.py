@@ -1,4 +1,4 @@
-"""Say how a check ended, keep an answer for a while, and make a finding of every failure.
+"""Report how a check ended, keep an answer for a while, and make a finding of every failure.
 
 Two callers: the health of a running gateway (``bot/health/report.py``), which asks its checks again
 and again, and `sayso doctor` (``bot/doctor``), which looks at an installation once.

@@ -1,4 +1,4 @@
-"""Take requests in: parameters become ``ExecRequest``; who asks comes from the connection.
+"""Accept requests: parameters become ``ExecRequest``; who asks comes from the connection.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Say what is done by time; ``bot.jobs.scheduler`` says when."""
+"""List the periodic jobs; ``bot.jobs.scheduler`` decides when they run."""
 
 from dataclasses import dataclass
 

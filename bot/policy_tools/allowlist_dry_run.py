@@ -1,4 +1,4 @@
-"""Say what an entry would have matched, before it is added: ``allowlist add --dry-run``."""
+"""Report what an entry would have matched, before it is added: ``allowlist add --dry-run``."""
 
 from collections.abc import Mapping
 from pathlib import Path

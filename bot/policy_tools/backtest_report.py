@@ -1,4 +1,4 @@
-"""Word a backtest for people and for programs."""
+"""Format a backtest for people and for programs."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Word what prompts cost, and the commands that would save some; nothing is applied."""
+"""Format what prompts cost, and the commands that would save some; nothing is applied."""
 
 from collections.abc import Iterator
 

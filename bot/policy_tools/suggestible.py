@@ -1,4 +1,4 @@
-"""Say which allowlist entries may be proposed to people, and the command that adds one."""
+"""Select the allowlist entries that may be proposed to people, and the command that adds one."""
 
 import shlex
 

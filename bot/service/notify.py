@@ -1,4 +1,4 @@
-r"""Tell the service manager how the gateway is (sd_notify(3)).
+r"""Report the gateway's state to the service manager (sd_notify(3)).
 
 One datagram of ``KEY=value`` lines to the socket that ``$NOTIFY_SOCKET`` names; a leading ``@``
 means an abstract one. A manager that is away or slow never holds the gateway up.

@@ -1,4 +1,4 @@
-"""Tell the service manager what the gateway does, and that it lives.
+"""Report to the service manager what the gateway does, and that it lives.
 
 The watchdog is to end a gateway that no longer does anything, and no other:
 

@@ -1,31 +1,17 @@
 """Run systemd's own programs, as every other process is run: by a supervisor of core.runner."""
 
-import asyncio
-import logging
 import os
-import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.service.own_program import Done, ran
 from bot.service.unit import NAME, Scope
 from core.errors import HostUnavailable, SaysoError
-from core.hosts.sandbox.internal_commands import Granted, own_plan
-from core.model.identity import ApprovalId
-from core.runner.runner import Runner
 
-_PATIENCE_MS = 60_000
 _BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _SHOWN = ("LoadState", "ActiveState", "SubState", "UnitFileState", "StatusText", "MainPID")
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """How a program ended: ``well`` is exit code 0."""
-
-    well: bool
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +62,4 @@ class Systemd:
             raise HostUnavailable(f"{program} is not installed; this needs systemd.")
         given = {name: self.environ[name] for name in _BUS if name in self.environ}
         given = {**instead, **given}
-        return asyncio.run(_ran((os.path.realpath(found), *words), given))
-
-
-async def _ran(argv: tuple[str, ...], environ: Mapping[str, str]) -> Done:
-    runner = Runner()
-    await runner.start()
-    try:
-        plan = own_plan(argv, "/", _PATIENCE_MS, environ)
-        run_id = ApprovalId(f"service{secrets.token_hex(8)}")
-        done = await runner.run(run_id, plan, Granted(), own=True)
-    finally:
-        await runner.stop()
-    logging.getLogger(__name__).debug("%s ended with %s", argv[0], done.exit_code)
-    return Done(done.exit_code == 0, done.output.text)
+        return ran((os.path.realpath(found), *words), given)

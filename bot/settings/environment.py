@@ -11,6 +11,7 @@ import json5
 from bot.settings.did_you_mean import unknown_key
 from bot.settings.origins import beneath
 from bot.settings.problems import KeyPath, Problem
+from bot.settings.s2_spelling import VARIABLES
 from bot.settings.schema import Kind, Shape
 
 PREFIX = "SAYSO_"
@@ -36,7 +37,8 @@ class Overrides:
     def read(self, environ: Mapping[str, str]) -> None:
         """Take every variable that names a key; a variable without ``__`` is no setting."""
         for name in sorted(environ):
-            if name.startswith(PREFIX) and _BETWEEN in name.removeprefix(PREFIX):
+            spelt = VARIABLES.get(name, name)
+            if spelt.startswith(PREFIX) and _BETWEEN in spelt.removeprefix(PREFIX):
                 self._take(name, environ[name])
 
     def place(self, path: KeyPath) -> str:
@@ -47,7 +49,7 @@ class Overrides:
     def _take(self, name: str, text: str) -> None:
         shape: Shape = self.root
         path: tuple[str, ...] = ()
-        for word in name.removeprefix(PREFIX).split(_BETWEEN):
+        for word in VARIABLES.get(name, name).removeprefix(PREFIX).split(_BETWEEN):
             key = next((key for key in shape.fields if key.lower() == word.lower()), None)
             if key is None:
                 said = unknown_key(self.root, path, word.lower())

@@ -1,4 +1,4 @@
-"""Say what is wrong with the configuration: one line for each mistake."""
+"""Report what is wrong with the configuration: one line for each mistake."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

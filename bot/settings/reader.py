@@ -15,6 +15,7 @@ from bot.settings.origins import Origins
 from bot.settings.problems import InvalidConfig, KeyPath, Problem
 from bot.settings.resolve import Examination
 from bot.settings.rule_errors import rule_problems
+from bot.settings.s2_spelling import in_our_spelling
 from bot.settings.validation_errors import complaint, path_of
 from core.policy.rules.compiled import BadRule, compiled
 
@@ -46,7 +47,7 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
         StateError: the home or the file could be rewritten by somebody else.
     """
     check_home(home)
-    document = _read_document(home / CONFIG_NAME)
+    document = in_our_spelling(_read_document(home / CONFIG_NAME), SHAPE)
     if not isinstance(document.value, dict):
         raise InvalidConfig([Problem(CONFIG_NAME, (), "must be one section: { … }")])
     overrides = Overrides(SHAPE)

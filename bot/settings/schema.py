@@ -1,4 +1,4 @@
-"""Know the tree of keys that the models accept, with their descriptions and defaults."""
+"""List the keys that the models accept, with their descriptions and defaults."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Word what pydantic found wrong in Sayso's own terms, never quoting a value."""
+"""Translate pydantic's errors into Sayso's own terms, never quoting a value."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Hold what a new user chose: where people are asked, with which secrets."""
+"""Keep what a new user chose: where people are asked, with which secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,8 +1,9 @@
-"""Start what runs commands: the guard, the runner and the hosts (the machines' wing)."""
+"""Start what runs commands: guard, runner, executors and hosts (the machines' wing)."""
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from bot.factories.executors import executors_of
 from bot.factories.sandbox import sandbox_of
 from bot.settings import Settings
 from bot.wiring.gate_proof import guard_of
@@ -10,8 +11,9 @@ from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
 from core.hosts.sandbox.host import SandboxHost
+from core.isolation.executors import Executors
 from core.model.policy import ExecHost
-from core.ports import ExecutionHost
+from core.ports import ExecutionHost, Journal
 from core.runner.runner import Runner
 
 
@@ -22,10 +24,11 @@ class Machines:
     guard: Guard
     runner: Runner
     sandbox: SandboxHost
+    executors: Executors | None = None
 
     def hosts(self, node: ExecutionHost | None) -> HostRouter:
         """Return the hosts by kind; ``node`` is ``None`` where no node may connect."""
-        gateway = GatewayHost(self.runner)
+        gateway = GatewayHost(self.runner, self.executors)
         hosts: dict[ExecHost, ExecutionHost] = {
             ExecHost.GATEWAY: gateway,
             ExecHost.SANDBOX: self.sandbox,
@@ -33,7 +36,7 @@ class Machines:
         return HostRouter(hosts if node is None else {**hosts, ExecHost.NODE: node})
 
 
-async def start_machines(stack: AsyncExitStack, settings: Settings) -> Machines:
+async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Journal) -> Machines:
     """Start the runner and the sandbox; the stack stops them.
 
     Raises:
@@ -47,4 +50,7 @@ async def start_machines(stack: AsyncExitStack, settings: Settings) -> Machines:
     sandbox = sandbox_of(settings, runner)
     await sandbox.start()
     stack.push_async_callback(sandbox.stop)
-    return Machines(guard, runner, sandbox)
+    executors = executors_of(settings, journal, guard)
+    if executors is not None:
+        stack.push_async_callback(executors.stop)
+    return Machines(guard, runner, sandbox, executors)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bot.factories.channels import approvers, forwarding, timing
+from bot.factories.executors import run_as_of
 from bot.factories.policy import rulebook_of
 from bot.settings import Settings
 from bot.wiring.companion import connect, nearby_of
@@ -45,7 +46,7 @@ def gate_of(
     notice_ms = settings.tools.exec.notice_after_ms
     hosts, guard = machines.hosts(node), machines.guard
     execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
-    planner = Planner(settings.tools.exec.search_path)
+    planner = Planner(settings.tools.exec.search_path, run_as=run_as_of(settings))
     gate = Gate(rulebook, planner, broker, execution, store, journal, node)
     connect(channels, gate)
     return gate

@@ -1,4 +1,4 @@
-"""Take over a changed configuration while the gateway runs (SIGHUP).
+"""Reload a changed configuration while the gateway runs (SIGHUP).
 
 ::
 

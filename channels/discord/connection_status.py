@@ -1,4 +1,4 @@
-"""Know whether answers get through, over all clients of one channel."""
+"""Track whether answers get through, over all clients of one channel."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Hold the line that answers come in by: a socket to Slack, or a listener for signed requests."""
+"""Keep the connection for answers: a socket to Slack, or a listener for signed requests."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Put the library's parts together: the application, and how its updates come in."""
+"""Build the library's application: the application, and how its updates come in."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Take the updates that Telegram delivers to a URL of ours (Bot API setWebhook).
+"""Accept the updates that Telegram delivers to a URL of ours (Bot API setWebhook).
 
 A request is answered with 200 only once its update was committed; otherwise Telegram sends it
 again. Whoever asks without the secret token is refused.

@@ -1,4 +1,4 @@
-"""Take signed answers over HTTP; each is answered at once with its result."""
+"""Accept signed answers over HTTP; each is answered at once with its result."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Take a person's answer: who may, what is offered, and the truth about what became of it."""
+"""Accept a person's answer: who may answer, what is offered, and what became of it."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Draw approval ids."""
+"""Generate approval ids."""
 
 import secrets
 

@@ -1,4 +1,4 @@
-"""Word how an answer ended: late, unknown, foreign and already decided each truly differ."""
+"""Format how an answer ended: late, unknown, foreign and already decided each truly differ."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-r"""Give each journal line its form, and the hash that ties it to the line before.
+r"""Format each journal line, with the hash that ties it to the line before.
 
 A line is canonical JSON (keys sorted by code point, no blanks, ASCII only) followed by a line feed.
 ``hash`` is the SHA-256 hex of the line's own bytes without its hash, ``{…}``, and comes last, so a

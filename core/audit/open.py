@@ -1,4 +1,4 @@
-"""Take a journal for one writer, and repair what a crash left half written.
+"""Open a journal for one writer, and repair what a crash left half written.
 
 ``FILE.head`` names the last line that was acknowledged; it is written after the journal is synced,
 so it may lag behind the file but never run ahead. What follows it is read line by line. A broken

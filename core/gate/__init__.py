@@ -1,4 +1,4 @@
-"""Walk one request straight through; the only place that sees both wings.
+"""Take one request from submission to its end; the only place that sees both wings.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Let what people granted for a while run without another question.
+"""Apply grants: run what people granted for a while without another question.
 
 A grant adds the patterns that its prompt promised to the agent's allowlist, and the plan is judged
 anew. So it lifts exactly what allow-always would have lifted: never a denial, a hidden program, an

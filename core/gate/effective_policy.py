@@ -1,4 +1,4 @@
-"""Say what an agent may do now: call, session, configuration and approvals file together."""
+"""Compute what an agent may do now: call, session, configuration and approvals file together."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Say what an allow-always would have let run, for the people who are about to give it.
+"""Preview what an allow-always would have let run, for the people who are about to give it.
 
 Off the line of decisions: one bounded reading, judged in a thread. A preview that cannot be made in
 time, or at all, is missing and holds nobody up (issue 4, "Grants").

@@ -1,4 +1,4 @@
-"""Word the journal's records; every text in them is redacted."""
+"""Format the journal's records; every text in them is redacted."""
 
 from collections.abc import Mapping
 
@@ -24,6 +24,7 @@ def decided(
     return {
         **({"stdin_bytes": read} if read else {}),
         **({} if plan.task is None else {"task": redact(plan.task).text}),
+        **({"run_as": plan.run_as} if plan.run_as else {}),
         **({"denial": denial_reason(evaluation)} if is_denied else {}),
         "run": run_id,
         "requester": f"{requester.intake}:{requester.account}",

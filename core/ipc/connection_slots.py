@@ -1,4 +1,4 @@
-"""Give out the places of one socket so that nobody keeps everybody else out.
+"""Limit the connections of one socket so that nobody keeps everybody else out.
 
 ::
 

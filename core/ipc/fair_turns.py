@@ -1,4 +1,4 @@
-"""Let a user of a shared socket begin few requests at a time, so that others get a turn as well.
+"""Limit the requests that each user of a shared socket begins at a time, so that all get a turn.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Put a Unix socket into the file system: a private place, one live owner, none left over.
+"""Create a Unix socket in the file system: a private place, one live owner, none left over.
 
 A lock file next to the socket says whether its owner lives; a socket without one that answers is
 left over and replaced.

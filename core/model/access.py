@@ -1,4 +1,4 @@
-"""Say what a caller may do: the scopes that a token holds and a method asks for."""
+"""Define what a caller may do: the scopes that a token holds and a method asks for."""
 
 from enum import StrEnum
 

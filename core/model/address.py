@@ -1,4 +1,4 @@
-"""Say where exec frames go: places on this machine only."""
+"""Define where exec frames go: addresses on this machine only."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address

@@ -245,7 +245,7 @@ class ExecPlan:
     that a shell runs it. ``env`` is the child's complete environment, ``requested_env`` the names
     that the request asked to set. ``cpu_s`` is the CPU limit in seconds, ``None`` the configured
     one. ``node_name`` is what people call ``node``. ``digest`` is the SHA-256 hex of the canonical
-    form of all of it.
+    form of all of it. ``run_as`` is the Unix user that it runs as, empty for the host's own.
     """
 
     text: str
@@ -265,3 +265,4 @@ class ExecPlan:
     cpu_s: int | None = None
     task: TaskId | None = None
     node_name: str = ""
+    run_as: str = ""

@@ -1,4 +1,4 @@
-"""Say what was decided, by which rule, and why."""
+"""Define what was decided, by which rule, and why."""
 
 import shlex
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Word what an agent's session hears (S0 "Event text", S1 "System events")."""
+"""Format what an agent's session receives (S0 "Event text", S1 "System events")."""
 
 from dataclasses import dataclass
 from enum import StrEnum

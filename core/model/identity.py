@@ -1,4 +1,4 @@
-"""Say who asks, who answers, and where."""
+"""Identify who asks, who answers, and where."""
 
 import re
 from dataclasses import dataclass

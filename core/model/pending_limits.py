@@ -1,4 +1,4 @@
-"""Say how many questions may wait for people at a time, and which bound a further one is over."""
+"""Limit how many questions may wait for people, and name the bound that a further one exceeds."""
 
 from dataclasses import dataclass
 from enum import StrEnum

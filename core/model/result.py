@@ -1,4 +1,4 @@
-"""Say how a request ended. A denial is a result, not an exception (invariant 10)."""
+"""Define how a request ended. A denial is a result, not an exception (invariant 10)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

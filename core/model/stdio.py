@@ -1,4 +1,4 @@
-"""Say what a run reads, how what it prints is kept, and which environment it starts from."""
+"""Define what a run reads, how what it prints is kept, and which environment it starts from."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Know other machines that take whole requests: who they are, and which one is meant (S0).
+"""Keep the other machines that take whole requests: who they are, and which one is meant (S0).
 
 ::
 

@@ -1,4 +1,4 @@
-"""Shape what a gateway and a node say: JSON, one object a WebSocket message, ``t`` its kind.
+"""Define what a gateway and a node say: JSON, one object a WebSocket message, ``t`` its kind.
 
 ::
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -39,10 +40,14 @@ class WrongKey(LinkLost):
 
 @dataclass(frozen=True, slots=True)
 class NodeLink:
-    """One connection; ``peer`` is the address of the other side, which proves nothing."""
+    """One connection; ``peer`` is the address of the other side, which proves nothing.
+
+    ``known`` is called when the other side has proven who it is.
+    """
 
     socket: Connection
     peer: str
+    known: Callable[[], None] | None = None
 
     async def send(self, frame: AnyFrame) -> None:
         """Send a frame; several may send at a time.
@@ -76,6 +81,8 @@ class NodeLink:
     def trust(self) -> None:
         """Take large frames from now on: the other side has proven who it is."""
         self.socket.protocol.max_message_size = LARGEST
+        if self.known is not None:
+            self.known()
 
     async def close(self) -> None:
         """Close the connection, or drop it where the other side does not answer."""

@@ -1,12 +1,15 @@
 """Listen for nodes: WebSocket over TLS 1.3, showing the gateway's key."""
 
 import logging
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from websockets.asyncio.server import ServerConnection, serve
 
 from core.errors import StateError
+from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
 from core.nodes.frames import LARGEST_UNKNOWN
 from core.nodes.link import OPTIONS, NodeLink
 from core.trust.certificate import key_context
@@ -16,7 +19,6 @@ _LOG = logging.getLogger(__name__)
 _LIBRARY = _LOG.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
-_BACKLOG = 128
 
 
 @asynccontextmanager
@@ -28,31 +30,44 @@ async def listening(
     Raises:
         StateError: the address cannot listen.
     """
+    try:
+        doors = Door.bound(host, port)
+    except OSError as error:
+        words = error.strerror or str(error)
+        raise StateError(f"nodes.listen: {host}:{port} cannot listen: {words}.") from error
+    context = key_context(key)
+    async with AsyncExitStack() as stack:
+        for door in doors:
+            await stack.enter_async_context(_served(door, context, answer))
+        yield int(doors[0].getsockname()[1])
 
+
+@asynccontextmanager
+async def _served(
+    door: Door, context: ssl.SSLContext, answer: Callable[[NodeLink], Awaitable[None]]
+) -> AsyncIterator[None]:
     async def served(socket: ServerConnection) -> None:
-        link = NodeLink(socket, str(socket.remote_address[0]))
+        known = partial(door.know, socket.transport)
+        link = NodeLink(socket, str(socket.remote_address[0]), known)
         try:
             await answer(link)
         except Exception:  # noqa: BLE001 - one connection's bug must not end the others
             _LOG.exception("the connection of the node at %s failed", link.peer)
 
+    server = await serve(
+        served,
+        sock=door,
+        ssl=context,
+        ssl_handshake_timeout=_HANDSHAKE_S,
+        open_timeout=_HANDSHAKE_S,
+        backlog=ACCEPTED_AT_ONCE,
+        server_header=None,
+        logger=_LIBRARY,
+        **{**OPTIONS, "max_size": LARGEST_UNKNOWN},
+    )
+    door.listen(BACKLOG)  # asyncio has one number for both
     try:
-        server = await serve(
-            served,
-            host,
-            port,
-            ssl=key_context(key),
-            ssl_handshake_timeout=_HANDSHAKE_S,
-            open_timeout=_HANDSHAKE_S,
-            backlog=_BACKLOG,
-            server_header=None,
-            logger=_LIBRARY,
-            **{**OPTIONS, "max_size": LARGEST_UNKNOWN},
-        )
-    except OSError as error:
-        raise StateError(f"nodes.listen: {host}:{port} cannot listen: {error.strerror}.") from error
-    try:
-        yield int(next(iter(server.sockets)).getsockname()[1])
+        yield
     finally:
         server.close(close_connections=True)
         await server.wait_closed()

@@ -29,6 +29,7 @@ def digest_of(plan: ExecPlan) -> str:
         **_stdio(plan),
         **({} if plan.task is None else {"task": plan.task}),
         **({"node_name": plan.node_name} if plan.node_name else {}),
+        **({"run_as": plan.run_as} if plan.run_as else {}),
     }
     return hashlib.sha256(_canonical(bound).encode()).hexdigest()
 
@@ -53,6 +54,7 @@ def bind(plan: ExecPlan) -> ExecPlan:
         cpu_s=plan.cpu_s,
         task=plan.task,
         node_name=plan.node_name,
+        run_as=plan.run_as,
     )
 
 

@@ -48,14 +48,29 @@ _EXEC_TOOL = {
 
 _NAME = re.compile(r"[^=\0]+")
 
+Account = tuple[str, str]
+"""A Unix user's name and home."""
 
-def base_environment(search_path: str, source: Mapping[str, str]) -> dict[str, str]:
+
+def account_of(user: str) -> Account | None:
+    """Return another user's account, ``None`` where there is none of this name."""
+    try:
+        found = pwd.getpwnam(user)
+    except KeyError:
+        return None
+    return found.pw_name, found.pw_dir
+
+
+def base_environment(
+    search_path: str, source: Mapping[str, str], account: Account | None = None
+) -> dict[str, str]:
     """Return what every child gets: a fixed list of names, only harmless values kept.
 
     ``source`` (usually the gateway's own environment) supplies home, locale, zone and TMPDIR;
-    everything else in it, secrets included, stays behind.
+    everything else in it, secrets included, stays behind. Of another ``account`` are name and home,
+    and it has no TMPDIR, for the gateway's may be closed to it.
     """
-    user, home = _account(source)
+    user, home = account or _account(source)
     base = {
         "PATH": search_path,
         "HOME": home,
@@ -68,18 +83,20 @@ def base_environment(search_path: str, source: Mapping[str, str]) -> dict[str, s
     }
     base.update(_matching(source, _LOCALE_NAMES, _LOCALE_VALUE))
     base.update(_matching(source, ("TZ",), _ZONE_VALUE))
-    temporary = source.get("TMPDIR", "")
+    temporary = "" if account else source.get("TMPDIR", "")
     if os.path.isabs(temporary) and os.path.isdir(temporary):
         base["TMPDIR"] = temporary
     return {name: value for name, value in base.items() if _utf8(value)}
 
 
 class Tables:
-    """The fixed tables, made once; ``source`` as for ``base_environment``."""
+    """The fixed tables, made once; ``source`` and ``account`` as for ``base_environment``."""
 
-    def __init__(self, search_path: str, source: Mapping[str, str]) -> None:
-        standard = base_environment(search_path, source)
-        user, home = _account(source)
+    def __init__(
+        self, search_path: str, source: Mapping[str, str], account: Account | None = None
+    ) -> None:
+        standard = base_environment(search_path, source, account)
+        user, home = account or _account(source)
         remote = {"PATH": search_path, "HOME": home, "LANG": _UTF8, "LC_ALL": _UTF8}
         self.home = standard.get("HOME", "")
         self._pairs = {

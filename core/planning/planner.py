@@ -5,7 +5,7 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from core.model.command import (
@@ -22,7 +22,7 @@ from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
 from core.planning.command import plan_command
 from core.planning.digest import bind
-from core.planning.environment import Tables
+from core.planning.environment import Tables, account_of
 from core.planning.expand import (
     ExpandedCommand,
     ExpandedLine,
@@ -46,6 +46,9 @@ _SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
 LONGEST_RUN_MS = 24 * 60 * 60 * 1000
 
 
+RunAs = Callable[[ExecRequest], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why no plan can be made; ``why`` is one sentence for the agent and its person."""
@@ -58,16 +61,19 @@ class Planner:
     """Make plans. ``search_path`` and ``base_env`` are fixed for the planner's life.
 
     ``base_env`` supplies home, locale, zone and TMPDIR; by default the gateway's environment.
+    ``run_as`` names the Unix user that commands of the host gateway run as, ``""`` for this one.
     """
 
     def __init__(
         self,
         search_path: tuple[str, ...] = DEFAULT_SEARCH_PATH,
         base_env: Mapping[str, str] | None = None,
+        run_as: RunAs | None = None,
     ) -> None:
         self._search = SearchPath(search_path)
-        source = os.environ if base_env is None else base_env
-        self._tables = Tables(self._search.text, source)
+        self._source = os.environ if base_env is None else base_env
+        self._run_as = run_as
+        self._tables = {"": Tables(self._search.text, self._source)}
 
     @property
     def search(self) -> SearchPath:
@@ -86,26 +92,41 @@ class Planner:
             return Refusal(DenialReason.HOST_UNAVAILABLE, why)
 
     def _planned(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
-        fault = request_fault(request, policy.host)
-        if fault is not None:
-            return Refusal(DenialReason.BAD_REQUEST, fault)
-        cwd = _directory(request.cwd)
+        user = self._user(request, policy)
+        cwd = self._unfit(request, policy, user) or _directory(request.cwd)
         if isinstance(cwd, Refusal):
             return cwd
-        line = self._expanded(request, cwd)
+        line = self._expanded(request, cwd, self._tables[user].home)
         if isinstance(line, Refusal):
             return line
         if isinstance(line, Unreadable):
             shelled = (self._shell_command(request.line or "", cwd),)
-            return self._bound(request, policy, cwd, shelled, (), line)
+            return self._bound(request, policy, user, cwd, shelled, (), line)
         commands = self._commands(line, cwd)
         if isinstance(commands, Refusal):
             return commands
         commands = with_effects(commands, cwd.path)
-        return self._bound(request, policy, cwd, commands, line.connectors, None)
+        return self._bound(request, policy, user, cwd, commands, line.connectors, None)
+
+    def _user(self, request: ExecRequest, policy: ExecPolicy) -> str:
+        """Return whom the request's commands run as; its tables are there if the user is."""
+        if self._run_as is None or policy.host is not ExecHost.GATEWAY:
+            return ""
+        user = self._run_as(request)
+        if user not in self._tables:
+            account = account_of(user)
+            if account is not None:
+                self._tables[user] = Tables(self._search.text, self._source, account)
+        return user
+
+    def _unfit(self, request: ExecRequest, policy: ExecPolicy, user: str) -> Refusal | None:
+        fault = request_fault(request, policy.host)
+        if fault is not None:
+            return Refusal(DenialReason.BAD_REQUEST, fault)
+        return None if user in self._tables else _no_user(user)
 
     def _expanded(
-        self, request: ExecRequest, cwd: PinnedDirectory
+        self, request: ExecRequest, cwd: PinnedDirectory, home: str
     ) -> ExpandedLine | Unreadable | Refusal:
         if request.argv is not None:
             return ExpandedLine((ExpandedCommand(request.argv, cwd.path),), ())
@@ -117,7 +138,7 @@ class Planner:
             changed = sorted(fixed.intersection(name for name, _ in request.env))
             if changed:
                 return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
-        line = expand(reading, cwd.path, self._tables.home)
+        line = expand(reading, cwd.path, home)
         if isinstance(line, NoFolder):
             why = f"the line begins with `cd` to `{line.path}`, which is no folder"
             return Refusal(DenialReason.BAD_CWD, why)
@@ -164,6 +185,7 @@ class Planner:
         self,
         request: ExecRequest,
         policy: ExecPolicy,
+        user: str,
         cwd: PinnedDirectory,
         commands: tuple[PlannedCommand, ...],
         connectors: tuple[Connector, ...],
@@ -178,7 +200,7 @@ class Planner:
             connectors=connectors,
             unreadable=unreadable,
             cwd=cwd,
-            env=self._tables.environment(request.environ, request.env),
+            env=self._tables[user].environment(request.environ, request.env),
             requested_env=tuple(name for name, _ in request.env),
             host=policy.host,
             node=policy.node if policy.host is ExecHost.NODE else None,
@@ -189,8 +211,17 @@ class Planner:
             stdio=request.stdio,
             cpu_s=request.cpu_s,
             task=request.task,
+            run_as=user,
         )
         return bind(plan)
+
+
+def _no_user(user: str) -> Refusal:
+    why = (
+        f"it would run as `{user}`, and this machine has no such user; "
+        f"create it: `sudo sayso executor user add {user}`"
+    )
+    return Refusal(DenialReason.HOST_UNAVAILABLE, why)
 
 
 def _moved(command: PlannedCommand, folder: PinnedDirectory | None) -> PlannedCommand:

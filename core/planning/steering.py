@@ -1,4 +1,4 @@
-"""Say what around a command makes it do more than its vector says."""
+"""Find what around a command makes it do more than its vector says."""
 
 from core.model.command import PlannedCommand
 from core.planning.git import repository

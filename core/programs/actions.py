@@ -1,4 +1,4 @@
-"""Say what a command does, for the people who are asked; ``data/actions.toml`` holds the words.
+"""Describe what a command does to the people who are asked (``data/actions.toml``).
 
 Decides nothing. An entry counts only where every option of the command is listed in it: one that
 is not might turn the words into a lie.

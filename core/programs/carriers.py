@@ -1,4 +1,4 @@
-"""Say whether a listed program may be trusted with these arguments, and what they can do.
+"""Decide whether a listed program may be trusted with these arguments, and what they can do.
 
 A *carrier* can run other programs, write files or reach the network through its arguments. Under
 strict trust a carrier passes only where its profile in ``data/carriers/`` knows every argument

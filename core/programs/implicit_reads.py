@@ -1,4 +1,4 @@
-"""Know which files a command may read besides those that its words name: ``data/contents.toml``."""
+"""List the files that a command may read besides those it names: ``data/contents.toml``."""
 
 from collections.abc import Sequence
 from enum import Enum, auto

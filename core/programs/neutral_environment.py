@@ -1,4 +1,4 @@
-"""Say which environment switches off what a program would obey besides its arguments.
+"""Return the environment that switches off what a program would obey besides its arguments.
 
 Many programs read a configuration from the folder that they work in, and start or write what it
 names. Most of them let an environment variable overrule that. ``data/neutral.toml`` lists these

@@ -1,4 +1,4 @@
-"""Let programs that only read standard input pass without an allowlist entry (S1 "Safe bins").
+"""Match programs that only read standard input; they need no allowlist entry (S1 "Safe bins").
 
 A safe bin needs its positive profile in ``data/safe_bins.toml`` *and* must really be the program
 of that name in a trusted directory. No profile, no safe bin.

@@ -1,4 +1,4 @@
-"""Say which files choose the program, or the version of it, that really runs.
+"""Find the files that choose the program, or the version of it, that really runs.
 
 A version manager puts a shim where the program should be, and the shim starts what a file of the
 project names, even for `--version`; some tools load the project's own copy of themselves. A profile

@@ -1,4 +1,4 @@
-"""Say what a planned command does, as far as the tables know, and never more than they know.
+"""Summarise what a planned command does, as far as the tables know, and never more than they know.
 
 For the people who are asked: nothing here decides. A sentence may be missing, but it may not be
 wrong and may not soothe: what is not listed in full is described by all that its program can do.

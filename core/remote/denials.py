@@ -1,4 +1,4 @@
-"""Say why another machine's request did not run, and what was odd about one that did.
+"""Define why another machine's request did not run, and what was odd about one that did.
 
 Both lists are closed and documented in ``docs/reference/denials.md``.
 """

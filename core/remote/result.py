@@ -1,4 +1,4 @@
-"""Say how a remote run ended, as S4's answer has it."""
+"""Define how a remote run ended, as S4's answer has it."""
 
 from dataclasses import dataclass
 

@@ -3,6 +3,7 @@
 ::
 
     runner       Runner: one call runs one plan; the other modules serve it
+    supply       where a Runner takes supervisors from: the pool, or executors (core.isolation)
     pool         keeps the launcher alive and a few supervisors warm
     supervisor   the child process: spawns, limits, drains and reaps; standard library only
 """

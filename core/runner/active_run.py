@@ -1,4 +1,4 @@
-"""Know how far a run is, for those who cancel it or look at it."""
+"""Track how far a run is, for those who cancel it or look at it."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from core.model.result import LiveOutput, OutputChunk
 from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.enclosure import Enclosure
 from core.runner.link import Link
-from core.runner.live_output import Feed, feed_of
+from core.runner.live_output import LiveBuffer, live_buffer_of
 from core.runner.supervisor.protocol import Private
 
 
@@ -21,7 +21,7 @@ class Progress:
 
     ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
     supervisor said that it takes another job. ``asked``: words were said to it that may still be
-    on their way. ``awaited``: somebody watches already. ``feed``: what it printed, where somebody
+    on their way. ``awaited``: somebody watches already. ``live``: what it printed, where somebody
     is to have that. ``own``: the gateway's own command, which nobody asked for. ``private``: the
     folder that is its own.
     """
@@ -35,7 +35,7 @@ class Progress:
     fit: bool = False
     asked: bool = False
     awaited: bool = False
-    feed: Feed | None = None
+    live: LiveBuffer | None = None
     unwanted: asyncio.Event = field(default_factory=asyncio.Event)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -56,14 +56,14 @@ class Progress:
         """Return whether its supervisor can take another job that no word of ours can reach."""
         return self.fit and not (self.apart or self.cancelled or self.asked)
 
-    def open_feed(self, stdio: Stdio) -> None:
+    def open_live_output(self, stdio: Stdio) -> None:
         """Keep what is printed from the first byte on, where streams are apart or watched.
 
         Raises:
             SpawnError: there is no room for it.
         """
         if self.awaited or stdio.capture is Capture.SEPARATE:
-            self.feed = feed_of(stdio)
+            self.live = live_buffer_of(stdio)
 
     def start(self, link: Link) -> None:
         """Note who runs it."""
@@ -80,8 +80,8 @@ class Progress:
 
     def finish(self) -> None:
         """Note that it is over, and let everybody go who waits for it."""
-        if self.feed is not None:
-            self.feed.end()
+        if self.live is not None:
+            self.live.end()
         self.over.set()
         self.moved.set()
         self.show(None)
@@ -107,18 +107,18 @@ class Progress:
         """Yield what is printed, from the start on until the end."""
         self.awaited = True
         await self.moved.wait()
-        if self.feed is None and self.link is not None and not self.over.is_set():
-            self._ask_feed(self.link)
-        if self.feed is None:
+        if self.live is None and self.link is not None and not self.over.is_set():
+            self._ask_live_output(self.link)
+        if self.live is None:
             await self.over.wait()
             return
-        self.feed.listen()
-        async for chunk in self.feed.chunks():
+        self.live.listen()
+        async for chunk in self.live.chunks():
             yield chunk
 
-    def _ask_feed(self, link: Link) -> None:
-        """Have the first watcher's feed filled from the start on; later ones read the same."""
+    def _ask_live_output(self, link: Link) -> None:
+        """Have the live output filled for the first watcher; later ones read the same."""
         with contextlib.suppress(SpawnError):  # no descriptor: the run goes unwatched
-            self.feed = feed_of(PLAIN_STDIO)
+            self.live = live_buffer_of(PLAIN_STDIO)
             self.asked = True
-            link.ask_feed(self.feed.descriptors())
+            link.ask_live_output(self.live.descriptors())

@@ -1,9 +1,20 @@
-"""Let so many runs go on at a time; who waits for a turn can still be cancelled at once."""
+"""Limit how many runs go on at a time; who waits for a turn can still be cancelled at once."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Literal
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Literal, Protocol
+
+from core.model.identity import SessionKey
+
+
+class TakesTurns(Protocol):
+    """Who may run when."""
+
+    def turn(
+        self, unwanted: asyncio.Event, session: SessionKey
+    ) -> AbstractAsyncContextManager[bool]:
+        """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
 
 
 class Turns:
@@ -13,8 +24,9 @@ class Turns:
         self._places = asyncio.Semaphore(most)
 
     @asynccontextmanager
-    async def turn(self, unwanted: asyncio.Event) -> AsyncIterator[bool]:
+    async def turn(self, unwanted: asyncio.Event, session: SessionKey) -> AsyncIterator[bool]:
         """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
+        del session  # the first comes first, whoever it is
         got = await self._wait(unwanted)
         try:
             yield got

@@ -20,7 +20,7 @@ from core.planning.environment import RUN_MARK
 from core.planning.paths.writable_by_others import is_replaceable
 from core.planning.verify import OpenedPlan
 from core.runner.limits import Limits
-from core.runner.live_output import Feed
+from core.runner.live_output import LiveBuffer
 from core.runner.supervisor.protocol import ERROR, INPUT, NULL, OUTPUT, Job, Pin, Stage
 
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
@@ -120,14 +120,14 @@ def _streams(routing: Routing) -> list[int]:
 
 
 @contextmanager
-def equipped(job: Job, fds: list[int], stdio: Stdio, feed: Feed | None) -> Iterator[None]:
+def equipped(job: Job, fds: list[int], stdio: Stdio, live: LiveBuffer | None) -> Iterator[None]:
     """Add descriptors to a job, for as long as it is being handed over.
 
     Raises:
         SpawnError: there is no memory or descriptor for what it reads.
     """
-    if feed is not None:
-        lent = feed.descriptors()
+    if live is not None:
+        lent = live.descriptors()
         job["shelves"] = list(range(len(fds), len(fds) + len(lent)))
         fds += lent
     if stdio.stdin is None:

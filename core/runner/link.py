@@ -76,7 +76,7 @@ class Link:
         """Ask the supervisor for a report of what its run printed last."""
         self._say(TAIL)
 
-    def ask_feed(self, fds: list[int]) -> None:
+    def ask_live_output(self, fds: list[int]) -> None:
         """Ask the supervisor to lay what its run prints, from the start on, on this shelf."""
         self._say(WATCH, fds)
 
@@ -117,6 +117,11 @@ class Link:
         """Close the stream: a supervisor that still runs something kills all of it."""
         self._end()
         self._sock.close()
+
+    def hang_up(self) -> None:
+        """End the stream for both sides; who waits for a report learns that none will come."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
 
     def _on_readable(self) -> None:
         try:

@@ -58,7 +58,7 @@ class _Seen:
         return self._view[start : min(self.heard, start + most)]
 
 
-class Feed:
+class LiveBuffer:
     """What one run has printed so far, up to the cap of what is kept."""
 
     def __init__(self, *streams: tuple[StreamName, int]) -> None:
@@ -144,8 +144,10 @@ class Feed:
             self._loop.add_reader(one.bell, self._on_bell, one)
 
 
-def feed_of(stdio: Stdio) -> Feed:
-    """Return the feed of a run, empty as yet."""
+def live_buffer_of(stdio: Stdio) -> LiveBuffer:
+    """Return the live output of a run, empty as yet."""
     if stdio.capture is Capture.SEPARATE:
-        return Feed((StreamName.STDOUT, stdio.most_stdout), (StreamName.STDERR, stdio.most_stderr))
-    return Feed((StreamName.OUTPUT, LARGEST_HEAD_BYTES))
+        return LiveBuffer(
+            (StreamName.STDOUT, stdio.most_stdout), (StreamName.STDERR, stdio.most_stderr)
+        )
+    return LiveBuffer((StreamName.OUTPUT, LARGEST_HEAD_BYTES))

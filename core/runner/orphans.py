@@ -7,11 +7,10 @@ environment.
 """
 
 import os
-import signal
 import time
-from contextlib import suppress
 
 from core.planning.environment import RUN_MARK
+from core.runner import remains
 from core.runner.supervisor.processes import procfs
 from core.runner.supervisor.processes.procfs import Process
 
@@ -37,7 +36,7 @@ def end_orphan(
             break
         found = True
         for victim in victims:
-            _kill(victim)
+            remains.kill(victim)
         time.sleep(_ROUND_S)
     return found
 
@@ -47,39 +46,14 @@ def _victims(
 ) -> list[Process]:
     """Return the next to kill: the leader only once it has nobody left to adopt."""
     everyone = [one for one in procfs.processes() if one.alive and one.pid != os.getpid()]
-    victims = {one.pid: one for one in everyone if _is_marked(one, run_id)}
+    mark = f"{RUN_MARK}={run_id}".encode()
+    victims = {one.pid: one for one in everyone if remains.is_marked(one, mark)}
     leader = next((one for one in everyone if (one.pid, one.start_ticks) == identity), None)
     if leader is not None:
-        family = _descendants(leader, everyone)
+        family = remains.descendants(leader, everyone)
         session = [one for one in everyone if one.sid == pgid]
         victims.update({one.pid: one for one in (*family, *session)})
         victims.pop(leader.pid, None)
         if not victims:
             return [leader]
     return list(victims.values())
-
-
-def _descendants(leader: Process, everyone: list[Process]) -> list[Process]:
-    found: list[Process] = []
-    parents = {leader.pid}
-    while parents:
-        children = [one for one in everyone if one.ppid in parents]
-        found += children
-        parents = {one.pid for one in children}
-    return found
-
-
-def _is_marked(one: Process, run_id: str) -> bool:
-    return f"{RUN_MARK}={run_id}".encode() in procfs.environment_of(one.pid).split(b"\0")
-
-
-def _kill(victim: Process) -> None:
-    """Kill through a descriptor: between the look and the blow the number may change owner."""
-    with suppress(ProcessLookupError, PermissionError):
-        fd = os.pidfd_open(victim.pid)
-        try:
-            now = procfs.process(victim.pid)
-            if now is not None and now.start_ticks == victim.start_ticks:
-                signal.pidfd_send_signal(fd, signal.SIGKILL)
-        finally:
-            os.close(fd)

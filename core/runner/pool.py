@@ -13,7 +13,9 @@ from pathlib import Path
 
 from core.errors import SpawnError
 from core.runner.link import Link, receive_link
+from core.runner.result import UNSEEN
 from core.runner.supervisor.launcher import BORN, FORK, KILL, ORDER
+from core.runner.supply import ANY, Order
 
 WARM = 2
 """Supervisors that wait for a job, so that a run does not wait for a fork."""
@@ -46,7 +48,12 @@ class _Waiter:
 
 
 class Pool:
-    """Supervisors by the piece; the launcher that forks them is replaced when it dies."""
+    """Supervisors by the piece; the launcher that forks them is replaced when it dies.
+
+    Implements ``core.runner.supply.Supply``.
+    """
+
+    lost = UNSEEN
 
     def __init__(self, warm: int = WARM) -> None:
         self._warm = warm
@@ -90,12 +97,13 @@ class Pool:
         if pid:
             await asyncio.to_thread(_wait_or_kill, pid)
 
-    async def take(self, *, fresh: bool = False) -> Link:
-        """Return a supervisor that waits for its job; a ``fresh`` one has had none before.
+    async def take(self, order: Order = ANY) -> Link:
+        """Return a supervisor that waits for its job; a fresh one has had none before.
 
         Raises:
             SpawnError: none came within ten seconds.
         """
+        fresh = order.fresh
         for link in [one for one in self._idle if not (fresh and one.served)]:
             self._idle.remove(link)
             if link.idle():
@@ -121,6 +129,11 @@ class Pool:
             link.close()
         else:
             self._welcome(link)
+
+    def discard(self, link: Link) -> None:
+        """End a supervisor that takes no other job, and have a fresh one made."""
+        link.close()
+        self.replenish()
 
     def replenish(self) -> None:
         """Order supervisors up to the warm count, or one for each that is waited for."""

@@ -4,7 +4,7 @@ from core.errors import PlanDrift, SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
-from core.runner.live_output import Feed
+from core.runner.live_output import LiveBuffer
 from core.runner.supervisor.output.capture import LARGEST_TAIL
 from core.runner.supervisor.protocol import Drift, Ended, Failed
 
@@ -12,9 +12,9 @@ UNSEEN = "sayso: the supervisor of this run died; the exit status is unknown\n"
 
 
 def finished(
-    run_id: ApprovalId, plan: ExecPlan, ended: Ended, feed: Feed | None = None
+    run_id: ApprovalId, plan: ExecPlan, ended: Ended, live: LiveBuffer | None = None
 ) -> Finished:
-    """Return how a run ended, with what its feed holds of separate streams."""
+    """Return how a run ended, with what its live output holds of separate streams."""
     text, tail = ended["text"], ended["tail"]
     return Finished(
         run_id=run_id,
@@ -28,7 +28,7 @@ def finished(
         ),
         duration_ms=ended["duration_ms"],
         timed_out=ended["timed_out"],
-        streams=None if feed is None else feed.streams(ended["totals"]),
+        streams=None if live is None else live.streams(ended["totals"]),
         drift="" if ended["drift"] is None else _drifted(plan, ended["drift"]),
     )
 
@@ -44,11 +44,16 @@ def _drifted(plan: ExecPlan, found: Drift) -> str:
 
 
 def unseen(
-    run_id: ApprovalId, duration_ms: int, feed: Feed | None = None, *, timed_out: bool
+    run_id: ApprovalId,
+    duration_ms: int,
+    live: LiveBuffer | None = None,
+    *,
+    timed_out: bool,
+    words: str = UNSEEN,
 ) -> Finished:
     """Return a run whose end nobody saw: neither code nor signal, worded ``unknown``."""
-    output = Output(UNSEEN, UNSEEN, 0)
-    streams = None if feed is None else feed.streams([])
+    output = Output(words, words, 0)
+    streams = None if live is None else live.streams([])
     return Finished(run_id, None, None, output, duration_ms, timed_out=timed_out, streams=streams)
 
 

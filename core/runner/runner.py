@@ -12,7 +12,7 @@ from core.planning.direct_exec import as_started
 from core.planning.verify import change_before, is_warm, verify, warm
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.active_run import Progress
-from core.runner.concurrency import Turns
+from core.runner.concurrency import TakesTurns, Turns
 from core.runner.enclosure import Enclosure, enclose
 from core.runner.job import equipped, job_of
 from core.runner.limits import Limits
@@ -20,6 +20,7 @@ from core.runner.link import Link
 from core.runner.pool import Pool
 from core.runner.result import failure, finished, unseen
 from core.runner.supervisor.protocol import Ended, Job, Next, Private
+from core.runner.supply import Order, Supply
 
 _HAND_OVERS = 4
 MOST_RUNS = 128
@@ -42,12 +43,18 @@ class Runner:
         most_runs: int = MOST_RUNS,
         backstop_ms: int = BACKSTOP_MS,
         guard: SpawnGuard | None = None,
+        supply: Supply | None = None,
+        turns: TakesTurns | None = None,
     ) -> None:
+        """Take supervisors from ``supply`` and places from ``turns``.
+
+        By default these are this user's own, and the first comes first.
+        """
         self._limits = limits or Limits()
         self._backstop_ms = backstop_ms
         self._guard = guard
-        self._pool = Pool()
-        self._turns = Turns(most_runs)
+        self._pool: Supply = Pool() if supply is None else supply
+        self._turns: TakesTurns = Turns(most_runs) if turns is None else turns
         self._runs: dict[ApprovalId, Progress] = {}
 
     @property
@@ -74,6 +81,10 @@ class Runner:
             for wait in late:
                 wait.cancel()
         await self._pool.stop()
+
+    def has(self, run_id: ApprovalId) -> bool:
+        """Return whether a run is here, from the moment it was asked for until its end."""
+        return run_id in self._runs
 
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a run by TERM, grace and KILL; ``False`` if it does not run here."""
@@ -126,7 +137,7 @@ class Runner:
             plan = as_started(plan)
         run = self._runs[run_id] = Progress(enclosure, own=own, private=private)
         try:
-            async with self._turns.turn(run.unwanted) as begun:
+            async with self._turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
                     raise _cancelled(run_id)
                 if not is_warm(plan):
@@ -146,8 +157,7 @@ class Runner:
         if run.reusable:
             self._pool.put_back(link)
         else:
-            link.close()
-            self._pool.replenish()
+            self._pool.discard(link)
 
     async def _start(
         self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress
@@ -158,9 +168,10 @@ class Runner:
             if run.enclosure is not None:
                 job, fds = enclose(job, fds, run_id, plan, run.enclosure)
             job["private"] = run.private
-            run.open_feed(plan.stdio)
+            run.open_live_output(plan.stdio)
             run.apart = job["limits"] != self._limits.pairs()
-            link = await self._pool.take(fresh=run.apart)
+            order = Order(run_id, plan.session, run.apart)
+            link = await self._pool.take(order)
             try:
                 if self._guard is not None and not run.own:
                     self._guard.check(plan)
@@ -168,12 +179,12 @@ class Runner:
             except BaseException:
                 self._pool.put_back(link)
                 raise
-            with equipped(job, fds, plan.stdio, run.feed):
-                link = await self._hand_over(link, job, fds, fresh=run.apart)
+            with equipped(job, fds, plan.stdio, run.live):
+                link = await self._hand_over(link, job, fds, order)
         run.start(link)
         return link
 
-    async def _hand_over(self, link: Link, job: Job, fds: list[int], *, fresh: bool) -> Link:
+    async def _hand_over(self, link: Link, job: Job, fds: list[int], order: Order) -> Link:
         """Send the job; to another supervisor where this one turns out to be dead.
 
         A refused send has delivered no whole job, and a job that arrived in part never starts.
@@ -182,12 +193,12 @@ class Runner:
             try:
                 await link.send_job(job, fds)
             except OSError as error:
-                link.close()
+                self._pool.discard(link)
                 if not tries_left:
                     raise SpawnError(f"no supervisor took the job: {error.strerror}") from error
-                link = await self._pool.take(fresh=fresh)
+                link = await self._pool.take(order)
             except BaseException:
-                link.close()
+                self._pool.discard(link)
                 raise
             else:
                 return link
@@ -205,13 +216,13 @@ class Runner:
         except TimeoutError:
             self._pool.kill(link.pid)
             ended, timed_out = None, True
-        if run.feed is not None:
-            run.feed.end("" if ended is None else ended["text"])
+        if run.live is not None:
+            run.live.end("" if ended is None else ended["text"])
         if ended is None:
-            done = unseen(run_id, run.age_ms, run.feed, timed_out=timed_out)
+            done = unseen(run_id, run.age_ms, run.live, timed_out=timed_out, words=self._pool.lost)
         else:
             run.fit = ended["fit"]
-            done = finished(run_id, plan, ended, run.feed)
+            done = finished(run_id, plan, ended, run.live)
         return replace(done, cancelled=run.cancelled)
 
     async def _listen(

@@ -1,4 +1,4 @@
-"""Shape core's own part of the configuration: strict, frozen, unknown keys refused.
+"""Define core's own part of the configuration: strict, frozen, unknown keys refused.
 
 Keys are camelCase in files (``askFallback``) and snake_case in Python. Durations are seconds in
 files and milliseconds behind ``…_ms`` properties. Reading files and the environment is the work of
@@ -41,6 +41,7 @@ from core.settings.gateway import (
     UnixUserSection,
 )
 from core.settings.http import HttpSection
+from core.settings.isolation import ExecutionSection, ExecutorUserSection
 from core.settings.quiet_hours import QuietHoursSection
 from core.settings.rules import SkillsSection
 from core.settings.sandbox import SandboxBackend, SandboxSection
@@ -59,6 +60,8 @@ __all__ = [
     "CoreSettings",
     "Days",
     "ExecSection",
+    "ExecutionSection",
+    "ExecutorUserSection",
     "ForwardMode",
     "HttpSection",
     "IntakeSection",
@@ -117,6 +120,9 @@ class CoreSettings(Section):
     )
     nodes: NodesSection = Field(
         default_factory=NodesSection, description="other machines that take whole requests"
+    )
+    execution: ExecutionSection = Field(
+        default_factory=ExecutionSection, description="who commands of the host gateway run as"
     )
     sandbox: SandboxSection = Field(
         default_factory=SandboxSection, description="settings of the sandbox host"

@@ -1,4 +1,4 @@
-"""Shape rules, capabilities and skills: what an owner says of single commands and agents."""
+"""Define rules, capabilities and skills: what an owner says of single commands and agents."""
 
 import re
 from collections.abc import Mapping

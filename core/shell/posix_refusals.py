@@ -1,4 +1,4 @@
-"""Say what a line holds that the second reader does not know."""
+"""Name what a line holds that the second reader does not know."""
 
 from core.model.command import Unreadable
 

@@ -1,4 +1,4 @@
-"""Take one word of the second reader apart, character by character (POSIX XCU 2.2 and 2.6)."""
+"""Parse one word of the second reader, character by character (POSIX XCU 2.2 and 2.6)."""
 
 import re
 

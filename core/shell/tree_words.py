@@ -1,4 +1,4 @@
-"""Take one word of the tree reader apart: what it says, and what is still to be expanded."""
+"""Parse one word of the tree reader: what it says, and what is still to be expanded."""
 
 import re
 

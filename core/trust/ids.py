@@ -1,4 +1,4 @@
-"""Shape the names that travel: keys, requests and nonces."""
+"""Define the names that travel: keys, requests and nonces."""
 
 import secrets
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Say what a model of this package refused, in our own words; values are not quoted."""
+"""Describe what a model of this package refused, in our own words; values are not quoted."""
 
 from collections.abc import Callable, Iterator, Mapping
 

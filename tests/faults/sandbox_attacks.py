@@ -221,6 +221,33 @@ def deep(name):
         name += "/d"
     os.makedirs(name)
     written(name + "/file")
+def by_a_thread(name, own):
+    # A thread may have open files of its own, which /proc/PID/fd does not show.
+    import threading
+    gone, done = threading.Event(), threading.Event()
+    def fill():
+        own()
+        removed(name)
+        gone.set()
+        done.wait(HOLD)
+    threading.Thread(target=fill, daemon=True).start()
+    gone.wait()
+def by_own_table(name):
+    by_a_thread(name, lambda: call(272 if X86 else 97, 0x400))
+def by_closing(name):
+    by_a_thread(name, lambda: call(436, 1000, 1001, 2))
+def led_by_dead(name):
+    # A first thread that has ended shows nothing of the others.
+    import threading
+    def fill():
+        time.sleep(0.1)
+        for count in range(FILES):
+            removed(f"{name}{count}")
+        time.sleep(HOLD)
+        os.write(1, b"ESCAPED\\n")
+        os._exit(0)
+    threading.Thread(target=fill, daemon=True).start()
+    call(60 if X86 else 93, 0)
 def forked(name):
     child = os.fork()
     if child == 0:

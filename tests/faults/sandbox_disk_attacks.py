@@ -14,7 +14,7 @@ FILES, EACH = 6, 32
 """192 MiB in all; a single file may have 64."""
 WAYS = (
     *("written", "removed", "mapped", "deep", "forked", "allocated"),
-    *("only_mapped", "sent", "sent_twice"),
+    *("only_mapped", "sent", "sent_twice", "by_own_table", "by_closing", "led_by_dead"),
 )
 
 

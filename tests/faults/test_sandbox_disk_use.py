@@ -11,7 +11,8 @@ import pytest
 
 from core.errors import HostUnavailable
 from core.hosts.sandbox.tmp_dir import Scratch
-from core.runner.supervisor.processes import disk_use
+from core.runner.supervisor.processes import held_files
+from core.runner.supervisor.processes.held_files import Look, held
 from core.runner.supervisor.protocol import Private
 from tests.faults import sandbox_attacks as attacks
 from tests.faults.sandbox_disk_attacks import (
@@ -170,28 +171,28 @@ def test_a_file_with_two_names_counts_once(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(bytes(MIB))
     (tmp_path / "two").hardlink_to(tmp_path / "one")
 
-    assert MIB <= disk_use._held(str(tmp_path), PLENTY, 0) < 1.5 * MIB
+    assert MIB <= held(str(tmp_path), PLENTY, 0, Look(str)) < 1.5 * MIB
 
 
 def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small: a file system may run out of inodes before it runs out of room."""
     for number in range(11):
         (tmp_path / str(number)).touch()
-    monkeypatch.setattr(disk_use, "MOST_FILES", 10)
+    monkeypatch.setattr(held_files, "MOST_FILES", 10)
 
-    assert disk_use._held(str(tmp_path), 5 * MIB, 0) > 5 * MIB
+    assert held(str(tmp_path), 5 * MIB, 0, Look(str)) > 5 * MIB
 
 
 _AS_NOBODY = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
-from core.runner.supervisor.processes import disk_use
+from core.runner.supervisor.processes.held_files import Look, held
 os.setgid(65534)
 os.setuid(65534)
 os.mkdir(sys.argv[1] + "/closed")
 open(sys.argv[1] + "/closed/file", "wb").write(bytes(1 << 20))
 os.chmod(sys.argv[1] + "/closed", int(sys.argv[3], 8))
-print(disk_use._held(sys.argv[1], 1 << 40, 7 << 20) >= 7 << 20)
+print(held(sys.argv[1], 1 << 40, 7 << 20, Look(str)) >= 7 << 20)
 """
 
 
@@ -208,3 +209,25 @@ def test_what_is_closed_counts_for_all_that_is_gone(mode: str) -> None:
         subprocess.run(["rm", "-rf", str(folder)], check=True)
 
     assert done.stdout == f"{mode == '000'}\n"
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["late", "control"])
+def test_a_look_that_takes_too_long_counts_all_that_is_gone(
+    late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run can make it take any time; it does not gain room by that."""
+    (tmp_path / "file").write_bytes(bytes(MIB))
+    if late:
+        monkeypatch.setattr(held_files, "_MOST_S", 0.0)
+
+    assert (held(str(tmp_path), PLENTY, 7 * MIB, Look(str)) >= 7 * MIB) is late
+    assert held_files.sends(Look(str)) is False, "there is no process to look at"
+
+
+def test_the_disk_is_watched_during_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could be full when the look is over."""
+    monkeypatch.setattr(held_files, "_PAUSE_S", 0.0)
+    look, calm = Look(lambda: "no room"), Look(str)
+
+    assert (look.goes_on(), look.lacking) == (False, "no room")
+    assert (calm.goes_on(), calm.lacking) == (True, "")

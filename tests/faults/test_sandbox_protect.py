@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -102,6 +103,13 @@ AGAINST_GIT = {
         git worktree add -q made
         printf "[core]\\n\\tfsmonitor = %s\\n" "$HOOK" > .git/worktrees/made/config.worktree
         """,
+    "changes the script that a hook is a link to": 'cp "$HOOK" scripts/hook',
+    "moves the folder of such a script away": """
+        mv scripts old; mkdir scripts; cp "$HOOK" scripts/hook
+        """,
+    "replaces a link on the way to it": """
+        mkdir new; cp "$HOOK" new/hook; rm way; ln -s new way
+        """,
     "leads a linked work tree elsewhere": """
         cp -a .git/worktrees/tree .git/worktrees/x; echo "gitdir: ../.git/worktrees/x" > tree/.git
         printf "[core]\\n\\tfsmonitor = %s\\n" "$HOOK" > .git/worktrees/x/config.worktree
@@ -158,6 +166,11 @@ def prepare(work: Path) -> None:
     (work / "shared").mkdir()
     (work / "shared" / "linked.json").write_text("{}")
     (work / "linked").symlink_to("shared")
+    (work / "scripts").mkdir()
+    (work / "scripts" / "hook").write_text("#!/bin/sh\n")
+    (work / "scripts" / "hook").chmod(0o755)
+    (work / "way").symlink_to("scripts")
+    (work / ".git" / "hooks" / "post-checkout").symlink_to("../../way/hook")
 
 
 def fires(work: Path) -> bool:
@@ -352,3 +365,58 @@ async def test_no_protected_folder_is_a_workspace(inside: str, tmp_path: Path) -
             tried[protect] = (place / "made").exists()
 
     assert tried == {PROTECTED: False, (): True}
+
+
+HOOK = "printf '#!/bin/sh\\necho ran >> {}\\n' > {}; chmod +x {}; true"
+
+
+@pytest.mark.parametrize("inside", ["hooks", "above/hooks"])
+async def test_where_a_link_further_up_leads(inside: str, tmp_path: Path) -> None:
+    """`.git/hooks` may be a link to a folder of the project, which a command can be run in."""
+    fired = {}
+    for protect in (PROTECTED, ()):
+        (folder := tmp_path / str(len(protect))).mkdir()
+        with TemporaryDirectory(dir="/srv") as name:
+            project = Path(name)
+            git("init", "-q", ".", cwd=project)
+            git("commit", "-q", "--allow-empty", "-m", "x", cwd=project)
+            shutil.rmtree(project / ".git/hooks")
+            (project / inside).mkdir(parents=True)
+            (project / ".git/hooks").symlink_to(f"../{inside}")
+            place = (project / inside).parent if "/" in inside else project / inside
+            hook = (project / inside / "post-checkout").relative_to(place)
+            async with sandbox(folder, protect=protect) as house:
+                with contextlib.suppress(SpawnError):
+                    line = HOOK.format(project / "fired", hook, hook)
+                    plan = house.plan(("/bin/sh", "-c", line), place)
+                    await house.host.check(plan)
+                    await house.host.run(new_run(), plan, Watcher())
+            git("checkout", "-q", "-B", "probe", cwd=project)
+            fired[protect] = (project / "fired").exists()
+
+    assert fired == {PROTECTED: False, (): True}
+
+
+async def test_a_folder_that_has_become_a_git_folder(tmp_path: Path) -> None:
+    """A command was run in it before; what it is now decides."""
+    fired = {}
+    for protect in (PROTECTED, ()):
+        (folder := tmp_path / str(len(protect))).mkdir()
+        with TemporaryDirectory(dir="/srv") as name:
+            project = Path(name)
+            hook = HOOK.format(project / "fired", "post-checkout", "post-checkout")
+            steps = (
+                ("mkdir -p y/hooks", project),
+                ("true", project / "y/hooks"),
+                ("git init -q --separate-git-dir=y made", project),
+                (hook, project / "y/hooks"),
+            )
+            async with sandbox(folder, protect=protect) as house:
+                for line, place in steps:
+                    with contextlib.suppress(SpawnError):
+                        await house.run(("/bin/sh", "-c", line), place)
+            git("commit", "-q", "--allow-empty", "-m", "x", cwd=project / "made")
+            git("checkout", "-q", "-B", "probe", cwd=project / "made")
+            fired[protect] = (project / "fired").exists()
+
+    assert fired == {PROTECTED: False, (): True}

@@ -102,10 +102,10 @@ async def test_what_was_mounted_is_compared_with_the_descriptor(
     """Bubblewrap mounts a descriptor by where it leads at that moment, and then looks again."""
     options = bubblewrap._mounts
 
-    def believing(view: View, bind: str, size: str) -> tuple[str, ...]:
+    def believing(view: View, bind: str, size: str, *, inner: bool) -> tuple[str, ...]:
         return tuple(
             "/proc/self/fd/5" if one == "5" else one.replace("--bind-fd", "--bind")
-            for one in options(view, bind, size)
+            for one in options(view, bind, size, inner=inner)
         )
 
     if not compared:

@@ -70,6 +70,11 @@ def test_every_contract_is_kept() -> None:
             "and two leaf modules only",
         ),
         ("core/runner/supervisor/spawn.py", "import pydantic", "and two leaf modules only"),
+        ("bot/executor/executor.py", "import bot.settings", "bot.executor needs the standard"),
+        ("bot/executor/main.py", "import core.isolation.client", "bot.executor needs the standard"),
+        ("core/isolation/wire.py", "import pydantic", "bot.executor needs the standard"),
+        ("core/isolation/client.py", "import core.isolation.pool", "core.isolation: executors on"),
+        ("core/runner/runner.py", "import core.isolation", "a request only moves down"),
         (
             "core/runner/supervisor/spawn.py",
             "import core.runner.job",
@@ -158,3 +163,30 @@ def test_the_supervisors_contract_names_everything_else() -> None:
     )
 
     assert _ours() | _packages() <= set(contract["forbidden_modules"])
+
+
+EXECUTOR = {
+    *("bot.executor", "core.isolation.wire", "core.runner.remains", "core.runner.supervisor"),
+    *LEAVES,
+}
+"""All of ours that `sayso-executor` is made of."""
+
+
+def test_the_executors_contract_names_everything_else() -> None:
+    """No code for keys, the store or the network is in a process that runs as somebody else."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (contract,) = (
+        one
+        for one in contracts["contracts"]
+        if "bot.executor" in one.get("source_modules", ()) and one["type"] == "forbidden"
+    )
+    parents = {name.rpartition(".")[0] for name in EXECUTOR}
+    found = {"channels"}
+    for parent in parents:
+        for path in (ROOT / parent.replace(".", "/")).iterdir():
+            if (path.suffix == ".py" and path.stem != "__init__") or (
+                path / "__init__.py"
+            ).exists():
+                found.add(f"{parent}.{path.stem}")
+
+    assert found - parents - EXECUTOR | _packages() <= set(contract["forbidden_modules"])

@@ -1,5 +1,11 @@
 """Say a second time which scopes let a caller in, so that a slip in a method's scopes is seen."""
 
+from collections.abc import Iterable
+from pathlib import Path
+
+from bot.intake.registry.method import AnyMethod
+from tests.project.tracked import ROOT
+
 NEEDS = {
     "exec.run": "request",
     "exec.approval.request": "request",
@@ -19,6 +25,7 @@ NEEDS = {
     "history.list": "read",
     "health.get": "read",
     "audit.rotate": "admin",
+    "audit.verify": "read",
     "skills.bins": "read",
     "node.list": "read",
     "node.approve": "admin",
@@ -44,7 +51,22 @@ NEEDS = {
     "exec.remote.sessions": "read admin",
     "exec.remote.diagnostics": "read admin",
     "token.create": "",
+    "page.login": "",
+    "page.sessions": "approve admin",
+    "page.end": "approve admin",
     "token.list": "admin",
     "token.revoke": "admin",
 }
 """Which scopes let a caller over the network in; a new method is entered here on purpose."""
+
+
+def missing(methods: Iterable[AnyMethod]) -> list[str]:
+    """Return for each method that is not entered the file, the line and what to write there."""
+    source = Path(__file__)
+    lines = source.read_text(encoding="utf-8").splitlines()
+    place = f"{source.relative_to(ROOT)}:{lines.index('}') + 1}"
+    return [
+        f'{place}: enter "{method.name}": "{" ".join(sorted(method.scopes))}"'
+        for method in methods
+        if method.name not in NEEDS
+    ]

@@ -1,4 +1,4 @@
-"""Hold the one token by which a gateway comes in over its own network.
+"""Keep the token with which a gateway calls itself over the network.
 
 Tokens lie in the store by their hash and are made by people, so this process has one of its own
 instead: random, never written anywhere, and good for nothing but to ask as an agent does.

@@ -18,6 +18,7 @@ from uvicorn.server import ServerState
 from websockets.frames import Frame
 
 from bot.api.http.errors import Fault, FaultCode
+from core.ipc.door import Door
 
 _log = logging.getLogger(__name__)
 _MOST_UNREAD = 1 << 20
@@ -51,6 +52,7 @@ class HttpConnection(H11Protocol):
 
     most: ClassVar[int] = 512
     patience_s: ClassVar[float] = 10.0
+    door: Door | None = None
 
     def __init__(
         self,
@@ -67,6 +69,8 @@ class HttpConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Take the connection, or say at once that there are too many."""
+        if self.door is not None:
+            self.door.know(transport)
         if len(self.connections) >= self.most:
             self._refused = True
             transport.write(_raw(Fault(FaultCode.UNAVAILABLE, "Too many connections.")))

@@ -14,14 +14,14 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from bot.api.http.connection_limits import bounded
+from bot.api.http.connection_limits import HttpConnection, bounded
 from core.errors import StateError
+from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
 from core.settings.http import HttpSection, HttpTlsSection
 
 _log = logging.getLogger(__name__)
 LARGEST_HEAD = 16 * 1024
 """Bytes of a request's line and headers."""
-_BACKLOG = 128
 _GRACE_S = 1
 _PING_S = 20.0
 
@@ -44,8 +44,9 @@ class Listening:
 class _Server(uvicorn.Server):
     """A server that leaves signals to the gateway and reports when it listens."""
 
-    def __init__(self, config: uvicorn.Config, patience_s: float) -> None:
+    def __init__(self, config: uvicorn.Config, patience_s: float, door: Door) -> None:
         super().__init__(config)
+        self.door = door
         self.patience_s = patience_s
         self.listening = asyncio.Event()
 
@@ -56,24 +57,25 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so; TLS has to be agreed on in time, which uvicorn's own does not ask."""
+        del sockets  # uvicorn's way to pass the door on
         loop, config = asyncio.get_running_loop(), self.config
         patience_s = None if config.ssl is None else self.patience_s
-        self.servers = [
-            await loop.create_server(
-                self._connection,
-                sock=each,
-                ssl=config.ssl,
-                backlog=config.backlog,
-                ssl_handshake_timeout=patience_s,
-            )
-            for each in sockets or ()
-        ]
+        server = await loop.create_server(
+            self._connection,
+            sock=self.door,
+            ssl=config.ssl,
+            backlog=ACCEPTED_AT_ONCE,
+            ssl_handshake_timeout=patience_s,
+        )
+        self.door.listen(BACKLOG)  # asyncio has one number for both
+        self.servers = [server]
         self.started = True
         self.listening.set()
 
     def _connection(self) -> asyncio.Protocol:
         kind = self.config.http_protocol_class
-        found: asyncio.Protocol = kind(self.config, self.server_state, {})  # type: ignore[call-arg]  # uvicorn types it as any protocol
+        found: HttpConnection = kind(self.config, self.server_state, {})  # type: ignore[call-arg,assignment]  # uvicorn types it as any protocol
+        found.door = self.door
         return found
 
 
@@ -84,9 +86,9 @@ async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterat
     Raises:
         StateError: the address cannot listen, or the certificate cannot be used.
     """
-    bound = _bound(section)
+    bound = Door(_bound(section))
     try:
-        server = _Server(_config(app, section, home), section.limits.patience)
+        server = _Server(_config(app, section, home), section.limits.patience, bound)
         server.config.load()
     except (OSError, ValueError) as wrong:  # ssl.SSLError is an OSError
         bound.close()
@@ -134,7 +136,6 @@ def _config(app: ASGIApp, section: HttpSection, home: Path) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,  # an address that a client may write itself limits nobody
         server_header=False,
-        backlog=_BACKLOG,
         timeout_keep_alive=max(1, round(limits.patience)),
         timeout_graceful_shutdown=_GRACE_S,
         h11_max_incomplete_event_size=LARGEST_HEAD,

@@ -1,4 +1,4 @@
-"""Say in JSON Schema what is checked, but is not in the schema that pydantic makes."""
+"""Add to JSON Schema what is checked, but is not in the schema that pydantic makes."""
 
 from collections.abc import Iterable
 

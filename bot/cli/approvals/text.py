@@ -1,4 +1,4 @@
-"""Word exec-approvals.json for a terminal."""
+"""Format exec-approvals.json for a terminal."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

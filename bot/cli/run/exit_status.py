@@ -1,4 +1,4 @@
-"""Say how a run ended, and return the exit code that a shell would show."""
+"""Report how a run ended, and return the exit code that a shell would show."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Hear the signals that mean: end it. The first one asks, the second one leaves at once.
+"""Handle SIGINT and SIGTERM: the first cancels the run, the second detaches at once.
 
 ``_signal`` is what ``signal`` wraps, without the enums that cost this start 5 ms.
 """

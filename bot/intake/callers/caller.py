@@ -1,4 +1,4 @@
-"""Say who calls a method and what they may do, whichever way they came in."""
+"""Define who calls a method and what they may do, by whichever entry point."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

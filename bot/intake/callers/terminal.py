@@ -1,4 +1,4 @@
-"""Know a person at a terminal, who alone may give rights on gateway.sock (docs/decisions/0009).
+"""Recognise a person at a terminal; no one else gives rights on gateway.sock (docs/decisions/0009).
 
 The socket is shared with agents of the same uid. What could give rights counts only from the
 foreground of a terminal whose kernel session never asked for anything.

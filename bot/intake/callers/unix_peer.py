@@ -1,4 +1,4 @@
-"""Say who is at the other end of a Unix socket."""
+"""Identify the process at the other end of a Unix socket."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Take requests to run something, and follow them to their end."""
+"""Accept requests to run something, and follow them to their end."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Hold the methods by name, and let each be called in one way: scope, agent, params, handler.
+"""Register methods by name, and call each in one way: scope, agent, params, handler.
 
 The Unix socket, HTTP and WebSocket all call ``invoke``; nothing else runs a handler.
 """

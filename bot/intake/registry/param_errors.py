@@ -1,4 +1,4 @@
-"""Say which field of a method's params is wrong, in what, and what to give; never its value."""
+"""Report which field of a method's params is wrong, and what to give; never its value."""
 
 from collections.abc import Callable, Iterable, Mapping
 

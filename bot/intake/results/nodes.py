@@ -1,4 +1,4 @@
-"""Shape what the methods about nodes answer."""
+"""Define what the methods about nodes answer."""
 
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe
 from core.model.node import Node, PairingRequest

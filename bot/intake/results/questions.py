@@ -1,4 +1,4 @@
-"""Shape what the methods about approvals answer; every text of others is redacted."""
+"""Define what the methods about approvals answer; every text of others is redacted."""
 
 from collections.abc import Sequence
 
@@ -29,6 +29,7 @@ class ApprovalAnswer(Answer):
     host: ExecHost
     node: str | None
     node_name: str | None
+    run_as: str | None
     security: ExecSecurity | None
     ask: ExecAsk | None
     resolved_paths: list[str | None]
@@ -67,6 +68,7 @@ class ApprovalAnswer(Answer):
             host=plan.host,
             node=safe_or_none(plan.node),
             node_name=safe_or_none(plan.node_name or None),
+            run_as=safe_or_none(plan.run_as or None),
             security=judged.security,
             ask=judged.ask,
             resolved_paths=[safe_or_none(one.resolved) for one in judged.segments],

@@ -1,4 +1,4 @@
-"""Shape what the methods about events, sessions and history answer."""
+"""Define what the methods about events, sessions and history answer."""
 
 from bot.intake.callers.caller import Caller
 from bot.intake.results.answer import Answer, Milliseconds, safe, safe_or_none

@@ -1,4 +1,4 @@
-"""Shape what the methods about the policy answer: the file, grants, verdicts, tools, skills."""
+"""Define what the methods about the policy answer: the file, grants, verdicts, tools, skills."""
 
 from typing import Literal
 

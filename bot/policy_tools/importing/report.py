@@ -1,4 +1,4 @@
-"""Word an import for people and for programs: lost denials first, and no secret of the source."""
+"""Format an import for people and for programs: lost denials first, and no secret of the source."""
 
 from collections.abc import Iterator
 

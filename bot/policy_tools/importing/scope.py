@@ -1,4 +1,4 @@
-"""Say where a file's rules hold: everywhere, or in the project that the file is in."""
+"""Determine where a file's rules apply: everywhere, or in the project that the file is in."""
 
 import os
 from dataclasses import dataclass

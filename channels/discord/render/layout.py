@@ -1,4 +1,4 @@
-"""Lay text out as Discord shows it, counted as Discord counts at worst.
+"""Format text as Discord shows it, counted as Discord counts at worst.
 
 There is no way to send plain text: Discord reads Markdown in every message. Whatever is not a word
 of ours is therefore in a code block, where nothing is a link, mention, spoiler, timestamp or

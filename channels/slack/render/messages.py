@@ -1,4 +1,4 @@
-"""Lay cards out as Slack messages; pure.
+"""Render cards as Slack messages; pure.
 
 What does not fit one message goes along whole as messages before the card with the buttons:
 whoever can press "Allow once" was offered everything. The ``text`` beside the blocks, which

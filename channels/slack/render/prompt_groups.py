@@ -1,4 +1,4 @@
-"""Lay several prompts out as one Slack message, each with its own buttons; pure.
+"""Render several prompts as one Slack message, each with its own buttons; pure.
 
 A group holds whole prompts only: whatever does not fit in full is sent by itself. An ended item
 weighs less than the prompt that it replaces, so a message that fitted once fits in every state.

@@ -1,4 +1,4 @@
-"""Lay cards out as Telegram messages; pure.
+"""Render cards as Telegram messages; pure.
 
 What does not fit one message goes along whole, as up to four messages or as a file, and the card
 with the buttons comes last: whoever can press "Allow" was offered everything.

@@ -1,4 +1,4 @@
-"""Word a prompt as the bodies of Bot API calls; pure."""
+"""Render a prompt as the bodies of Bot API calls; pure."""
 
 from channels.cards import PromptCard
 from channels.telegram.render.messages import Message, render_prompt

@@ -1,4 +1,4 @@
-"""Lay several prompts out as one Telegram message; pure.
+"""Render several prompts as one Telegram message; pure.
 
 Each is shown in full: what does not fit one message in full is no part of a group. An item that
 ended takes at most the room that its prompt had, so the message can always be brought to what is

@@ -1,4 +1,4 @@
-"""Say what exec-approvals.json means: settings and allowlists for each agent (S1)."""
+"""Interpret exec-approvals.json: settings and allowlists for each agent (S1)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

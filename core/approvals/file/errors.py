@@ -1,4 +1,4 @@
-"""Word what is wrong with a value of exec-approvals.json; never the value itself."""
+"""Describe what is wrong with a value of exec-approvals.json; never the value itself."""
 
 from pydantic_core import ErrorDetails
 

@@ -1,4 +1,4 @@
-"""Let entries that were not used for long count no longer (``approvals.exec.allowAlwaysIdle``).
+"""Expire entries that were not used for long (``approvals.exec.allowAlwaysIdle``).
 
 exec-approvals.json stays as people wrote it; such an entry is only not counted. Its time runs from
 its last use, or from when a gateway first saw it, whichever is later. The latter is kept in

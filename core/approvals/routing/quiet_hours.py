@@ -1,4 +1,4 @@
-"""Know the hours in which nobody is woken (``approvals.exec.quietHours``)."""
+"""Compute the hours in which nobody is notified (``approvals.exec.quietHours``)."""
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta

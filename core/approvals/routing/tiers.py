@@ -1,4 +1,4 @@
-"""Say what questions of a tier need beyond those that others need (issue 4, "Rules")."""
+"""Return what questions of a tier need beyond those of others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 ::
 
-    a gate proof that ran, `sayso lockdown on`, /lockdown ─▶ engage ─▶ the file
+    a gate proof that ran, `sayso lockdown on` ─▶ engage ─▶ the file
     every submit, every spawn ─▶ state ─▶ Locked: nothing runs
     others can get into the home ─▶ state, for as long as they can
 

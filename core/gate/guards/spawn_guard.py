@@ -1,4 +1,4 @@
-"""Stand before each spawn: nothing runs while locked down, and no marked command ever.
+"""Check before each spawn: nothing runs while locked down, and no marked command ever.
 
 A marked command that comes this far was let through by a broken gate. It is not run, and the whole
 gateway is locked down before anything else is.

@@ -1,4 +1,4 @@
-"""Say what a call of a tool is and how it is answered; every refusal is a result."""
+"""Define what a tool call is and how it is answered; every refusal is a result."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

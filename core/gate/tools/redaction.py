@@ -1,4 +1,4 @@
-"""Word an argument vector for the journal: a list to search in, secrets masked, bounded."""
+"""Format an argument vector for the journal: a list to search in, secrets masked, bounded."""
 
 from itertools import pairwise
 

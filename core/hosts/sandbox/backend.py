@@ -1,4 +1,4 @@
-"""Say what a sandbox backend is, and what those with a filter of system calls share."""
+"""Define what a sandbox backend is, and what those with a filter of system calls share."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Say which environment a sandboxed command gets: the plan's, marked, and a TMPDIR that exists."""
+"""Build the environment of a sandboxed command: the plan's, marked, and a TMPDIR that exists."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Hold bytes in memory that no reader can change, to be read through a descriptor."""
+"""Keep bytes in memory that no reader can change, to be read through a descriptor."""
 
 import fcntl
 import os

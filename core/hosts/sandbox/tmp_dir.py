@@ -1,16 +1,17 @@
 """Keep one private folder for each run, bound as ``/tmp``, and leave none behind."""
-# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH106, PTH114, PTH118
+# ruff: noqa: PTH102, PTH103, PTH104, PTH106
 # A run waits for it; pathlib is ten times slower here.
 
 import asyncio
 import logging
 import os
-import shutil
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import HostUnavailable
+from core.hosts.sandbox.removal import remove_tree
 from core.model.identity import ApprovalId
 from core.runner.supervisor.processes.disk_use import shortage
 from core.runner.supervisor.protocol import Private
@@ -45,11 +46,13 @@ class Scratch:
         self._made = 0
         self._ended: set[Path] = set()
         self._removals: set[asyncio.Future[None]] = set()
+        # A thread of its own: what a command left may take long, and others wait for the shared.
+        self._remover = ThreadPoolExecutor(1, thread_name_prefix="removal")
 
     async def clear(self) -> None:
         """Remove what runs of a gateway that died have left."""
         self._spares.clear()
-        await asyncio.to_thread(_remove_all, self._folder)
+        await self._removed(self._folder)
 
     async def settle(self) -> None:
         """Wait until all that has to go is gone."""
@@ -125,23 +128,16 @@ class Scratch:
         try:
             os.rmdir(path)
         except OSError:
-            removal = asyncio.ensure_future(asyncio.to_thread(_remove_all, path))
+            removal = self._removed(path)
             self._removals.add(removal)
             removal.add_done_callback(self._removals.discard)
 
+    def _removed(self, path: Path) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().run_in_executor(self._remover, _remove_all, path)
+
 
 def _remove_all(path: Path) -> None:
-    """Remove a tree, also where a command took the rights to its folders away."""
-    _open(str(path))
-    for folder, names, _ in os.walk(path):
-        for name in names:
-            _open(os.path.join(folder, name))
-    shutil.rmtree(path, ignore_errors=True)
+    """Remove a tree, and report what cannot be removed."""
+    remove_tree(str(path))
     if os.path.lexists(path):
         _log.warning("%s of a run that has ended cannot be removed; remove it by hand", path)
-
-
-def _open(folder: str) -> None:
-    if not os.path.islink(folder):
-        with suppress(OSError):  # what is left is reported at the end
-            os.chmod(folder, 0o700)

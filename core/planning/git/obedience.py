@@ -1,4 +1,4 @@
-"""Say which settings and hooks of a repository one invocation of git obeys (git-config(1)).
+"""Determine which settings and hooks of a repository one invocation of git obeys (git-config(1)).
 
 ``data/git_settings.toml`` says which settings steer nothing, which power a subcommand needs to obey
 the others, and which subcommand has it; ``data/neutral.toml`` covers what is switched off.

@@ -1,4 +1,4 @@
-"""Say what allow-always would store for a command."""
+"""Compute what allow-always would store for a command."""
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Promise, Reason

@@ -1,4 +1,4 @@
-"""Say which commands of the past an entry would have let run (issue 4, "Grants"). Pure.
+"""Find the past commands that an entry would have let run. Pure.
 
 What people were asked about kept its plan, and that is judged. What ran without a question kept its
 text only: its programs are taken to be those that the same words meant in the plans, else those of

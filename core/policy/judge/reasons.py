@@ -1,4 +1,4 @@
-"""Word the reasons of a verdict as whole sentences; ``{rule}`` is the segment's own rule."""
+"""Format the reasons of a verdict as whole sentences; ``{rule}`` is the segment's own rule."""
 
 from core.model.decision import Reason
 

@@ -1,4 +1,4 @@
-"""Hold an allow-always to the code that people saw: scripts by their content (decision 21).
+"""Pin an allow-always to the code that people saw: scripts by their content (decision 21).
 
 What is in a system directory only the administrator writes, so its path is enough.
 """

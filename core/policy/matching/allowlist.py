@@ -1,4 +1,4 @@
-"""Know what may run for one agent: its allowlist (S1 "Allowlist (per agent)").
+"""Match what may run for one agent: its allowlist (S1 "Allowlist (per agent)").
 
 An entry covers a program by its path (``path_index``), or, where it has an ``argv``, that program
 with exactly these arguments. One with ``content`` covers it only while files

@@ -1,4 +1,4 @@
-"""Take the options of a set out of a vector, wherever they are: ``<OPTS:name>``.
+"""Remove the options of a set from a vector, wherever they are: ``<OPTS:name>``.
 
 What is no option of the set, begins with a dash and is no value stays no operand: nothing fits.
 """

@@ -1,4 +1,4 @@
-"""Hold an agent to the tools and files that it was granted (S3 "Capability requirements").
+"""Restrict an agent to the tools and files that it was granted (S3 "Capability requirements").
 
 Where an agent has capabilities, a command runs only if the tool ``Exec`` is granted, its program,
 its folder and every path that its words may name lie below granted folders; a command that can do

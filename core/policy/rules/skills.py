@@ -1,4 +1,4 @@
-"""Know the programs of agents' skills (S1 "Auto-allow skill CLIs").
+"""Recognise the programs of agents' skills (S1 "Auto-allow skill CLIs").
 
 The names of ``skills.bins`` are looked up once, on the fixed search path. A program counts as
 listed only while it is the very file that was found then: another path, other content or a newer

@@ -1,4 +1,4 @@
-"""Hold a request against the six conditions of S4, in the order of that page.
+"""Check a request against the six conditions of S4, in the order of that page.
 
 ::
 

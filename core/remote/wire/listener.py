@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import StateError
+from core.ipc.door import ACCEPTED_AT_ONCE, Door
 from core.ipc.peer import peer_of
 from core.ipc.unix import LONGEST_PATH
 from core.model.address import Address
@@ -70,15 +71,22 @@ class Listener:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _tls(self, address: Address, context: ssl.SSLContext) -> asyncio.Server:
-        return await asyncio.start_server(
-            self._accept,
-            address.host,
-            address.port,
+        (door,) = Door.bound(address.host, address.port)
+
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            door.know(writer.transport)
+            await self._accept(reader, writer)
+
+        server = await asyncio.start_server(
+            accept,
+            sock=door,
             ssl=context,
             ssl_handshake_timeout=_HANDSHAKE_S,
             limit=LARGEST,
-            backlog=_BACKLOG,
+            backlog=ACCEPTED_AT_ONCE,
         )
+        door.listen(_BACKLOG)  # asyncio has one number for both
+        return server
 
     async def _unix(self, path: Path) -> asyncio.Server:
         if len(os.fsencode(path)) > LONGEST_PATH:

@@ -137,7 +137,7 @@ def _report(who: str, error: Exception) -> None:
             os.write(_STANDARD_ERROR, line.encode(errors="replace"))
 
 
-def _close_inherited(kept: set[int]) -> None:
+def close_inherited(kept: set[int]) -> None:
     """Close what the gateway itself had inherited: no command is to see it."""
     for fd in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - outside the import budget
         if fd > _STANDARD_ERROR and fd not in kept:
@@ -151,7 +151,7 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    _close_inherited({control.fileno(), null})
+    close_inherited({control.fileno(), null})
     process_setup.settle()
     procfs.keep_spare()
     open_notifier.fault()  # looked up here, so that each fork knows

@@ -24,9 +24,9 @@ from core.runner.supervisor.pinned_files.delivery import Delivery
 from core.runner.supervisor.pinned_files.file_leases import Leases
 from core.runner.supervisor.processes import procfs, reaper
 from core.runner.supervisor.processes.disk_use import DiskUse
-from core.runner.supervisor.processes.fork_bomb import Swarm
+from core.runner.supervisor.processes.fork_bomb import ProcessLimit
 
-_SWARM = "sayso: too many processes at once, so the run was killed\n"
+_PROCESS_LIMIT = "sayso: too many processes at once, so the run was killed\n"
 
 _HALTED = "the gateway ended the run"
 
@@ -46,7 +46,7 @@ class Supervisor:
         self._drain = Drain(self._poll)
         self._leases = Leases()
         self._delivery = Delivery(self._poll, self._leases, self._note)
-        self._swarm = Swarm()
+        self._process_limit = ProcessLimit()
         self._disk_use = DiskUse()
         self._statuses: dict[int, int] = {}
         self._children_left = False
@@ -61,7 +61,7 @@ class Supervisor:
         self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._poll.register(self._wake, select.POLLIN)
         self._rehearse()
-        self._swarm.settle()
+        self._process_limit.settle()
         self._poll.register(self._post.fd, select.POLLIN)  # only now: a job may be in it already
 
     def _rehearse(self) -> None:
@@ -93,7 +93,7 @@ class Supervisor:
         """Run one job and report; ``True`` if another may follow."""
         self._began = time.monotonic()
         self._deadline = self._began + job["timeout_ms"] / 1000
-        self._swarm.begin(job["processes"], self._began)
+        self._process_limit.begin(job["processes"], self._began)
         self._disk_use.begin(job["private"], self._began)
         try:
             self._prepare(job)
@@ -155,7 +155,7 @@ class Supervisor:
         self._statuses.clear()
         self._delivery.end()
         self._drain.renew()
-        self._swarm.settle()
+        self._process_limit.settle()
         os.chdir("/")
 
     def _ended(self, last: int | spawn.Refused) -> protocol.Report:
@@ -252,11 +252,11 @@ class Supervisor:
         return True
 
     def _look_until(self, deadline: float) -> float:
-        return self._disk_use.until(self._swarm.until(deadline))
+        return self._disk_use.until(self._process_limit.until(deadline))
 
     def _excess(self) -> str:
         """Return why the run has to end: more processes, or more of the disk, than it may have."""
-        return _SWARM if self._swarm.is_there() else self._disk_use.excess()
+        return _PROCESS_LIMIT if self._process_limit.is_there() else self._disk_use.excess()
 
     def _end(self, grace_s: float) -> None:
         """End what is still there: TERM, grace, KILL, walk. Usually nothing is."""

@@ -1,6 +1,7 @@
 """Set a process up to lead runs: session, signals, limits."""
 
 import contextlib
+import ctypes
 import os
 import resource
 import signal
@@ -15,6 +16,7 @@ _LIMITS = {
     "core": resource.RLIMIT_CORE,
 }
 _FIRST_TO_GO = b"1000"
+_PR_SET_DUMPABLE = 4
 _DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGPIPE)
 
 
@@ -39,12 +41,30 @@ def lead() -> None:
     """
     os.setsid()
     reaper.become_subreaper()
+    go_first()
+
+
+def go_first() -> None:
+    """Have this process, and what it starts, ended first when memory runs out."""
     with contextlib.suppress(OSError):  # where it is read-only, nothing is gained
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.write(fd, _FIRST_TO_GO)
         finally:
             os.close(fd)
+
+
+def close_to_others() -> None:
+    """Keep other processes of the same user out of this one's memory and descriptors.
+
+    They can neither trace it nor read /proc/PID of it (prctl(2), PR_SET_DUMPABLE); its forks
+    inherit that, what they start does not.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    if reaper.prctl()(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_DUMPABLE) was refused")
 
 
 def wake_on_child() -> int:

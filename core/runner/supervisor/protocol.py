@@ -4,6 +4,7 @@ The supervisor lives on this side of the import budget.
 """
 
 import array
+import errno
 import json
 import socket
 import struct
@@ -27,6 +28,12 @@ MOST_DESCRIPTORS = 200
 
 
 CHANGED = "`{}` changed after it was approved"
+CLOSED = "`{}` cannot be read by the user that the command runs as"
+
+
+def unseen(path: str, error: OSError) -> str:
+    """Return why a file that could not be looked at may not start."""
+    return (CLOSED if error.errno == errno.EACCES else CHANGED).format(path)
 
 
 class Pin(TypedDict):

@@ -1,4 +1,4 @@
-"""Say how a run ended."""
+"""Report how a run ended."""
 
 import os
 

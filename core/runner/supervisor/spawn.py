@@ -11,7 +11,7 @@ from core.runner.supervisor.pinned_files import hashbang
 from core.runner.supervisor.pinned_files.bound_file import Bound
 from core.runner.supervisor.pinned_files.delivery import Delivery, close
 from core.runner.supervisor.pinned_files.file_leases import Leases, drop, is_exposed, take
-from core.runner.supervisor.protocol import CHANGED, NULL, Pin, Stage
+from core.runner.supervisor.protocol import CHANGED, NULL, Pin, Stage, unseen
 
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 """Reset in each child: Python itself ignores SIGPIPE and SIGXFSZ, and that would be inherited."""
@@ -176,8 +176,8 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
             if forbidden:
                 return f"`{pin['path']}` {forbidden}, so it was not started. Fix that and ask again"
             status = os.fstat(fd)  # once more, for now nobody can write to it
-    except OSError:
-        return CHANGED.format(pin["path"])
+    except OSError as error:
+        return unseen(pin["path"], error)
     same = list(identity(status)) == list(pin["identity"]) and _has_content(pin, status, fd)
     return "" if same else CHANGED.format(pin["path"])
 

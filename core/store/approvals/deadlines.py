@@ -1,4 +1,4 @@
-"""Do what is due: expire, remind, and say when to wake up next."""
+"""Process deadlines: expire, remind, and return when to wake up next."""
 
 import json
 

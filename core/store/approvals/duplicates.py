@@ -1,4 +1,4 @@
-"""Let identical questions wait behind the one that is asked, without sharing an allow-once.
+"""Queue identical questions behind the one that is asked, without sharing an allow-once.
 
 ::
 

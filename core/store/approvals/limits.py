@@ -1,4 +1,4 @@
-"""Hold the bounds on what waits for people, inside the transaction that would add to it.
+"""Enforce the bounds on what waits for people, inside the transaction that would add to it.
 
 Counted from the pending rows by an index that covers them, so a restart forgets nothing and no
 ending has to be subtracted anywhere.

@@ -1,4 +1,4 @@
-"""Say once that the database is away and once that it is back; whoever needs it only counts."""
+"""Log once that the database is away and once that it is back; further failures only count."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""Say what every engine offers; only the runners behind it know which engine it is."""
+"""Define what every engine offers; only the runners behind it know which engine it is."""
 
 import logging
 from collections.abc import Callable

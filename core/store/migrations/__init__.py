@@ -1,1 +1,1 @@
-"""Hold the schema's history; Alembic reads it, and only where a database is older."""
+"""Keep the schema's history; Alembic reads it, and only where a database is older."""

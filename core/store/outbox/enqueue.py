@@ -1,4 +1,4 @@
-"""Put work into the outbox, inside the transaction that causes it."""
+"""Enqueue work in the outbox, inside the transaction that causes it."""
 
 from collections.abc import Sequence
 

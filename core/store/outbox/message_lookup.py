@@ -1,4 +1,4 @@
-"""Know each shown copy of a prompt, also one whose sending was never confirmed."""
+"""Find each shown copy of a prompt, also one whose sending was never confirmed."""
 
 from sqlalchemy import Connection, bindparam, or_, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well

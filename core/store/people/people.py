@@ -1,4 +1,4 @@
-"""Know who is one human being: named people, their accounts, and whose answers count no more.
+"""Store people: their accounts, and whose answers no longer count.
 
 An account belongs to one person at most; an account without a link is its own person
 ``channel:account``. Revoking writes a row of ``people`` under the person's name, or under

@@ -1,4 +1,4 @@
-"""Draw the text of a token, know one by its shape, and keep only its hash.
+"""Generate the text of a token, recognise one by its shape, and hash it.
 
 ``sayso_``, 43 letters and digits that hold 256 random bits, 6 that are the CRC-32 of all before
 them: a scanner of secrets knows it without asking, a mistyped one is refused without a look-up.

@@ -1,4 +1,4 @@
-"""Say whose a run or an approval is, and which sessions there are."""
+"""Return whose a run or an approval is, and which sessions there are."""
 
 from dataclasses import dataclass
 

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 
 import aiohttp
 import pytest
+from telegram import WebhookInfo
 
 from channels.cards import build_prompt
 from channels.commands import Approve
 from channels.telegram.channel import TelegramChannel
+from channels.telegram.webhook import delivery_problem
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.channels.telegram.bot_and_user import (
@@ -270,3 +273,17 @@ async def test_neither_token_nor_secret_is_in_a_representation(setup: TelegramUs
 
     assert SECRET not in shown
     assert setup.server.state.token.partition(":")[2] not in shown
+
+
+@pytest.mark.parametrize(
+    ("waiting", "heard_at", "said"),
+    [(1, 999.0, True), (1, 1000.0, False), (1, 1001.0, False), (0, 999.0, False)],
+)
+def test_a_delivery_that_failed_after_the_last_update_is_a_problem(
+    waiting: int, heard_at: float, *, said: bool
+) -> None:
+    """Only while something waits, and if nothing came in that second or later."""
+    failed = datetime.fromtimestamp(1000, UTC)
+    info = WebhookInfo("https://a.example", False, waiting, failed, "timeout")
+
+    assert ("timeout" in delivery_problem(info, heard_at)) is said

@@ -12,7 +12,10 @@ from core.programs.carriers import (
 from core.programs.profiles.carrier_profile import Effect
 from core.programs.profiles.tables import section, table, words
 from core.programs.wrappers import names_of, wrapper_kind
+from tests.project.tracked import ROOT
 from tests.support.plans import corpus
+
+DATA = ROOT / "core" / "programs" / "data"
 
 CARRIERS = [
     entry["program"] for entry in corpus("carrier_names.json") if set(entry["effects"]) - {"reads"}
@@ -123,6 +126,13 @@ def test_the_index_names_what_the_families_hold() -> None:
     """A program lies in the family that the index names, and in no other."""
     index = profiled()
     held = {name: family for family in set(index.values()) for name in table(f"carriers/{family}")}
+    lines = (DATA / "carriers.toml").read_text(encoding="utf-8").splitlines()
+    place = "core/programs/data/carriers.toml:{}: enter {} under `{}`"
+    assert [
+        place.format(lines.index(f'{family} = """') + 1, name, family)
+        for name, family in held.items()
+        if name not in index
+    ] == []
     assert held == index
     assert len(index) >= 60
 

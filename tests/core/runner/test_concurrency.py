@@ -6,10 +6,13 @@ import time
 import pytest
 
 from core.errors import SpawnError
+from core.model.identity import SessionKey
 from core.runner.concurrency import Turns
 from core.runner.limits import Limits
 from core.runner.runner import Runner
 from tests.support.runs import Watcher, new_run, planned, request
+
+SESSION = SessionKey("agent:main:test")
 
 
 async def test_a_run_that_waits_for_its_turn_is_cancelled_at_once() -> None:
@@ -48,10 +51,10 @@ async def test_no_place_is_lost_however_waiting_ends() -> None:
             unwanted: asyncio.Event = unwanted, entered: asyncio.Event = entered
         ) -> bool:
             entered.set()
-            async with turns.turn(unwanted) as begun:
+            async with turns.turn(unwanted, SESSION) as begun:
                 return begun
 
-        async with turns.turn(asyncio.Event()) as first:
+        async with turns.turn(asyncio.Event(), SESSION) as first:
             assert first
             task = asyncio.create_task(wait())
             await entered.wait()
@@ -64,5 +67,5 @@ async def test_no_place_is_lost_however_waiting_ends() -> None:
         if way == "both at once":
             unwanted.set()
         await asyncio.gather(task, return_exceptions=True)
-        async with asyncio.timeout(5), turns.turn(asyncio.Event()) as again:
+        async with asyncio.timeout(5), turns.turn(asyncio.Event(), SESSION) as again:
             assert again

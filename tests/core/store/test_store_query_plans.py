@@ -1,13 +1,17 @@
 """A sweep costs what is due, not what was ever stored: the planner uses the partial indexes."""
 
+import importlib
+import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection, event, select
+from sqlalchemy.sql import CompoundSelect, Delete, Insert, Select, Update
 
+import core.store
 from core.model.decision import DenialReason
 from core.model.identity import Intake, Requester
 from core.model.pending_limits import DEFAULT_LIMITS
@@ -17,14 +21,15 @@ from core.store.engine.clock import HighWater
 from core.store.engine.sqlite.disk_reserve import Ballast
 from core.store.engine.sqlite.writer import Writer
 from core.store.outbox.message_lookup import approval_of
-from core.store.people import people, tokens
+from core.store.people import page_links, people, tokens
 from core.store.runs import runs
+from core.store.schema.tables import session_events
 from core.store.sessions import origins, overrides, threads
 from core.store.views import owners, past_commands, references
-from core.store.views.status import waiting
+from core.store.views.status import run_times, waiting
 from tests.support.store_records import ALICE, GROUP, ONCE, draft
 
-_NO_TABLE = r"due|to_remind|newest|CONSTANT ROW|\(subquery"
+_NO_TABLE = r"due|edit\b|to_remind|newest|CONSTANT ROW|\(subquery"
 """What is not a table: a batch that an index chose or walked, and the empty list of ``IN ()``."""
 _QUESTION = draft(reminders=(5_000,), digest="cd" * 32)
 _AGAIN = draft(digest="cd" * 32)
@@ -40,6 +45,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
     "known_as": (people.known_as, (ALICE,)),
     "references": (approvals.references, (Requester(Intake.CHAT, ALICE.ref),)),
+    "run_times": (run_times, (_QUESTION.id,)),
+    "page link opened": (page_links.open_in, ("secret", "browser")),
+    "page link used": (page_links.use, ("secret", "browser", "Firefox on Linux")),
+    "page session ends": (tokens.sign_out, ("4k7w",)),
     "token": (tokens.holder, ("ab" * 32,)),
     "token used": (tokens.used, ("7",)),
     "whose run": (owners.agent_of, (_QUESTION.id,)),
@@ -71,6 +80,92 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "open_surfaces": (outbox.open_surfaces, ()),
     "approval_of": (approval_of, (GROUP, "m")),
 }
+
+
+_BOUNDED = (
+    "accounts|clock|grants|node_requests|nodes|pair_tries|pairings|people|replicas|session_settings"
+    "|tokens"
+)
+"""Tables of which rows are made by people and configurations, not by requests."""
+_PART = {
+    "core.store.approvals.queries._APPROVALS": "the beginning of every query of approvals",
+    "core.store.approvals.requesters._asked": "a part of other statements",
+    "core.store.outbox.messages._EDITS": "a part of the statement that reconciles",
+    "core.store.people.people._HAS_ASKED": "asked once a person is revoked, and ends at the first",
+    "core.store.retention._old_events": "a part of the deletion, which is bounded",
+    "core.store.runs.recovery._CLAIMED": "asked once, when a gateway starts",
+}
+"""Statements that may scan a table that grows, and why."""
+_ON_POSTGRESQL_ONLY = "core.store.engine.postgres."
+
+
+def statements() -> Iterator[tuple[str, Any]]:
+    """Yield each statement that a module of the store holds, by the name that it has there."""
+    for found in pkgutil.walk_packages(core.store.__path__, "core.store."):
+        if found.name.startswith((_ON_POSTGRESQL_ONLY, "core.store.migrations")):
+            continue
+        for name, value in vars(importlib.import_module(found.name)).items():
+            if isinstance(value, Select | CompoundSelect | Update | Delete | Insert):
+                yield f"{found.name}.{name}", value
+
+
+class Explained(Exception):
+    """The plan is known; nothing is to be executed."""
+
+
+def plan_of(conn: Connection, statement: Any) -> list[str]:
+    """Return how SQLite would execute a statement, without doing it."""
+    plans: list[str] = []
+
+    def explain(_conn: Any, cursor: Any, words: str, values: Any, _ctx: Any, _many: bool) -> None:
+        rows = cursor.execute(f"EXPLAIN QUERY PLAN {words}", values)
+        plans.extend(row[3] for row in rows.fetchall())
+        raise Explained
+
+    binds = statement.compile(dialect=conn.dialect).binds
+    values = {name: [None] if bind.expanding else None for name, bind in binds.items()}
+    event.listen(conn.engine, "before_cursor_execute", explain)
+    try:
+        conn.execute(statement, values)
+    except Explained:
+        return plans
+    finally:
+        event.remove(conn.engine, "before_cursor_execute", explain)
+    raise AssertionError("it was executed")
+
+
+def scanning(folder: Path, these: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
+    """Return the statements that scan a table that grows, with what SQLite says of it."""
+    path = folder / "state.db"
+    writer = Writer(path, HighWater(), "boot", Ballast(path))
+    writer.open()
+    conn = writer._conn
+    assert conn is not None
+    pattern = rf"SCAN (?!{_NO_TABLE}|(?:{_BOUNDED})\b)(?!.*USING.*INDEX)|SEARCH \w+\Z"
+    scans = {}
+    with conn.begin():
+        for name, statement in these:
+            bare = [plan for plan in plan_of(conn, statement) if re.match(pattern, plan)]
+            if bare:
+                scans[name] = bare
+    writer.close()
+    return scans
+
+
+def test_a_scan_is_seen_by_the_name_of_its_statement(tmp_path: Path) -> None:
+    """A query that no index serves is named; the same by a key is not."""
+    by_time = select(session_events).order_by(session_events.c.at_ms.desc()).limit(10)
+    by_key = select(session_events).where(session_events.c.session == "main")
+
+    assert scanning(tmp_path, [("by time", by_time), ("by key", by_key)]).keys() == {"by time"}
+
+
+def test_no_statement_scans_a_table_that_grows(tmp_path: Path) -> None:
+    """Each statement of each module finds its rows by an index; what may not is named above."""
+    scans = scanning(tmp_path, statements())
+
+    assert {name: plan for name, plan in scans.items() if name not in _PART} == {}
+    assert _PART.keys() == scans.keys()
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -12,7 +12,7 @@ from core.errors import SpawnError
 from core.hosts.sandbox.backend import FilteredBackend
 from core.hosts.sandbox.environment import TMP, environment
 from core.hosts.sandbox.filesystem.layout import Places
-from core.hosts.sandbox.filesystem.mounts import Kind, View
+from core.hosts.sandbox.filesystem.mounts import Kind, View, is_within
 from core.hosts.sandbox.filesystem.protect import Hold
 from core.hosts.sandbox.filesystem.workspace import binds_descriptors, opened
 from core.hosts.sandbox.filesystem.workspace_check import Check
@@ -151,8 +151,10 @@ class Bubblewrap(FilteredBackend):
             first = FIRST_INHERITED + _OWN + len(inherit)
             words = (
                 *self.fixed_options(),
-                *_mounts(view, bind if inherit else "", self._size),
+                *_mounts(view, bind if inherit else "", self._size, inner=False),
                 *_binds(held, view, first),
+                *_mounts(view, "", self._size, inner=True),
+                *_LAST,
             )
             variables = _environment(run_id, plan)
             options = sealed("sayso-sandbox", "\0".join((*words, *variables, "")).encode())
@@ -174,7 +176,8 @@ class Bubblewrap(FilteredBackend):
         if check is None or folder < 0 or view.workspace is None:
             return ()
         base = view.workspace
-        held = check.begin(folder, base, binds=self._binds_descriptors)
+        inner = view.in_its_workspace()
+        held = check.begin(folder, base, inner, binds=self._binds_descriptors)
         return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
 
     def fixed_options(self) -> tuple[str, ...]:
@@ -195,14 +198,21 @@ def _check_seen(view: View, command: PlannedCommand, folder: str) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _mounts(view: View, bind: str, size: str) -> tuple[str, ...]:
+def _mounts(view: View, bind: str, size: str, *, inner: bool) -> tuple[str, ...]:
     """Return the options that make a view, but for the run's own ``/tmp``.
 
     ``bind`` is the option that binds the workspace, empty where it is not to be bound. ``size`` is
-    that of private folders, in bytes.
+    that of private folders, in bytes. ``inner``: those in the workspace, which are mounted after
+    what is bound there to itself, or that would cover them.
     """
-    kinds = ((path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bind)
-    return (*(word for path, kind in kinds for word in _mount(path, kind, bind, size)), *_LAST)
+    kinds = [(path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bind]
+    at = view.workspace
+    return tuple(
+        word
+        for path, kind in kinds
+        if (at is not None and path != at and is_within(path, at)) is inner
+        for word in _mount(path, kind, bind, size)
+    )
 
 
 def _mount(path: str, kind: Kind, bind: str, size: str) -> tuple[str, ...]:

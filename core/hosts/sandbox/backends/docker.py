@@ -264,7 +264,8 @@ def _held(check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
     if check is None or folder < 0 or view.workspace is None:
         return ()
     base = view.workspace
-    return tuple(one for one in check.begin(folder, base) if view.sees(f"{base}/{one.path}"))
+    held = check.begin(folder, base, view.in_its_workspace())
+    return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
 
 
 def _mounted(view: View, folder: int, held: tuple[Hold, ...]) -> tuple[tuple[str, int], ...]:

@@ -4,14 +4,16 @@ Paths alone do not say: what is mounted at two places, or lies in a folder that 
 paths. So paths are compared as they are within their file systems (proc(5), ``mountinfo``).
 """
 
+import io
 import re
+import select
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from core.hosts.sandbox.filesystem.mounts import is_within
 
-_TABLE = Path("/proc/self/mountinfo")
+_TABLE = "/proc/self/mountinfo"
 _DEVICE, _ROOT, _POINT = 2, 3, 4
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -58,14 +60,52 @@ class Mounts:
         return found.device, f"{found.root.rstrip('/')}{below}" or "/"
 
 
+class MountTable:
+    """This process's table of mounts, read anew when the kernel says that it has changed.
+
+    Reading it takes 100 µs, and each run looks at it several times.
+    """
+
+    def __init__(self) -> None:
+        """Look at nothing yet: a process that is forked later has a table of its own."""
+        self._file: io.FileIO | None = None
+        self._changed = select.poll()
+        self._known: Mounts | None = None
+        self._reading = threading.Lock()
+
+    def now(self) -> Mounts:
+        """Return what is mounted.
+
+        Raises:
+            OSError: the kernel does not say.
+        """
+        with self._reading:
+            if self._file is None:
+                self._file = io.FileIO(_TABLE, "r")
+                self._changed.register(self._file, select.POLLPRI)
+            # Each change is reported once; what is read afterwards is not older.
+            if self._changed.poll(0) or self._known is None:
+                self._known = None
+                self._file.seek(0)
+                self._known = _mounts(self._file.read())
+            return self._known
+
+
+def _mounts(table: bytes) -> Mounts:
+    lines = table.decode("utf-8", "surrogateescape").splitlines()
+    return Mounts(tuple(_mount(line.split(" ")) for line in lines))
+
+
+_THIS = MountTable()
+
+
 def mounts_now() -> Mounts:
     """Return what is mounted.
 
     Raises:
         OSError: the kernel does not say.
     """
-    lines = _TABLE.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    return Mounts(tuple(_mount(line.split(" ")) for line in lines))
+    return _THIS.now()
 
 
 def _mount(words: list[str]) -> _Mount:

@@ -1,4 +1,4 @@
-"""Know git's own folders: what makes git run commands, and what may appear there all the same.
+"""Recognise git's own folders: what makes git run commands, and what may appear there all the same.
 
 A name in such a folder that was not there before a run may only hold what `git init` and
 `git clone` write; everything else that git would obey is moved away.

@@ -1,4 +1,4 @@
-"""Know this machine's places: what sandboxed commands see of it, and what they may change.
+"""Define this machine's places: what sandboxed commands see of it, and what they may change.
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.hosts.sandbox.filesystem.bind_mounts import mounts_now
+from core.hosts.sandbox.filesystem.links import lies_in_protected
 from core.hosts.sandbox.filesystem.mounts import Kind, View, is_within
-from core.hosts.sandbox.filesystem.protect import lies_in_protected
 
 _SHOWN = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
@@ -57,26 +57,32 @@ class Places:
     def view(self, cwd: str) -> View:
         """Return what commands see that are run in a folder."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
-        view = _view(self, cwd, hidden, self._is_bound_elsewhere(cwd))
+        view = _view(self, cwd, hidden, self._is_barred(cwd))
         reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
         return _sorted(dict(view.places) | reachable, view.workspace) if reachable else view
 
     def workspace_for(self, cwd: str) -> str | None:
         """Return what commands may change that are run in a folder."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
-        return _view(self, cwd, hidden, self._is_bound_elsewhere(cwd)).workspace
+        return _view(self, cwd, hidden, self._is_barred(cwd)).workspace
 
-    def _is_bound_elsewhere(self, cwd: str) -> bool:
-        """Return whether a folder shows what is guarded under another name."""
-        return self.workspace is None and mounts_now().shares(cwd, self.guarded)
+    def _is_barred(self, cwd: str) -> bool:
+        """Return whether a folder shows what is guarded or protected under another name.
 
-    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, shared: bool = False) -> View:
+        Looked at each time: what a folder is to git, or what leads to it, changes.
+        """
+        if self.workspace is not None:
+            return False
+        return lies_in_protected(cwd, self.protected) or mounts_now().shares(cwd, self.guarded)
+
+    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: bool = False) -> View:
         """Return the view before this moment's sockets are hidden; ``hidden`` are real paths.
 
-        ``shared``: the folder shows what is guarded, so it is no workspace whatever its name is.
+        ``barred``: the folder shows what is guarded or protected, so it is no workspace whatever
+        its name is.
         """
         workspace = self.workspace
-        if workspace is None and not shared and self._may_be_changed(cwd, hidden):
+        if workspace is None and not barred and self._may_be_changed(cwd, hidden):
             workspace = cwd
         places = dict(self.fixed)
         if workspace is not None:
@@ -93,8 +99,6 @@ class Places:
         if any(is_within(folder, one) or is_within(one, folder) for one in self.guarded):
             return False
         if any(is_within(folder, one) or _is_deep(one, folder) for one in hidden):
-            return False
-        if lies_in_protected(folder, self.protected):
             return False
         private = [path for path, kind in self.fixed if kind is Kind.PRIVATE]
         if any(is_within(one, folder) for one in (*private, *_NO_WORKSPACE)):
@@ -147,8 +151,8 @@ def _system() -> Iterator[tuple[str, Kind]]:
 
 
 @functools.lru_cache(maxsize=256)
-def _view(places: Places, cwd: str, hidden: tuple[str, ...], shared: bool) -> View:  # noqa: FBT001
-    return places.without_sockets(cwd, hidden, shared=shared)
+def _view(places: Places, cwd: str, hidden: tuple[str, ...], barred: bool) -> View:  # noqa: FBT001
+    return places.without_sockets(cwd, hidden, barred=barred)
 
 
 def _folders(paths: Iterable[str]) -> Iterator[str]:

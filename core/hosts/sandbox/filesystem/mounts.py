@@ -1,4 +1,4 @@
-"""Say what one run sees of the files: a few places, and nothing else."""
+"""Define what one run sees of the files: a few places, and nothing else."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,6 +66,13 @@ class View:
     def in_workspace(self, path: str) -> bool:
         """Return whether a path is the workspace or inside it."""
         return self.workspace is not None and is_within(path, self.workspace)
+
+    def in_its_workspace(self) -> tuple[str, ...]:
+        """Return the places that lie in the workspace, relative to it."""
+        if self.workspace is None:
+            return ()
+        base = f"{self.workspace}/"
+        return tuple(path.removeprefix(base) for path, _ in self.places if path.startswith(base))
 
     def beside_a_system(self) -> Iterator[tuple[str, Kind]]:
         """Yield the places that matter where another system than this machine's is inside."""

@@ -1,4 +1,4 @@
-"""Say what another user of this machine may do to a folder (path_resolution(7), acl(5)).
+"""Compute what another user of this machine may do to a folder (path_resolution(7), acl(5)).
 
 A command in the sandbox reads and changes its workspace with the gateway's rights. Who asks for it
 over the shared socket must not get more than it could do to that folder itself.

@@ -14,7 +14,8 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from core.hosts.sandbox.filesystem.git_folder import LED_BY, MARKS, is_harmless
+from core.hosts.sandbox.filesystem.git_folder import LED_BY, is_harmless
+from core.hosts.sandbox.filesystem.links import led_to, parts
 from core.hosts.sandbox.filesystem.sweep import joined
 
 _CHANGED = "was replaced or changed meanwhile; check it before you use it"
@@ -153,32 +154,6 @@ def _above(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def parts(path: str) -> Iterator[str]:
-    """Yield the paths that lead to a path, and itself."""
-    for at, letter in enumerate(path):
-        if letter == "/":
-            yield path[:at]
-    yield path
-
-
-def lies_in_protected(folder: str, protected: Iterable[str]) -> bool:
-    """Return whether an absolute path leads into a protected one, or into a git folder.
-
-    A command in there would have the rest of it for its workspace, whose own top is elsewhere.
-    """
-    inside = f"{folder}/"
-    names = tuple(protected)
-    if any(f"/{one}/" in inside for one in names):
-        return True
-    if not any(one.startswith(f"{_GIT}/") for one in names):
-        return False
-    return f"/{_GIT}/" in inside or any(map(_is_git_folder, parts(folder[1:])))
-
-
-def _is_git_folder(path: str) -> bool:
-    return all(os.path.lexists(f"/{path}/{one}") for one in MARKS)
-
-
 def look(names: Names, paths: Iterable[str]) -> dict[str, Found | None]:
     """Return what is at all paths, and at those that lead to them."""
     return {part: names.at(part) for path in paths for part in parts(path)}
@@ -201,13 +176,19 @@ def holds(names: Names, paths: Iterable[str]) -> list[Hold]:
     return sorted(kept.values(), key=lambda one: one.path)
 
 
-def targets(workspace: str, names: Names, paths: Iterable[str]) -> Iterator[str]:
+def targets(
+    workspace: str, names: Names, paths: Iterable[str], protected: Iterable[str]
+) -> Iterator[str]:
     """Yield where protected links lead in the workspace, which is a real path."""
+    leading = {}
     for path in paths:
-        if any((found := names.at(part)) and found.link is not None for part in parts(path)):
-            real = os.path.realpath(f"{workspace}/{path}")
-            if real.startswith(f"{workspace}/"):
-                yield real[len(workspace) + 1 :]
+        for part in parts(path):
+            found = names.at(part)
+            if found is None:
+                break
+            if found.link is not None or (found.is_folder and part == path):
+                leading[part] = names.folder(part)
+    yield from led_to(workspace, leading, protected)
 
 
 def cared_for(git_folders: Iterable[str], senior: Iterable[str] = ()) -> tuple[str, ...]:

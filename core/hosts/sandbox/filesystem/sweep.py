@@ -18,6 +18,11 @@ from dataclasses import dataclass, field
 from core.hosts.sandbox.filesystem.git_folder import LINKED_MARKS, MARKS, WORK_TREE_MARK
 
 _MARKS = MARKS | LINKED_MARKS | {WORK_TREE_MARK}
+_ANY_CASE = {one.casefold(): one for one in _MARKS}
+_LONGEST = 4096
+"""PATH_MAX: what git cannot open by a path it takes for nothing."""
+_MOST_GIT = 10_000
+"""Folders of git that are remembered of a workspace."""
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 _CAPABILITY = "security.capability"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -53,13 +58,33 @@ class Moment:
 
 @dataclass(slots=True)
 class _Level:
-    """A folder on the way down; ``fd`` is -1 while it is not held open."""
+    """A folder on the way down; ``fd`` is -1 while it is not held open.
 
-    path: str
+    Its path is put together when it is needed: a command can make paths of any length, in any
+    number. ``length`` is that of the path. ``is_git``: git would take it for one of its own.
+    """
+
+    name: str
+    above: "_Level | None"
     fd: int
     identity: tuple[int, int]
+    length: int = 0
     folders: list[str] | None = None
     restore: int | None = None
+    is_git: bool = False
+
+    @property
+    def path(self) -> str:
+        """Return the path from the workspace, empty for itself."""
+        names, level = [], self
+        while level.above is not None:
+            names.append(level.name)
+            level = level.above
+        return "/".join(reversed(names))
+
+    def below(self, name: str, fd: int) -> "_Level":
+        """Return the level of a folder in this one, which is open."""
+        return _Level(name, self, fd, _identity(fd), self.length + len(name) + 1)
 
     def close(self) -> None:
         if self.restore is not None and self.fd >= 0:
@@ -122,7 +147,7 @@ class Sweep:
                     if len(levels) > _OPEN_LEVELS:
                         levels[-_OPEN_LEVELS - 1].close()
                 else:
-                    if self.judge is not None and level.path in self.git_folders:
+                    if self.judge is not None and level.is_git:
                         self.judge(level.path, level.fd)
                     if not _leave(levels):
                         return
@@ -138,8 +163,8 @@ class Sweep:
             with os.scandir(level.fd) as entries:
                 for entry in entries:
                     self.entries += 1
-                    if entry.name in _MARKS:
-                        seen.add(entry.name)
+                    if (mark := _mark(entry.name, level.fd)) is not None:
+                        seen.add(mark)
                     if entry.is_dir(follow_symlinks=False):
                         level.folders.append(entry.name)
                     elif self.since_ns is not None:
@@ -149,15 +174,20 @@ class Sweep:
         except OSError:
             self._missed = True
             return
-        self._note_git(level.path, seen, level.folders)
+        self._note_git(level, seen)
         yield
 
-    def _note_git(self, path: str, seen: set[str], folders: list[str]) -> None:
-        """Note what a folder is to git by the marks that were seen in it."""
-        if seen >= MARKS or seen >= LINKED_MARKS:
-            self.git_folders[path] = None
-        if WORK_TREE_MARK in seen and WORK_TREE_MARK not in folders:
-            self.git_files[joined(path, WORK_TREE_MARK)] = None
+    def _note_git(self, level: _Level, seen: set[str]) -> None:
+        """Note what a folder is to git by the marks that were seen in it.
+
+        Those that nobody can name by a path, and those beyond any number, are not remembered.
+        """
+        level.is_git = level.length <= _LONGEST and (seen >= MARKS or seen >= LINKED_MARKS)
+        if level.is_git and len(self.git_folders) < _MOST_GIT:
+            self.git_folders[level.path] = None
+        is_tree = WORK_TREE_MARK in seen and WORK_TREE_MARK not in (level.folders or ())
+        if is_tree and level.length <= _LONGEST and len(self.git_files) < _MOST_GIT:
+            self.git_files[joined(level.path, WORK_TREE_MARK)] = None
 
     def _look(self, level: _Level, entry: "os.DirEntry[str]", since_ns: int) -> None:
         if not entry.is_file(follow_symlinks=False):
@@ -185,47 +215,50 @@ class Sweep:
 
     def _enter(self, level: _Level, name: str) -> _Level | None:
         """Open a folder below; one whose owner took the right to read away gets it for a while."""
-        path = joined(level.path, name)
         try:
-            return _level(path, os.open(name, _FOLDER, dir_fd=level.fd))
+            return level.below(name, os.open(name, _FOLDER, dir_fd=level.fd))
         except PermissionError:
-            return self._below(path, name, level.fd)
+            return self._below(level, name)
         except OSError as error:
             self._note_missed(error)
             return None
 
-    def _below(self, path: str, name: str, above: int) -> _Level | None:
+    def _below(self, level: _Level, name: str) -> _Level | None:
         try:
-            fd = os.open(name, _ONLY_PATH | os.O_DIRECTORY, dir_fd=above)
+            fd = os.open(name, _ONLY_PATH | os.O_DIRECTORY, dir_fd=level.fd)
             try:
-                return self._forced(path, fd)
+                found, restore = _forced(fd)
             finally:
                 os.close(fd)
         except OSError as error:
             self._note_missed(error)
-        return None
+            return None
+        below = level.below(name, found)
+        below.restore = restore
+        return below
 
     def _note_missed(self, error: OSError) -> None:
         """Note that a folder was left out, unless it is gone or closed to the sandbox as well."""
         self._missed = self._missed or error.errno not in _NOTHING_TO_SEE
 
     def _top(self) -> _Level:
+        restore = None
         try:
-            return _level("", os.open(".", _FOLDER, dir_fd=self.root))
+            fd = os.open(".", _FOLDER, dir_fd=self.root)
         except PermissionError:
-            return self._forced("", self.root)
+            fd, restore = _forced(self.root)
+        return _Level("", None, fd, _identity(fd), restore=restore)
 
-    def _forced(self, path: str, fd: int) -> _Level:
-        """Open a folder with the rights that its owner has taken away; ``close`` does so again.
 
-        Raises:
-            OSError: it is somebody else's, so the sandbox could not look into it, either.
-        """
-        mode = stat.S_IMODE(os.fstat(fd).st_mode)
-        os.chmod(_by_number(fd), mode | 0o500)
-        found = _level(path, os.open(".", _FOLDER, dir_fd=fd))
-        found.restore = mode
-        return found
+def _forced(fd: int) -> tuple[int, int]:
+    """Open a folder with the rights that its owner has taken away, and return what they were.
+
+    Raises:
+        OSError: it is somebody else's, so the sandbox could not look into it, either.
+    """
+    mode = stat.S_IMODE(os.fstat(fd).st_mode)
+    os.chmod(_by_number(fd), mode | 0o500)
+    return os.open(".", _FOLDER, dir_fd=fd), mode
 
 
 def joined(folder: str, name: str) -> str:
@@ -233,9 +266,22 @@ def joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def _level(path: str, fd: int) -> _Level:
+def _mark(name: str, folder: int) -> str | None:
+    """Return which mark of git a name is; where case makes no difference, in any case."""
+    if name in _MARKS:
+        return name
+    mark = _ANY_CASE.get(name.casefold())
+    if mark is None:
+        return None
+    with suppress(OSError):
+        one, other = (os.stat(at, dir_fd=folder, follow_symlinks=False) for at in (name, mark))
+        return mark if os.path.samestat(one, other) else None
+    return None
+
+
+def _identity(fd: int) -> tuple[int, int]:
     status = os.fstat(fd)
-    return _Level(path, fd, (status.st_dev, status.st_ino))
+    return status.st_dev, status.st_ino
 
 
 def _leave(levels: list[_Level]) -> bool:
@@ -243,11 +289,11 @@ def _leave(levels: list[_Level]) -> bool:
     below = levels.pop()
     try:
         if levels and levels[-1].fd < 0:
-            above = _level("", os.open("..", _FOLDER, dir_fd=below.fd))
-            if above.identity != levels[-1].identity:
-                above.close()
+            above = os.open("..", _FOLDER, dir_fd=below.fd)
+            if _identity(above) != levels[-1].identity:
+                os.close(above)
                 return False
-            levels[-1].fd = above.fd
+            levels[-1].fd = above
     except OSError:
         return False
     finally:

@@ -1,4 +1,4 @@
-"""Hold a workspace to what a run may leave in it: nothing protected, nothing that lends rights."""
+"""Check what a run left in its workspace: nothing protected, nothing that lends rights."""
 
 import asyncio
 import logging
@@ -131,11 +131,14 @@ class Check:
     _held: frozenset[str] = frozenset()
     _undone: list[Undone] = field(default_factory=list)
 
-    def begin(self, fd: int, workspace: str, *, binds: bool = True) -> tuple[Hold, ...]:
+    def begin(
+        self, fd: int, workspace: str, inner: tuple[str, ...] = (), *, binds: bool = True
+    ) -> tuple[Hold, ...]:
         """Note what a workspace is like before a run, and return what is to be bound to itself.
 
         Their descriptors are open until ``close``. ``fd`` is duplicated; ``binds``: whether
-        the backend can bind them, else there are none.
+        the backend can bind them, else there are none. ``inner`` are paths that will be mounted
+        on, such as what is hidden: whoever renames a folder above one has it elsewhere next time.
 
         Raises:
             HostUnavailable: what is there cannot be said.
@@ -144,7 +147,7 @@ class Check:
         self._names = Names(self._fd)
         known = self._known = self._checks.workspace(self._fd)
         try:
-            kept = self._look(known, workspace)
+            kept = self._look(known, workspace, inner)
         except OSError as error:
             why = f"the workspace {workspace} cannot be looked at ({error.strerror})"
             raise HostUnavailable(f"{why}, so nothing ran") from error
@@ -154,13 +157,13 @@ class Check:
         self._names.close(keep=self._held)
         return kept if binds else ()
 
-    def _look(self, known: Workspace, workspace: str) -> tuple[Hold, ...]:
+    def _look(self, known: Workspace, workspace: str, inner: tuple[str, ...]) -> tuple[Hold, ...]:
         names = self._names
         paths = tuple(dict.fromkeys(self._checks.protection.paths(known.held)))
-        paths += tuple(targets(workspace, names, paths))
+        paths += tuple(targets(workspace, names, paths, self._checks.protection.names))
         if not known.runs:
             known.paths, known.before = paths, look(names, paths)
-        return tuple(holds(names, paths))
+        return tuple(holds(names, (*inner, *paths)))
 
     async def finish(self) -> tuple[str, ...]:
         """Undo what must not be left behind, and return it in sentences; nothing if all is well."""

@@ -8,6 +8,14 @@ NEW_NAMESPACES = 0x7E020000
 NEW_TIME = 0x80
 """CLONE_NEWTIME; in ``clone`` the same bit belongs to the signal number."""
 
+OWN_DESCRIPTORS = 0x400
+"""CLONE_FILES. In ``unshare`` it gives a thread descriptors of its own, and so does a thread made
+without it. What a run holds is counted by process (``held_files``), and a thread's is not seen."""
+A_THREAD = 0x10000
+"""CLONE_THREAD."""
+RANGE_UNSHARES = 2
+"""CLOSE_RANGE_UNSHARE in the flags of ``close_range``: the same as ``unshare`` before it closes."""
+
 FAMILIES = (0, 2, 10, 16)
 """AF_UNSPEC, INET, INET6, NETLINK. AF_VSOCK would reach past the network namespace."""
 

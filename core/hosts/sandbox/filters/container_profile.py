@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.hosts.sandbox.filters.call_rules import (
+    A_THREAD,
     AT_ONCE,
     FAMILIES,
     FLAGS_OF,
@@ -21,6 +22,8 @@ from core.hosts.sandbox.filters.call_rules import (
     MODE_OF,
     NEW_NAMESPACES,
     NEW_TIME,
+    OWN_DESCRIPTORS,
+    RANGE_UNSHARES,
     REFUSED,
     SET_ID,
     UNIX,
@@ -63,8 +66,10 @@ def _rules() -> Iterator[_Rule]:
     for name, at in FLAGS_OF.items():
         yield _allow(name, _has_none(at, MAKES_A_FILE))
         yield _allow(name, _has_none(at + 1, SET_ID))
-    yield _allow("clone", _has_none(0, NEW_NAMESPACES))
-    yield _allow("unshare", _has_none(0, NEW_NAMESPACES | NEW_TIME))
+    yield _allow("clone", _has_none(0, NEW_NAMESPACES | A_THREAD))
+    yield _allow("clone", _has_only(0, NEW_NAMESPACES | OWN_DESCRIPTORS, OWN_DESCRIPTORS))
+    yield _allow("unshare", _has_none(0, NEW_NAMESPACES | NEW_TIME | OWN_DESCRIPTORS))
+    yield _allow("close_range", _has_none(2, RANGE_UNSHARES))
     yield from (_allow("socket", _is(0, family)) for family in {*FAMILIES, UNIX})
     yield _allow("socketpair", _is(0, UNIX))
     yield _refuse(errno.ENOSYS, *UNREADABLE)
@@ -85,7 +90,12 @@ def _refuse(number: int, *names: str) -> _Rule:
 
 def _has_none(at: int, bits: int) -> _Rule:
     """Return the condition that none of these bits is set in argument ``at``."""
-    return {"index": at, "value": bits, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
+    return _has_only(at, bits, 0)
+
+
+def _has_only(at: int, among: int, bits: int) -> _Rule:
+    """Return the condition that ``among`` some bits of argument ``at`` just these are set."""
+    return {"index": at, "value": among, "valueTwo": bits, "op": "SCMP_CMP_MASKED_EQ"}
 
 
 def _is(at: int, value: int) -> _Rule:

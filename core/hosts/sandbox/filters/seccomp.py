@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from core.hosts.sandbox.filters.call_rules import (
+    A_THREAD,
     AT_ONCE,
     FAMILIES,
     FLAGS_OF,
@@ -20,7 +21,9 @@ from core.hosts.sandbox.filters.call_rules import (
     MODE_OF,
     NEW_NAMESPACES,
     NEW_TIME,
+    OWN_DESCRIPTORS,
     PAIR_TO_ANYBODY,
+    RANGE_UNSHARES,
     REFUSED,
     SET_ID,
     TTY_REQUESTS,
@@ -87,8 +90,9 @@ def _spans(numbers: dict[str, int], *, unix_sockets: bool) -> list[_Span]:
     calls |= {numbers[name]: [_refuse(errno.ENOTSUP)] for name in (*GRANTING, *AT_ONCE)}
     calls |= {numbers[name]: _mode(at) for name, at in MODE_OF.items() if name in numbers}
     calls |= {numbers[name]: _creation(at) for name, at in FLAGS_OF.items() if name in numbers}
-    calls[numbers["clone"]] = _without(NEW_NAMESPACES, 0)
-    calls[numbers["unshare"]] = _without(NEW_NAMESPACES | NEW_TIME, 0)
+    calls[numbers["clone"]] = _clones()
+    calls[numbers["unshare"]] = _without(NEW_NAMESPACES | NEW_TIME | OWN_DESCRIPTORS, 0)
+    calls[numbers["close_range"]] = _without(RANGE_UNSHARES, 2)
     calls[numbers["ioctl"]] = _requests()
     calls[numbers["socket"]] = _families((*FAMILIES, UNIX) if unix_sockets else FAMILIES)
     calls[numbers["socketpair"]] = _families((UNIX,)) if unix_sockets else _pairs()
@@ -126,6 +130,18 @@ def _without(forbidden: int, at: int, number: int = errno.EPERM) -> list[bytes]:
         _op(_LOAD, _ARGUMENT_AT[at]),
         _op(_ANY_OF, forbidden, 0, 1),
         _refuse(number),
+        _op(_RETURN, _ALLOW),
+    ]
+
+
+def _clones() -> list[bytes]:
+    """Refuse new namespaces, and a thread that does not share the descriptors of its process."""
+    return [
+        _op(_LOAD, _ARGUMENT_AT[0]),
+        _op(_ANY_OF, NEW_NAMESPACES, 2, 0),
+        _op(_ANY_OF, A_THREAD, 0, 2),
+        _op(_ANY_OF, OWN_DESCRIPTORS, 1, 0),
+        _refuse(errno.EPERM),
         _op(_RETURN, _ALLOW),
     ]
 

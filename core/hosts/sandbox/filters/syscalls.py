@@ -14,6 +14,7 @@ _COMMON = {
     "fsmount": 432,
     "fspick": 433,
     "clone3": 435,
+    "close_range": 436,
     "openat2": 437,
     "pidfd_getfd": 438,
     "process_madvise": 440,

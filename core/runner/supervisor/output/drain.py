@@ -1,4 +1,4 @@
-"""Take what a run prints: it never blocks and never fills memory."""
+"""Drain what a run prints: it never blocks and never fills memory."""
 
 import mmap
 import os

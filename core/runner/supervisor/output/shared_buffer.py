@@ -1,4 +1,4 @@
-"""Lay the first bytes of a stream where the gateway reads them.
+"""Share the first bytes of a stream with the gateway.
 
 Memory that both sides map, so that nobody who watches, and no result however large, goes through
 the socket or holds a run up. A bell (eventfd) counts the bytes: a reader takes as many as it heard.

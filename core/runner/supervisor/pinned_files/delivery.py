@@ -23,7 +23,7 @@ from core.runner.supervisor.pinned_files.bound_file import (
     last_part,
 )
 from core.runner.supervisor.pinned_files.file_leases import Leases
-from core.runner.supervisor.protocol import CHANGED, Pin, Stage
+from core.runner.supervisor.protocol import CHANGED, Pin, Stage, unseen
 
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
@@ -93,9 +93,9 @@ class Delivery:
         for pin in pins:
             try:
                 bound.append(_bind(pin))
-            except OSError:
+            except OSError as error:
                 close(bound)
-                return CHANGED.format(pin["path"])
+                return unseen(pin["path"], error)
         bound += [Bound([path]) for path in stage["absent"]]
         status, path = os.fstat(fds[stage["folder"]]), os.fsencode(stage["folder_path"])
         for one in bound:

@@ -1,4 +1,4 @@
-"""Hold back who would overwrite a file in place while it starts (fcntl(2), "Leases").
+"""Block whoever would overwrite a file in place while it starts (fcntl(2), "Leases").
 
 Under a read lease the kernel makes whoever opens
 the file for writing wait until it is given back, at most /proc/sys/fs/lease-break-time (45 s). It

@@ -9,12 +9,9 @@ a second, and at once where as much has gone as the run may have.
 """
 
 import os
-import resource
-import stat
 import time
-from collections.abc import Iterator
 
-from core.runner.supervisor.processes import procfs
+from core.runner.supervisor.processes.held_files import MOST_FILES, Look, held, sends
 from core.runner.supervisor.protocol import Private
 
 _MIB = 1024 * 1024
@@ -22,9 +19,6 @@ _LEFT_BYTES = 256 * _MIB
 _LEFT_FILES = 10_000
 _SHARE = 5
 """A small file system keeps a fifth of its room for the gateway instead."""
-
-MOST_FILES = 100_000
-"""Files and folders in a private folder; they are counted one by one."""
 
 _FASTEST = 8_000_000_000
 """Bytes a second: nobody fills a page cache faster, so no look is needed before."""
@@ -85,7 +79,10 @@ class DiskUse:
         self._used = used
         grown = used - self._calm
         if now >= self._count_at or (grown > most and now >= self._rested_at):
-            own = max(_held(folder, most, grown), self._on_the_way(grown))
+            look = Look(self._lacking)
+            own = max(held(folder, most, grown, look), self._on_the_way(grown, look))
+            if look.lacking:
+                return _ENDED.format(look.lacking)
             if own > most:
                 return _FULL.format(most // _MIB, MOST_FILES)
             grown = self._take_for_own(grown, own, now)
@@ -101,14 +98,17 @@ class DiskUse:
         self._calm += grown - own
         return own
 
-    def _on_the_way(self, grown: int) -> int:
+    def _lacking(self) -> str:
+        return "" if self._private is None else shortage(self._private["spared"])[0]
+
+    def _on_the_way(self, grown: int, look: Look) -> int:
         """Return what descriptors may hold that were sent and not received; nobody can see it.
 
         All that the file system gained since the last count at which there were none, if there were
         some at two counts in a row: for a moment there often are. What others free meanwhile is not
         set off against it, or a run could hide behind their cleaning up.
         """
-        before, self._sent = self._sent, _sends()
+        before, self._sent = self._sent, sends(look)
         if not self._sent:
             self._gained = 0
         return max(grown, self._gained) if before and self._sent else 0
@@ -145,116 +145,3 @@ def _used(folder: str) -> int:
     except OSError:
         return 0
     return (now.f_blocks - now.f_bfree) * now.f_frsize
-
-
-def _held(folder: str, most: int, grown: int) -> int:
-    """Return the bytes of a folder and of files that were removed from it but are still held.
-
-    More than ``most`` where there are too many files. Where something is closed to us it is taken
-    to hold all that the file system has ``grown`` by.
-    """
-    total = files = 0
-    seen: set[int] = set()
-    for status in _everything(folder):
-        if status is None:
-            total = max(total, grown)
-            continue
-        files += 1
-        if status.st_ino not in seen:
-            seen.add(status.st_ino)
-            total += status.st_blocks * 512
-        if total > most or files > MOST_FILES:
-            return most + 1
-    return total + _mapped(folder, seen)
-
-
-def _everything(folder: str) -> Iterator[os.stat_result | None]:
-    """Yield the status of each file; ``None`` for what cannot be looked at."""
-    try:
-        device = os.stat(folder).st_dev  # noqa: PTH116 - pathlib is outside the import budget
-    except OSError:
-        return
-    yield from _below(folder)
-    for pid in procfs.descendants(os.getpid()):
-        for _, status in _entries(f"/proc/{pid}/fd", linked=True):
-            if status is None or (
-                status.st_dev == device and status.st_nlink == 0 and stat.S_ISREG(status.st_mode)
-            ):
-                yield status
-
-
-def _sends() -> bool:
-    """Return whether a socket of the run holds descriptors that were sent (unix(7), SCM_RIGHTS)."""
-    for pid in procfs.descendants(os.getpid()):
-        for path, status in _entries(f"/proc/{pid}/fd", linked=True):
-            if status is None or not stat.S_ISSOCK(status.st_mode):
-                continue
-            for line in _lines(path.replace("/fd/", "/fdinfo/")):
-                name, _, number = line.partition(b":")
-                if name == b"scm_fds" and number.strip() != b"0":
-                    return True
-    return False
-
-
-def _mapped(folder: str, seen: set[int]) -> int:
-    """Return the most bytes that removed files may have which are only mapped (proc(5), ``maps``).
-
-    How much a file has cannot be seen there, but no more than the limit of a file's size.
-    """
-    try:
-        device = os.stat(folder).st_dev  # noqa: PTH116 - as above
-    except OSError:
-        return 0
-    place = f"{os.major(device):02x}:{os.minor(device):02x}".encode()
-    found: set[int] = set()
-    for pid in procfs.descendants(os.getpid()):
-        for line in _lines(f"/proc/{pid}/maps"):
-            words = line.split(None, 5)
-            if line.endswith(b" (deleted)") and words[3] == place:
-                found.add(int(words[4]))
-    largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return len(found - seen) * (0 if largest == resource.RLIM_INFINITY else largest)
-
-
-def _lines(path: str) -> list[bytes]:
-    """Return the lines of a process's file, none when it has gone or is closed to us.
-
-    Raises:
-        OSError: this process lacks the descriptors or the memory to look.
-    """
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - as above
-            return file.read().splitlines()
-    except OSError as error:
-        if error.errno in procfs.LACKING:
-            raise
-        return []
-
-
-def _below(folder: str) -> Iterator[os.stat_result | None]:
-    folders = [folder]
-    while folders:
-        for path, status in _entries(folders.pop(), linked=False):
-            if status is not None and stat.S_ISDIR(status.st_mode):
-                folders.append(path)
-            yield status
-
-
-def _entries(folder: str, *, linked: bool) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield what is in a folder, of a link where it leads or the link itself.
-
-    A command may change all of it meanwhile: what goes is left out, nothing else is.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                try:
-                    yield entry.path, entry.stat(follow_symlinks=linked)
-                except (FileNotFoundError, ProcessLookupError):
-                    continue
-                except OSError:
-                    yield entry.path, None
-    except (FileNotFoundError, ProcessLookupError):
-        return
-    except OSError:
-        yield folder, None

@@ -14,7 +14,7 @@ from core.runner.supervisor.processes import procfs
 _BETWEEN_LOOKS_S = 0.1
 
 
-class Swarm:
+class ProcessLimit:
     """The number of processes that a run may have at a time, looked at ten times a second."""
 
     __slots__ = ("_calm", "_most", "_next")

@@ -84,14 +84,19 @@ def descendants(pid: int) -> Iterator[int]:
 
 def _children(pid: int) -> list[int]:
     """Return a process's children: those of each of its threads."""
+    tasks = threads_of(pid)
+    words = (_read(f"/proc/{pid}/task/{task}/children").split() for task in tasks)
+    return [int(word) for line in words for word in line]
+
+
+def threads_of(pid: int) -> list[str]:
+    """Return the threads of a process by number, the first one first, though it may have ended."""
     try:
-        tasks = os.listdir(f"/proc/{pid}/task")
+        return sorted(os.listdir(f"/proc/{pid}/task"), key=int)
     except OSError as error:
         if error.errno in LACKING:
             raise
         return []
-    words = (_read(f"/proc/{pid}/task/{task}/children").split() for task in tasks)
-    return [int(word) for line in words for word in line]
 
 
 def count_among(everyone: list[Process], pid: int) -> int:

@@ -21,7 +21,7 @@ KILL_PATIENCE_S = 5.0
 
 
 @functools.cache
-def _prctl() -> Callable[..., int]:
+def prctl() -> Callable[..., int]:
     """Return the C function; looked up once, before there are forks, for half a millisecond."""
     function: Callable[..., int] = ctypes.CDLL(None, use_errno=True).prctl
     return function
@@ -33,7 +33,7 @@ def become_subreaper() -> None:
     Raises:
         OSError: the kernel refused; runs could then escape, so nothing may start.
     """
-    if _prctl()(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    if prctl()(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) was refused")
 
 
@@ -83,7 +83,7 @@ def kill_all(spared: set[int], patience_s: float = KILL_PATIENCE_S) -> dict[int,
             break
         signalled: set[int] = set()
         signal_children(signal.SIGKILL, spared, signalled)
-        # While newcomers turn up there is no pause, or a swarm would breed faster than it dies.
+        # While newcomers turn up there is no pause, or a fork bomb would breed faster than it dies.
         if signalled <= killed:
             time.sleep(_WALK_PAUSE_S)
         killed |= signalled

@@ -1,4 +1,4 @@
-"""Hear the wake-ups of other replicas; after a silence, look at everything once.
+"""Listen for the wake-ups of other replicas; after a silence, look at everything once.
 
 NOTIFY is lossy: what commits while nobody listens is never sent again (RESYNC covers that).
 """

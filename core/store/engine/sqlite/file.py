@@ -1,4 +1,4 @@
-"""Take hold of a SQLite file: private, on a local disk, one gateway at a time."""
+"""Lock a SQLite file: private, on a local disk, one gateway at a time."""
 
 import fcntl
 import os

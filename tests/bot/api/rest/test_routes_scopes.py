@@ -13,6 +13,7 @@ REFUSED = {401, 403}
 SCOPES = {
     (route.verb, route.path): {Scope(word) for word in NEEDS[route.method].split()}
     for route in ROUTES
+    if route.method in NEEDS
 }
 
 NOT_FOR_AGENTS = {"/exec/sessions", "/diagnostics/exec"}

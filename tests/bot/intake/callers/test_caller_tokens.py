@@ -34,7 +34,7 @@ from core.store.sessions import overrides
 from core.text.secrets import mask
 from tests.support.api_tokens import ASK, DECIDE, LOOK, RULE, Api, no_health
 from tests.support.gate import ANA, gate_at
-from tests.support.method_scopes import NEEDS
+from tests.support.method_scopes import NEEDS, missing
 
 NETWORK_INTAKES = (Intake.HTTP, Intake.WEBSOCKET)
 EVERYBODY = Approvers({"memory": frozenset({"ana"})}, everywhere=frozenset({"person:ana"}))
@@ -66,6 +66,7 @@ async def test_every_method_asks_for_its_scopes(api: Api) -> None:
         DECIDE: {"person": "ana"},
         RULE: {},
     }
+    assert missing(api.table.values()) == []
     assert NEEDS.keys() == api.table.keys()
     for (scope, whose), intake in itertools.product(holders.items(), NETWORK_INTAKES):
         caller = await api.caller(f"{scope}-{intake}", scope, intake=intake, **whose)

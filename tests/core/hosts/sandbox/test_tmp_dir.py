@@ -122,3 +122,18 @@ async def test_a_folder_that_was_taken_away_is_made_anew(tmp_path: Path) -> None
         one.rmdir()
     assert (await after(scratch, "0second"))[1] == []
     await scratch.settle()
+
+
+async def test_a_gateway_starts_whatever_a_run_left(tmp_path: Path) -> None:
+    """A folder that was deeper than Python recurses would keep it from starting for good."""
+    fd = os.open(tmp_path, os.O_RDONLY)
+    for name in ("runs", "0run", *["deep"] * 1_500):
+        os.mkdir(name, dir_fd=fd)
+        fd, above = os.open(name, os.O_RDONLY, dir_fd=fd), fd
+        os.close(above)
+    os.close(fd)
+    scratch = Scratch(tmp_path / "runs")
+    await scratch.clear()
+    await scratch.settle()
+
+    assert not (tmp_path / "runs").exists()

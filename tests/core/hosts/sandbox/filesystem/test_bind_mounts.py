@@ -55,3 +55,25 @@ def test_the_last_mount_at_a_point_counts() -> None:
     now = mounts_now()
     assert now.shares("/proc", ["/proc/sys"])
     assert not now.shares("/proc", ["/usr"])
+
+
+CHANGES = """
+import subprocess, sys
+from core.hosts.sandbox.filesystem.bind_mounts import mounts_now
+for _ in range(20):
+    before = mounts_now()
+    assert mounts_now() is before, "read again although nothing has changed"
+    subprocess.run(["mount", "-t", "tmpfs", "none", sys.argv[1]], check=True)
+    assert any(one.point == sys.argv[1] for one in mounts_now().mounts)
+    subprocess.run(["umount", sys.argv[1]], check=True)
+    assert mounts_now() == before
+print("SEEN")
+"""
+
+
+def test_each_change_is_seen(tmp_path: Path) -> None:
+    """The table is read when it has changed, and not before."""
+    words = ("unshare", "--mount", "--propagation", "private", sys.executable, "-c", CHANGES)
+    done = subprocess.run([*words, str(tmp_path)], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "SEEN\n", done.stderr

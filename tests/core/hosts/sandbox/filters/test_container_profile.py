@@ -13,7 +13,8 @@ from core.hosts.sandbox.filters.seccomp import MACHINES
 
 CONDITIONAL = {
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "mkdir", "mkdirat", "mknod", "mknodat", "creat"),
-    *("open", "openat", "clone", "unshare", "socket", "socketpair", "personality"),
+    *("open", "openat", "clone", "unshare", "close_range", "socket", "socketpair"),
+    "personality",
 }
 
 
@@ -80,4 +81,22 @@ def test_what_falls_back_is_answered_so() -> None:
 
     assert found == [38, 38, 95, 1, 38]
     assert answer("x86_64", "clone", 0x10000000) == 38
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_threads_share_their_descriptors(machine: str) -> None:
+    """As bubblewrap's filter has it, in each call that could give a thread its own."""
+    shared, own, namespace = 0x3D0F00, 0x3D0B00, 0x10000000
+    asked = (("clone", shared), ("clone", 17), ("unshare", 0x200), ("close_range", 3, 9, 4))
+    refused = (
+        *(("clone", own), ("clone", shared | namespace), ("clone", 0x400 | namespace)),
+        *(("unshare", 0x400), ("close_range", 3, 9, 2)),
+    )
+
+    assert {answer(machine, *one) for one in asked} == {"allow"}
+    assert {answer(machine, *one) for one in refused} == {38}
+
+
+def test_an_unknown_machine_has_no_profile() -> None:
+    """Its numbers would mean other calls."""
     assert profile_for("riscv64") is None

@@ -71,7 +71,16 @@ def followed(
 @pytest.mark.parametrize(("machine", "numbers"), [("x86_64", X86_64), ("aarch64", AARCH64)])
 def test_what_is_named_is_refused_and_nothing_else(machine: str, numbers: dict[str, int]) -> None:
     """Each named call, and no other number up to 500."""
-    by_argument = {"clone", "unshare", "ioctl", "socket", "socketpair", *MODES, *OPENING}
+    by_argument = {
+        "clone",
+        "unshare",
+        "close_range",
+        "ioctl",
+        "socket",
+        "socketpair",
+        *MODES,
+        *OPENING,
+    }
     for name, number in numbers.items():
         if name in {"clone3", "openat2"}:
             assert ruled(machine, number) == NO_SUCH_CALL
@@ -100,7 +109,7 @@ def test_arguments(machine: str) -> None:
     for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):
         assert ruled(machine, clone, flag | 17) == ruled(machine, unshare, flag) == DENY
         assert ruled(machine, clone, 1 << 32 | flag) == DENY
-    assert ruled(machine, clone, 0x3D0F00) == ruled(machine, unshare, 0x400) == ALLOW
+    assert ruled(machine, clone, 0x3D0F00) == ruled(machine, unshare, 0x200) == ALLOW
     assert ruled(machine, unshare, 0x80) == DENY
     for request in (0x5412, 0x541C, 1 << 32 | 0x5412):
         assert ruled(machine, ioctl, 0, request) == DENY
@@ -109,6 +118,19 @@ def test_arguments(machine: str) -> None:
         assert ruled(machine, socket, family) == ALLOW
     for family in (1, 17, 38, 40, 44, 1 << 32 | 40, 1 << 32 | 1):
         assert ruled(machine, socket, family) == NO_SUCH_FAMILY
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_threads_share_their_descriptors(machine: str) -> None:
+    """A thread gets none of its own: not by clone, unshare or close_range; a process does."""
+    numbers = MACHINES[machine].numbers
+    clone, closes = numbers["clone"], numbers["close_range"]
+
+    assert ruled(machine, clone, 0x3D0B00) == ruled(machine, clone, 0x10000) == DENY
+    assert ruled(machine, numbers["unshare"], 0x400) == DENY
+    assert ruled(machine, closes, 3, 9, 2) == ruled(machine, closes, 3, 9, 6) == DENY
+    assert ruled(machine, clone, 17) == ruled(machine, clone, 0x10400) == ALLOW
+    assert ruled(machine, closes, 3, 9, 4) == ALLOW
 
 
 FLAGS = (0, 0x800, 0x80000, 0x80800)

@@ -1,0 +1,148 @@
+"""Offer `sayso executor`: prepare this machine so that commands run as other Unix users."""
+
+import argparse
+import os
+import pwd
+import sys
+
+from bot.cli.call import print_json
+from bot.cli.parser import arg, command, group
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.cli.parser import Commands
+    from bot.executor_setup.setup import Step
+
+_SETUP = """\
+sudo sayso executor setup --dry-run               what it would change
+sudo sayso executor setup --gateway-user sayso    the gateway runs as the user sayso
+"""
+_ADD = """\
+sudo sayso executor user add sayso_alice --agent coder
+sudo sayso executor user add sayso_alice --person telegram:1001
+"""
+_USER = arg("user", metavar="NAME", help="the Unix user")
+_DRY = arg("--dry-run", action="store_true", help="change nothing, print what would be")
+
+
+def register(commands: "Commands") -> None:
+    """Add the command group to the parser."""
+    inner = group(
+        commands, "executor", "run agents' commands as other Unix users: set up and undo", _SETUP
+    )
+    gateway = arg(
+        "--gateway-user", metavar="USER", help="who runs the gateway (default: $SUDO_USER)"
+    )
+    own = arg(
+        "--executor-user",
+        metavar="USER",
+        default="sayso_executor",
+        help="execution.executorUnixUser (default: sayso_executor)",
+    )
+    purpose = "create group, user, executor and sudo rule; needs root"
+    command(inner, "setup", purpose, _SETUP, setup, gateway, own, _DRY)
+    accounts = arg("--delete-users", action="store_true", help="also the users and their homes")
+    purpose = "take back what setup did; needs root"
+    command(inner, "undo", purpose, "sudo sayso executor undo", undo, accounts, _DRY)
+    users = group(inner, "user", "the Unix users that executors run as", _ADD, dest="what")
+    purpose = "let executors run as a user, who is created if need be; needs root"
+    agent = arg("--agent", metavar="A", action="append", default=[], help="an agent of this user")
+    person = arg("--person", metavar="P", action="append", default=[], help="a person of this user")
+    command(users, "add", purpose, _ADD, user_add, _USER, gateway, agent, person, _DRY)
+    purpose = "let executors run as a user no longer; needs root"
+    account = arg("--delete-user", action="store_true", help="also the user and its home")
+    example = "sudo sayso executor user remove sayso_alice"
+    command(users, "remove", purpose, example, user_remove, _USER, account, _DRY)
+
+
+def setup(args: argparse.Namespace) -> int:
+    """Take the steps of the setup that are needed.
+
+    Raises:
+        SaysoError: this is not root, or a step failed.
+    """
+    from bot.executor_setup.setup import setup as steps  # noqa: PLC0415 - heavy
+
+    return _take(args, steps(_gateway_user(args), _name(args.executor_user)))
+
+
+def undo(args: argparse.Namespace) -> int:
+    """Take back what setup did."""
+    from bot.executor_setup.setup import undo as steps  # noqa: PLC0415 - heavy
+
+    return _take(args, steps(account=args.delete_users))
+
+
+def user_add(args: argparse.Namespace) -> int:
+    """Let executors run as a user, and print what the configuration needs for that."""
+    from bot.executor_setup.setup import user_add as steps  # noqa: PLC0415 - heavy
+
+    status = _take(args, steps(_name(args.user), _gateway_user(args)))
+    if not args.json:
+        names = (("agents", args.agent), ("people", args.person))
+        held = "".join(f", {key}: {print_list(words)}" for key, words in names if words)
+        entry = f'{{ user: "{args.user}"{held} }}'
+        sys.stdout.write(f"in config.json5: execution: {{ users: [{entry}] }}\n")
+    return status
+
+
+def user_remove(args: argparse.Namespace) -> int:
+    """Let executors run as a user no longer."""
+    from bot.executor_setup.setup import user_remove as steps  # noqa: PLC0415 - heavy
+
+    return _take(args, steps(_name(args.user), account=args.delete_user))
+
+
+def print_list(words: "Sequence[str]") -> str:
+    """Return words as JSON5."""
+    import json  # noqa: PLC0415 - for this only
+
+    return json.dumps(list(words), ensure_ascii=False)
+
+
+def _take(args: argparse.Namespace, steps: "Sequence[Step]") -> int:
+    from bot.executor_setup.setup import take  # noqa: PLC0415 - heavy
+    from core.errors import BadRequest  # noqa: PLC0415 - slow to import
+
+    if os.geteuid() != 0 and not args.dry_run:
+        raise BadRequest("This changes the machine; run it as root: `sudo sayso executor …`.")
+    taken: list[dict[str, object]] = []
+    for what, needed in take(steps, dry_run=args.dry_run):
+        taken.append({"step": what, "needed": needed})
+        if not args.json:
+            words = ("would " if args.dry_run else "done: ") if needed else "nothing to do: "
+            sys.stdout.write(f"{words}{what}\n")
+            sys.stdout.flush()
+    return print_json(taken) if args.json else 0
+
+
+def _gateway_user(args: argparse.Namespace) -> str:
+    """Return who runs the gateway.
+
+    Raises:
+        BadRequest: nobody was named, and nobody called sudo.
+    """
+    from core.errors import BadRequest  # noqa: PLC0415 - slow to import
+
+    given = args.gateway_user or os.environ.get("SUDO_USER")
+    if given is None and os.geteuid() != 0:
+        given = pwd.getpwuid(os.geteuid()).pw_name
+    if given is None:
+        raise BadRequest("Name who runs the gateway: --gateway-user USER.")
+    return _name(given)
+
+
+def _name(user: str) -> str:
+    """Return a login name that can stand in a sudo rule.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    from core.errors import BadRequest  # noqa: PLC0415 - slow to import
+    from core.settings.isolation import LOGIN_NAME  # noqa: PLC0415 - slow to import
+
+    if LOGIN_NAME.fullmatch(user) is None:
+        raise BadRequest(f"`{user}` is no login name (a-z, 0-9, _ and -, 32 characters at most).")
+    return user

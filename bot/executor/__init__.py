@@ -1,0 +1,12 @@
+"""Be `sayso-executor`: run for the gateway as another Unix user, one process for one request.
+
+::
+
+    main        descriptor 0 or --socket; what a process does before it may be trusted
+    executor    the loop: answer calls, start supervisors, end everything with the connection
+    connection  one end of the socket: lines and descriptors
+    own_socket  --socket PATH: the one client that may connect
+
+Standard library only, with the supervisor of ``core.runner`` and the frames of
+``core.isolation.wire``; ``bot.executor_setup`` packs these into one file that root owns.
+"""

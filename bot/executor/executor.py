@@ -1,0 +1,145 @@
+"""Answer the gateway's calls, and own all that is started for them."""
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+
+from bot.executor.connection import Connection
+from core.isolation import wire
+from core.runner import remains
+from core.runner.supervisor.launcher import become_supervisor
+from core.runner.supervisor.processes import procfs, reaper
+
+_Handler = Callable[[wire.Object], wire.Object]
+
+
+class Refused(Exception):
+    """A call that cannot be carried out; its words are the answer."""
+
+
+class Executor:
+    """The loop over calls, deaths and signals. ``build`` names what this file was made from."""
+
+    def __init__(self, connection: Connection, wake: int, build: str) -> None:
+        self._connection = connection
+        self._wake = wake
+        self._build = build
+        self._supervisors: dict[int, str] = {}
+        self._handlers: dict[str, _Handler] = {
+            wire.PING: _ping,
+            wire.RUN: self._run,
+            wire.END_RUN: _end_run,
+        }
+
+    def serve(self) -> bool:
+        """Serve until the connection ends or TERM comes; then end everything at once.
+
+        Return whether nothing is left.
+        """
+        poll = select.poll()
+        poll.register(self._connection.fd, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        try:
+            while self._turn({fd for fd, _ in poll.poll()}):
+                continue
+        finally:
+            reaper.kill_all(set())
+        return not procfs.own_children()
+
+    def _turn(self, ready: set[int]) -> bool:
+        if self._connection.fd in ready:
+            lines = self._connection.receive()
+            if lines is None:
+                return False
+            for line in lines:
+                self._answer(line)
+        if self._wake in ready:
+            heard = os.read(self._wake, 4096)
+            if signal.SIGTERM in heard:
+                return False
+            self._bury()
+        return True
+
+    def _answer(self, line: bytes) -> None:
+        try:
+            call = json.loads(line)
+        except ValueError:
+            self._connection.send(wire.error(None, wire.PARSE_ERROR, "Malformed JSON"))
+            return
+        method = call.get("method") if isinstance(call, dict) else None
+        if not isinstance(method, str):
+            self._connection.send(wire.error(None, wire.INVALID_REQUEST, "Not a request"))
+            return
+        answer = self._answered(call.get("id"), method, call.get("params", {}))
+        if "id" in call:
+            self._connection.send(answer)
+
+    def _answered(self, number: object, method: str, params: object) -> bytes:
+        handler = self._handlers.get(method)
+        if handler is None:
+            return wire.error(number, wire.UNKNOWN_METHOD, f"Unknown method: {method}")
+        if not isinstance(params, dict):
+            return wire.error(number, wire.INVALID_PARAMS, "params is not an object")
+        try:
+            return wire.result(number, handler(params))
+        except Refused as refusal:
+            return wire.error(number, wire.FAILED, str(refusal))
+        except (KeyError, TypeError, ValueError) as mistake:
+            words = f"params: {type(mistake).__name__}: {mistake}"
+            return wire.error(number, wire.INVALID_PARAMS, words)
+        except OSError as failure:
+            return wire.error(number, wire.FAILED, f"{method}: {failure.strerror}")
+
+    def _run(self, params: wire.Object) -> wire.Object:
+        """Fork a supervisor for the socket that came with the call; the job comes through that."""
+        token, build = str(params["session_token"]), params["build"]
+        fd = self._connection.take_descriptor()
+        if fd is None:
+            raise Refused("no socket came with the call")
+        sock = socket.socket(fileno=fd)
+        if build != self._build:
+            sock.close()
+            raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+        pid = os.fork()  # noqa: TID251 - the executor is core.runner's launcher for another user
+        if pid == 0:
+            self._connection.close()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            become_supervisor(sock)
+        sock.close()  # at once: a copy would hide the gateway's death from the supervisor
+        self._supervisors[pid] = token
+        return {"pid": pid, "leaders": [_identity(pid), _identity(os.getpid())]}
+
+    def _bury(self) -> None:
+        """Collect dead supervisors, kill what one left behind, and report each one's end."""
+        ended, _ = reaper.reap()
+        over = [self._supervisors.pop(pid) for pid in ended if pid in self._supervisors]
+        alive = set(self._supervisors)
+        if set(procfs.own_children()) - alive:
+            ended = reaper.kill_all(alive)
+            over += [self._supervisors.pop(pid) for pid in ended if pid in self._supervisors]
+        left = len(set(procfs.own_children()) - set(self._supervisors))
+        for token in over:
+            status = "failed" if left else "completed"
+            words: wire.Object = {"session_token": token, "status": status, "left": left}
+            self._connection.send(wire.notification(wire.REPORT_COMPLETION, words))
+
+
+def _ping(_params: wire.Object) -> wire.Object:
+    return {"pong": True, "timestamp": round(time.time() * 1000)}
+
+
+def _end_run(params: wire.Object) -> wire.Object:
+    """Kill what an executor that died left of a run: its mark and its family lead to it."""
+    mark, leaders = str(params["mark"]), params["leaders"]
+    if not isinstance(leaders, list) or not mark:
+        raise TypeError("`leaders` is not a list, or `mark` is empty")
+    return {"left": remains.end(mark.encode(), {(int(pid), int(ticks)) for pid, ticks in leaders})}
+
+
+def _identity(pid: int) -> list[int]:
+    found = procfs.process(pid)
+    return [pid, 0 if found is None else found.start_ticks]

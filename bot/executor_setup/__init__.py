@@ -1,0 +1,9 @@
+"""Set up a machine for executors, and undo it; ``bot.doctor.executors`` looks whether it is.
+
+::
+
+    setup     setup, undo, user add, user remove: the steps, each only where it is needed
+    accounts  the users and their group: useradd, groupadd, gpasswd
+    sudoers   the rule, in one file of its own
+    archive   the executor as one file
+"""

@@ -1,0 +1,147 @@
+"""The steps of `sayso executor`: each is taken only where it is needed, so all can be repeated."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.executor_setup import accounts, sudoers
+from bot.executor_setup.archive import archive, exposed, interpreter
+from core.errors import BadRequest, HostUnavailable, StateError
+from core.isolation.process import EXECUTOR, SUDO
+
+_MODE = 0o755
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of the machine: ``what`` it is, whether it ``is_done``, and how it is made."""
+
+    what: str
+    is_done: Callable[[], bool]
+    act: Callable[[], object]
+
+
+def take(steps: Sequence[Step], *, dry_run: bool) -> Iterator[tuple[str, bool]]:
+    """Take each step that is needed; yield what it is, and whether it was.
+
+    Raises:
+        StateError: a step failed; those before it were taken, and it can be repeated.
+    """
+    for step in steps:
+        needed = not step.is_done()
+        if needed and not dry_run:
+            step.act()
+        yield step.what, needed
+
+
+def setup(gateway_user: str, executor_user: str) -> list[Step]:
+    """Return the steps that make a machine ready for executors.
+
+    Raises:
+        BadRequest: the gateway's user is unknown, or is the executors' own.
+        HostUnavailable: sudo is not installed.
+    """
+    if not accounts.exists(gateway_user):
+        raise BadRequest(f"There is no user `{gateway_user}`; name the gateway's: --gateway-user.")
+    if not Path(SUDO).exists():
+        raise HostUnavailable(f"{SUDO} is missing; install sudo.")
+    rule, file = sudoers.rule(gateway_user), archive(interpreter())
+    return [
+        Step(f"create the group {sudoers.GROUP}", accounts.is_group, accounts.add_group),
+        *user_add(executor_user, gateway_user),
+        Step(f"write {EXECUTOR}", lambda: is_installed(file), lambda: _install(file)),
+        Step(
+            f"write {sudoers.PATH}",
+            lambda: sudoers.is_written(rule),
+            lambda: sudoers.write(rule),
+        ),
+    ]
+
+
+def user_add(user: str, gateway_user: str) -> list[Step]:
+    """Return the steps that let executors run as a user, who is created where there is none.
+
+    Raises:
+        BadRequest: it is root, or the gateway's own user.
+    """
+    if user in {"root", gateway_user}:
+        raise BadRequest(f"Executors must not run as {user}: that would isolate nothing.")
+    return [
+        Step(f"create the user {user}", lambda: accounts.exists(user), lambda: _create(user)),
+        Step(
+            f"close the home of {user} to others",
+            lambda: accounts.exists(user) and accounts.is_closed(user),
+            lambda: accounts.close_home(user),
+        ),
+        Step(
+            f"add {user} to {sudoers.GROUP}",
+            lambda: user in accounts.members(),
+            lambda: accounts.join(user),
+        ),
+    ]
+
+
+def user_remove(user: str, *, account: bool) -> list[Step]:
+    """Return the steps after which executors run as a user no longer, and none starts as it."""
+    steps = [
+        Step(
+            f"remove {user} from {sudoers.GROUP}",
+            lambda: user not in accounts.members(),
+            lambda: accounts.leave(user),
+        )
+    ]
+    if account:
+        what = f"delete the user {user} and its home"
+        steps.append(Step(what, lambda: not accounts.exists(user), lambda: accounts.delete(user)))
+    return steps
+
+
+def undo(*, account: bool) -> list[Step]:
+    """Return the steps that take back what setup did; accounts stay unless they are to go, too."""
+    steps = [
+        Step(f"remove {sudoers.PATH}", lambda: not _is_there(sudoers.PATH), sudoers.PATH.unlink),
+        Step(f"remove {EXECUTOR}", lambda: not _is_there(Path(EXECUTOR)), Path(EXECUTOR).unlink),
+    ]
+    for user in accounts.members():
+        steps += user_remove(user, account=account)
+    what = f"remove the group {sudoers.GROUP}"
+    return [*steps, Step(what, lambda: not accounts.is_group(), accounts.remove_group)]
+
+
+def is_installed(file: bytes) -> bool:
+    """Return whether the executor is this one, and root's alone to change."""
+    path = Path(EXECUTOR)
+    try:
+        return (
+            path.read_bytes() == file
+            and path.stat().st_mode & 0o777 == _MODE
+            and not exposed(EXECUTOR)
+        )
+    except OSError:
+        return False
+
+
+def _create(user: str) -> None:
+    accounts.create(user)
+    accounts.close_home(user)
+
+
+def _install(file: bytes) -> None:
+    path = Path(EXECUTOR)
+    if not path.parent.exists():
+        path.parent.mkdir(mode=0o755, parents=True)
+        path.parent.chmod(0o755)
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+    with os.fdopen(fd, "wb") as opened:
+        opened.write(file)
+        os.fchmod(fd, _MODE)
+    fresh.replace(path)
+    if changeable := exposed(EXECUTOR):
+        raise StateError(f"{changeable} can be changed by another than root; sudo must not run it")
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.lexists(path)

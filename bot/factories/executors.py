@@ -1,0 +1,43 @@
+"""Make the executors from the settings."""
+
+import time
+
+from bot.executor_setup.archive import build_id
+from bot.settings import Settings
+from core.isolation.call_audit import CallAudit
+from core.isolation.executors import Executors
+from core.isolation.pool import ExecutorPool, Options
+from core.isolation.tokens import SessionTokens
+from core.model.command import ExecRequest
+from core.planning.planner import RunAs
+from core.ports import Journal, SpawnGuard
+
+
+def executors_of(settings: Settings, journal: Journal, guard: SpawnGuard) -> Executors | None:
+    """Return what runs commands as other users, ``None`` where nothing does."""
+    section = settings.execution
+    if not section.run_as_unix_user:
+        return None
+    pool, tokens = section.executor_pool, section.session_tokens
+    options = Options(
+        build_id(),
+        max_executors=pool.max_executors,
+        idle_timeout_s=pool.idle_timeout_ms / 1000,
+        warm_spare=pool.warm_spare,
+        connection_timeout_s=section.ipc.connection_timeout_ms / 1000,
+    )
+    made = SessionTokens(tokens.expiration_ms / 1000, tokens.max_uses, time.monotonic)
+    audit = CallAudit(journal, section.debug)
+    return Executors(ExecutorPool(options, made, audit), pool.max_executors, guard=guard)
+
+
+def run_as_of(settings: Settings) -> RunAs | None:
+    """Return what names the user that a request's commands run as, ``None`` where all are ours."""
+    section = settings.execution
+    if not section.run_as_unix_user:
+        return None
+
+    def user(request: ExecRequest) -> str:
+        return section.user_of(request.agent, request.requester.account)
+
+    return user

@@ -1,0 +1,140 @@
+"""Take TCP connections so that strangers keep nobody else out.
+
+A connection costs a descriptor and, with TLS, a quarter of a mebibyte before its peer has said who
+it is, and a server hears of it only when TLS is agreed on. So connections are counted where they
+are accepted. Whoever has proven nothing yet is a stranger; of too many strangers the oldest of the
+address that has most of them has to go.
+"""
+
+import contextlib
+import errno
+import logging
+import os
+import socket
+import time
+from collections import Counter
+from typing import Any
+
+_LOG = logging.getLogger(__name__)
+MOST_STRANGERS = 48
+ACCEPTED_AT_ONCE = 16
+"""As many as are accepted before something else is served: the backlog that asyncio is given."""
+BACKLOG = 128
+_LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_NOTED_S = 60.0
+
+
+class Door(socket.socket):
+    """A listening socket, with at most ``most`` strangers among the connections that it accepted.
+
+    Where no descriptor is left a connection is closed at once, by giving up a spare one: left in
+    the queue it would wake the server again and again.
+    """
+
+    def __init__(self, listening: socket.socket, most: int = MOST_STRANGERS) -> None:
+        """Take a bound socket over."""
+        super().__init__(listening.family, listening.type, listening.proto, listening.detach())
+        self.most = most
+        self._strangers: dict[_Accepted, str] = {}
+        self._spare = _spare()
+        self._noted_s = -_NOTED_S
+
+    @classmethod
+    def bound(cls, host: str, port: int, most: int = MOST_STRANGERS) -> "list[Door]":
+        """Return a door for each address that a host has.
+
+        Raises:
+            OSError: one of them cannot listen.
+        """
+        doors: list[Door] = []
+        try:
+            for family, _, _, _, address in dict.fromkeys(_addresses(host, port)):
+                doors.append(cls(socket.create_server(address[:2], family=family), most))
+        except OSError:
+            for one in doors:
+                one.close()
+            raise
+        return doors
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return the next connection.
+
+        Raises:
+            BlockingIOError: there is none.
+        """
+        try:
+            raw, address = super().accept()
+        except OSError as error:
+            if error.errno not in _LACKING:
+                raise
+            self._turn_away(error)
+            raise BlockingIOError(errno.EAGAIN, "no descriptor is left") from error
+        taken = _Accepted(raw, self)
+        self._strangers[taken] = str(address[0])
+        if len(self._strangers) > self.most:
+            self._evict()
+        return taken, address
+
+    def know(self, transport: Any) -> None:  # noqa: ANN401 - asyncio's, or a library's own
+        """Count the connection of a transport no longer among the strangers."""
+        raw = transport.get_extra_info("socket")
+        fd = -1 if raw is None else raw.fileno()
+        for one in [one for one in self._strangers if one.fileno() == fd]:
+            self.forget(one)
+
+    def forget(self, accepted: "_Accepted") -> None:
+        """Count a connection no longer: it is known, or it has ended."""
+        self._strangers.pop(accepted, None)
+
+    def close(self) -> None:
+        """Stop listening; what was accepted stays open."""
+        super().close()
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+
+    def _evict(self) -> None:
+        """End the oldest connection of the address that has most."""
+        most = Counter(self._strangers.values()).most_common(1)[0][0]
+        oldest = next(one for one, address in self._strangers.items() if address == most)
+        self.forget(oldest)
+        with contextlib.suppress(OSError):  # whoever serves it sees its end, and closes it
+            oldest.shutdown(socket.SHUT_RDWR)
+
+    def _turn_away(self, error: OSError) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+        with contextlib.suppress(OSError):
+            raw, _ = super().accept()
+            raw.close()
+        self._spare = _spare()
+        now = time.monotonic()
+        if now - self._noted_s >= _NOTED_S:
+            self._noted_s = now
+            where = self.getsockname()[:2]
+            _LOG.warning("connections to %s:%s are turned away: %s", *where, error.strerror)
+
+
+class _Accepted(socket.socket):
+    """A connection that tells its door when it is closed."""
+
+    def __init__(self, raw: socket.socket, door: Door) -> None:
+        super().__init__(raw.family, raw.type, raw.proto, raw.detach())
+        self._door = door
+
+    def close(self) -> None:
+        """Close it."""
+        super().close()
+        self._door.forget(self)
+
+
+def _addresses(host: str, port: int) -> list[Any]:
+    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+
+
+def _spare() -> int:
+    try:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1

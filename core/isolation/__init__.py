@@ -1,0 +1,14 @@
+"""Run commands as other Unix users: the gateway's side of executors (S2).
+
+::
+
+    supervisors    what a Runner takes its supervisors from: one executor for each run
+    pool           starts executors, at most so many; keeps a spare; ends what a crash left
+    tokens         session tokens: one use, an expiry, a rate
+    client         JSON-RPC to one executor; the kernel says whose process it is
+    fair_turns     places for runs, given to one session after the other
+    process        starts an executor by sudo, with a socket as its descriptor 0
+    wire           the frames, for both sides; standard library only
+
+The executor itself is ``bot.executor``. Only this package and core.runner start processes.
+"""

@@ -1,0 +1,148 @@
+"""Call one executor, and hear its notifications."""
+
+import array
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import struct
+from collections.abc import Callable, Sequence
+
+from core.errors import SaysoError
+from core.isolation import wire
+
+_CHUNK = 64 * 1024
+_CREDENTIALS = struct.Struct("iII")
+_MOST_FDS = 8
+_FD = array.array("i").itemsize
+_ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_MOST_FDS * _FD)
+TERMINATED = "Executor terminated unexpectedly"
+
+
+class CallFailed(SaysoError):
+    """The executor refused a call."""
+
+
+class ExecutorGone(SaysoError):
+    """The executor ended, or spoke what no executor speaks."""
+
+
+class Client:
+    """The gateway's end of an executor's socket.
+
+    ``uid`` is whose process answers, by the kernel; a message of another user's ends it all.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        on_notice: Callable[[str, wire.Object], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self.uid: int | None = None
+        self.pid = 0
+        self._sock = sock
+        self._lines = wire.Lines()
+        self._on_notice = on_notice
+        self._on_end = on_end
+        self._waiting: dict[int, asyncio.Future[wire.Object]] = {}
+        self._next = 0
+        self._ended = False
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(sock, self._on_readable)
+
+    async def call(
+        self, method: str, params: wire.Object, timeout_s: float, fds: Sequence[int] = ()
+    ) -> wire.Object:
+        """Call a method; its descriptors go with the first byte.
+
+        Raises:
+            CallFailed: the executor says why not.
+            ExecutorGone: it ended before it answered.
+            TimeoutError: it did not answer in time.
+        """
+        if self._ended:
+            raise ExecutorGone(TERMINATED)
+        self._next += 1
+        number = self._next
+        answer: asyncio.Future[wire.Object] = self._loop.create_future()
+        self._waiting[number] = answer
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._send(wire.request(number, method, params), fds)
+                return await answer
+        except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise ExecutorGone(TERMINATED) from error
+        finally:
+            self._waiting.pop(number, None)
+
+    def close(self) -> None:
+        """Close the socket: the executor ends everything that it started, and itself."""
+        self._end()
+
+    async def _send(self, line: bytes, fds: Sequence[int]) -> None:
+        sent = socket.send_fds(self._sock, [line], list(fds)) if fds else self._sock.send(line)
+        if sent < len(line):
+            await self._loop.sock_sendall(self._sock, line[sent:])
+
+    def _on_readable(self) -> None:
+        try:
+            data, ancillary, _, _ = self._sock.recvmsg(_CHUNK, _ROOM, socket.MSG_CMSG_CLOEXEC)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, ancillary = b"", []
+        if not data or not self._is_from_it(ancillary):
+            self._end()
+            return
+        try:
+            for line in self._lines.feed(data):
+                self._hear(json.loads(line))
+        except (wire.LongLine, ValueError, TypeError, AttributeError, RecursionError):
+            self._end()
+
+    def _is_from_it(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
+        """Note whose message it is, by the kernel; close descriptors, for none are expected."""
+        for level, kind, content in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                fds = array.array("i", content[: len(content) - len(content) % _FD])
+                for fd in fds:
+                    os.close(fd)
+            elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                self.pid, uid, _ = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])
+                if self.uid not in {None, uid}:
+                    return False
+                self.uid = uid
+        return self.uid is not None
+
+    def _hear(self, message: wire.Object) -> None:
+        method = message.get("method")
+        if isinstance(method, str):
+            params = message.get("params")
+            self._on_notice(method, params if isinstance(params, dict) else {})
+            return
+        number = message.get("id")
+        answer = self._waiting.get(number) if isinstance(number, int) else None
+        if answer is None or answer.done():
+            return
+        value, failure = message.get("result"), message.get("error")
+        if isinstance(value, dict):
+            answer.set_result(value)
+        else:
+            words = failure.get("message") if isinstance(failure, dict) else "no result"
+            answer.set_exception(CallFailed(str(words)))
+
+    def _end(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        self._loop.remove_reader(self._sock)
+        self._sock.close()
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(ExecutorGone(TERMINATED))
+        with contextlib.suppress(RuntimeError):  # the loop is closed already
+            self._loop.call_soon(self._on_end)

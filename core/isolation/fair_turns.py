@@ -1,0 +1,62 @@
+"""Let so many runs go on at a time, and give places to one session after the other."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from core.model.identity import SessionKey
+
+
+class FairTurns:
+    """Places for runs: a session that asks for many holds up no other by more than one."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._queues: OrderedDict[SessionKey, deque[asyncio.Future[None]]] = OrderedDict()
+
+    @asynccontextmanager
+    async def turn(self, unwanted: asyncio.Event, session: SessionKey) -> AsyncIterator[bool]:
+        """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
+        got = await self._wait(unwanted, session)
+        try:
+            yield got
+        finally:
+            if got:
+                self._release()
+
+    async def _wait(self, unwanted: asyncio.Event, session: SessionKey) -> bool:
+        if self._free:
+            self._free -= 1
+            return True
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(session, deque()).append(place)
+        word = asyncio.ensure_future(unwanted.wait())
+        try:
+            await asyncio.wait((place, word), return_when=asyncio.FIRST_COMPLETED)
+        except BaseException:
+            self._give_up(place)
+            raise
+        finally:
+            word.cancel()
+        if place.done():
+            return True
+        self._give_up(place)
+        return False
+
+    def _give_up(self, place: "asyncio.Future[None]") -> None:
+        """Stop waiting, or give the place back where it has just come."""
+        if not place.cancel():
+            self._release()
+
+    def _release(self) -> None:
+        """Hand the place to the session that has waited longest since its last one."""
+        while self._queues:
+            session, queue = self._queues.popitem(last=False)
+            place = queue.popleft()
+            if queue:
+                self._queues[session] = queue  # behind all others
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1

@@ -1,0 +1,330 @@
+"""Start executors, one for each request; see each of them out, however it ended."""
+
+import asyncio
+import logging
+import pwd
+import secrets
+import socket
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import HostUnavailable, SaysoError, SpawnError
+from core.isolation import process, wire
+from core.isolation.call_audit import CallAudit
+from core.isolation.client import CallFailed, Client, ExecutorGone
+from core.isolation.executor import Executor
+from core.isolation.tokens import Holder, SessionTokens, TokenRefused
+from core.planning.environment import RUN_MARK
+from core.runner.link import Link
+from core.runner.supply import Order
+
+_log = logging.getLogger(__name__)
+_PATIENCE_S = 5.0
+_CLEAN_S = 10.0
+_SPARE_AFTER_S = 0.25
+"""How long a spare's start, 30 ms of CPU, waits for the run that took the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How executors are kept; ``build`` is what an executor of this version is called.
+
+    ``warm_spare`` keeps one for each user that ran something within ``idle_timeout_s``: started
+    before it knows anything, and used once, like every other.
+    """
+
+    build: str
+    max_executors: int = 10
+    idle_timeout_s: float = 60.0
+    warm_spare: bool = False
+    connection_timeout_s: float = 5.0
+
+
+class ExecutorPool:
+    """The executors of all users. ``command`` returns what starts the executor of a user."""
+
+    def __init__(
+        self,
+        options: Options,
+        tokens: SessionTokens,
+        audit: CallAudit,
+        command: Callable[[str], Sequence[str]] = process.by_sudo,
+    ) -> None:
+        self._options = options
+        self._tokens = tokens
+        self._audit = audit
+        self._command = command
+        self._live: set[Executor] = set()
+        self._spares: dict[str, Executor] = {}
+        self._idle: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._gone = asyncio.Event()
+        self._stopped = False
+
+    @property
+    def live(self) -> int:
+        """Return how many executors there are."""
+        return len(self._live)
+
+    async def check(self, user: str) -> None:
+        """See that there is what starts the executor of a user, before anybody is asked.
+
+        Raises:
+            HostUnavailable: it, or the user, is missing.
+        """
+        _uid_of(user)
+        program = self._command(user)
+        for path in (program[0], program[-1]):
+            if not Path(path).exists():  # noqa: ASYNC240 - two local files
+                raise HostUnavailable(_unavailable(user, f"{path} is missing"))
+
+    async def take(self, user: str) -> Executor:
+        """Return an executor of a Unix user that has served nobody.
+
+        Raises:
+            HostUnavailable: none can be started for this user.
+        """
+        spare = self._spares.pop(user, None)
+        executor = await self._started(user) if spare is None else spare
+        if self._options.warm_spare:
+            self._keep_spare(user)
+        return executor
+
+    async def begin(self, executor: Executor, order: Order) -> Link:
+        """Have an executor start a supervisor for a run; return the link to it.
+
+        Raises:
+            SpawnError: it did not.
+        """
+        holder = Holder(executor.user, order.session, executor.id)
+        executor.token, executor.holder = self._tokens.mint(holder), holder
+        executor.run_id = order.run_id
+        ours, theirs = socket.socketpair()
+        with theirs:
+            params: wire.Object = {"session_token": executor.token, "build": self._options.build}
+            try:
+                self._tokens.begin(executor.token, holder)
+                answer = await self._call(executor, wire.RUN, params, [theirs.fileno()])
+            except BaseException as failure:
+                ours.close()
+                self.drop(executor)
+                if isinstance(failure, SaysoError | TimeoutError):
+                    why = str(failure) or "the executor did not answer in time"
+                    raise SpawnError(f"Nothing ran: {why}.") from failure
+                raise
+        leaders, pid = answer.get("leaders"), answer.get("pid")
+        executor.leaders = leaders if isinstance(leaders, list) else []
+        executor.link = Link(ours, pid if isinstance(pid, int) else 0)
+        return executor.link
+
+    def let_go(self, executor: Executor) -> None:
+        """End an executor whose run is over, once it has said that nothing is left."""
+        if not executor.ending:
+            executor.ending = True
+            self._do(self._finish(executor))
+
+    def drop(self, executor: Executor) -> None:
+        """End an executor, and all that it started, at once."""
+        if not executor.ending:
+            executor.ending = True
+            self._tokens.end(executor.token)
+            executor.client.close()
+
+    async def stop(self) -> None:
+        """End all executors; return once they have ended."""
+        self._stopped = True
+        for timer in self._idle.values():
+            timer.cancel()
+        for executor in tuple(self._live):
+            self.drop(executor)
+        while self._live:
+            self._gone.clear()
+            await self._gone.wait()
+        while self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+        await self._audit.stop()
+
+    async def _started(self, user: str, *, cleaner: bool = False) -> Executor:
+        uid = _uid_of(user)
+        if not cleaner:
+            await self._room()
+        executor = Executor(secrets.token_hex(8), user)
+        self._live.add(executor)
+
+        def exited() -> None:
+            executor.client.close()  # there is one by the time that the loop hears of it
+
+        try:
+            executor.process, sock = process.start(self._command(user), exited)
+        except SpawnError as failure:
+            self._live.discard(executor)
+            raise HostUnavailable(_unavailable(user, str(failure))) from failure
+        executor.client = Client(
+            sock,
+            lambda method, params: self._hear(executor, method, params),
+            lambda: self._do(self._see_out(executor)),
+        )
+        await self._greet(executor, uid)
+        return executor
+
+    async def _greet(self, executor: Executor, uid: int) -> None:
+        """Wait until an executor answers, and see that it is the user's."""
+        user, why = executor.user, ""
+        try:
+            await self._call(executor, wire.PING, {})
+            if executor.client.uid == uid:
+                return
+            why = f"the process that answered is of user {executor.client.uid}"
+        except TimeoutError:
+            why = f"it did not answer within {self._options.connection_timeout_s * 1000:.0f} ms"
+        except (CallFailed, ExecutorGone) as failure:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await executor.process.exited.wait()
+            why = executor.process.words() or str(failure)
+        except BaseException:
+            self.drop(executor)
+            raise
+        self.drop(executor)
+        raise HostUnavailable(_unavailable(user, why))
+
+    async def _room(self) -> None:
+        """Wait until there may be one more; a spare of any user makes room."""
+        while len(self._live) >= self._options.max_executors:
+            if self._spares:
+                self._end_spare(next(iter(self._spares)))
+            self._gone.clear()
+            await self._gone.wait()
+
+    def _keep_spare(self, user: str) -> None:
+        """Have one more executor of a user ready, until nobody has wanted one for a while."""
+        timer = self._idle.pop(user, None)
+        if timer is not None:
+            timer.cancel()
+        self._idle[user] = asyncio.get_running_loop().call_later(
+            self._options.idle_timeout_s, self._end_spare, user
+        )
+        self._do(self._make_spare(user))
+
+    async def _make_spare(self, user: str) -> None:
+        await asyncio.sleep(_SPARE_AFTER_S)
+        if len(self._live) >= self._options.max_executors or not self._wants_spare(user):
+            return
+        try:
+            executor = await self._started(user)
+        except HostUnavailable as failure:
+            if not self._stopped:
+                _log.warning("no spare executor: %s", failure)
+            return
+        if self._wants_spare(user):
+            self._spares[user] = executor
+        else:
+            self.drop(executor)
+
+    def _wants_spare(self, user: str) -> bool:
+        return not self._stopped and user in self._idle and user not in self._spares
+
+    def _end_spare(self, user: str) -> None:
+        self._idle.pop(user, None)
+        spare = self._spares.pop(user, None)
+        if spare is not None:
+            self.drop(spare)
+
+    async def _call(
+        self, executor: Executor, method: str, params: wire.Object, fds: Sequence[int] = ()
+    ) -> wire.Object:
+        size, result = len(wire.encode(params)), "failed"
+        try:
+            timeout_s = _CLEAN_S if method == wire.END_RUN else self._options.connection_timeout_s
+            answer = await executor.client.call(method, params, timeout_s, fds)
+            result = "ok"
+        except SaysoError as failure:
+            result = str(failure)
+            raise
+        finally:
+            self._audit.note(executor.caller, method, size, result)
+        return answer
+
+    def _hear(self, executor: Executor, method: str, params: wire.Object) -> None:
+        """Take a notification, if its token is good for one."""
+        size, result = len(wire.encode(params)), "ok"
+        holder = executor.holder or Holder(executor.user, "", executor.id)
+        try:
+            self._tokens.check(str(params.get("session_token")), holder)
+            if method != wire.REPORT_COMPLETION:
+                result = f"Unknown method: {method}"
+            elif params.get("left"):
+                _log.warning("executor %s left %s processes", executor.id, params["left"])
+        except TokenRefused as refusal:
+            result = str(refusal)
+        self._audit.note(executor.caller, method, size, result)
+        if result == "ok":
+            executor.completed.set()
+
+    async def _finish(self, executor: Executor) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S):
+                await executor.completed.wait()
+        self._tokens.end(executor.token)
+        executor.client.close()
+
+    async def _see_out(self, executor: Executor) -> None:
+        """Wait for the end of a process whose connection has ended; end what a crash left."""
+        executor.ending = True
+        executor.completed.set()
+        self._tokens.end(executor.token)
+        if self._spares.get(executor.user) is executor:
+            del self._spares[executor.user]
+        if executor.link is not None:
+            executor.link.hang_up()
+        await _exited(executor)
+        if executor.leaders and executor.process.status != 0:
+            await self._clean_up(executor)
+            await _exited(executor)
+        if executor.process.exited.is_set():
+            executor.process.forget()
+        else:
+            _log.error("executor %s of %s cannot be ended", executor.id, executor.user)
+        self._live.discard(executor)
+        self._gone.set()
+
+    async def _clean_up(self, executor: Executor) -> None:
+        """Have another executor of the user end what a dead, or stopped, one left."""
+        try:
+            cleaner = await self._started(executor.user, cleaner=True)
+        except HostUnavailable as failure:
+            _log.error("what executor %s left may go on: %s", executor.id, failure)
+            return
+        params: wire.Object = {"mark": f"{RUN_MARK}={executor.run_id}", "leaders": executor.leaders}
+        try:
+            answer = await self._call(cleaner, wire.END_RUN, params)
+            if answer.get("left"):
+                _log.error("executor %s left processes that cannot be ended", executor.id)
+        except (SaysoError, TimeoutError) as failure:
+            _log.error("what executor %s left may go on: %s", executor.id, failure)
+        finally:
+            self.drop(cleaner)
+
+    def _do(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _exited(executor: Executor) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_S):
+            await executor.process.exited.wait()
+
+
+def _uid_of(user: str) -> int:
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise HostUnavailable(f"there is no user `{user}` on this machine") from None
+
+
+def _unavailable(user: str, why: str) -> str:
+    return f"no executor runs as `{user}`: {why}; run `sayso doctor executor`"

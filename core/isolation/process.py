@@ -1,0 +1,96 @@
+"""Start an executor as another Unix user: by sudo, with a connected socket as its descriptor 0.
+
+This and core.runner are the only places that start processes. The gateway can signal neither
+sudo, which is root's, nor what it starts: the end of the socket is what ends an executor.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+
+from core.errors import SpawnError
+
+SUDO = "/usr/bin/sudo"
+EXECUTOR = "/usr/local/libexec/sayso-executor"
+
+_ENVIRON = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+_ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
+_LONGEST_WORDS = 2000
+
+
+def by_sudo(user: str) -> tuple[str, ...]:
+    """Return the command that starts the executor of a user; the sudoers rule allows no other."""
+    return (SUDO, "-n", "-u", user, EXECUTOR)
+
+
+class Process:
+    """The process that was started: sudo, or the executor in its place.
+
+    ``status`` is its wait status: 0 where an executor ended after all that it had started.
+    """
+
+    def __init__(self, pid: int, errors: int, on_exit: Callable[[], None]) -> None:
+        self.pid = pid
+        self.status: int | None = None
+        self.exited = asyncio.Event()
+        self._errors = errors
+        self._on_exit = on_exit
+        self._fd = os.pidfd_open(pid)
+        asyncio.get_running_loop().add_reader(self._fd, self._ended)
+
+    def words(self) -> str:
+        """Return what it said on standard error, in one line."""
+        said = b""
+        with contextlib.suppress(OSError):
+            said = os.read(self._errors, _LONGEST_WORDS)
+        return " ".join(said.decode(errors="replace").split())
+
+    def _ended(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+        os.close(self._fd)
+        with contextlib.suppress(ChildProcessError):
+            self.status = os.waitpid(self.pid, 0)[1]
+        self.exited.set()
+        self._on_exit()
+
+    def forget(self) -> None:
+        """Close what was kept of it, once it has ended."""
+        os.close(self._errors)
+
+
+def start(argv: Sequence[str], on_exit: Callable[[], None]) -> tuple[Process, socket.socket]:
+    """Start an executor; return it and the gateway's end of its socket.
+
+    Raises:
+        SpawnError: it cannot be started.
+    """
+    ours, theirs = socket.socketpair()
+    # Before anything can be sent: the kernel then says of each message whose process sent it.
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    ours.setblocking(False)
+    errors, theirs_errors = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        with theirs:
+            pid = os.posix_spawn(  # noqa: TID251 - core.isolation starts executors
+                argv[0],
+                list(argv),
+                _ENVIRON,
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, theirs_errors, 2),
+                ],
+                setsid=True,
+                setsigmask=[],
+                setsigdef=_ALL_SIGNALS,
+            )
+    except OSError as error:
+        ours.close()
+        os.close(errors)
+        raise SpawnError(f"{argv[0]} cannot be started: {error.strerror}") from error
+    finally:
+        os.close(theirs_errors)
+    return Process(pid, errors, on_exit), ours

@@ -1,0 +1,73 @@
+"""Frame the calls between gateway and executor: JSON-RPC 2.0, one object a line.
+
+Both sides use it, so it needs the standard library only.
+"""
+
+import json
+
+LONGEST_LINE = 1024 * 1024
+"""Bytes: a line that is longer ends the connection; what commands print goes another way."""
+
+PING = "ping"
+RUN = "run"
+END_RUN = "end_run"
+REPORT_COMPLETION = "report_completion"
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+UNKNOWN_METHOD = -32601
+INVALID_PARAMS = -32602
+FAILED = -32000
+
+Object = dict[str, object]
+
+
+class LongLine(Exception):
+    """A line is longer than any may be."""
+
+
+class Lines:
+    """Cut a stream of bytes into lines."""
+
+    __slots__ = ("_rest",)
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that are whole now.
+
+        Raises:
+            LongLine: one is longer than any may be.
+        """
+        self._rest += data
+        *lines, rest = self._rest.split(b"\n")
+        if any(len(line) > LONGEST_LINE for line in (*lines, rest)):
+            raise LongLine
+        self._rest = rest
+        return [bytes(line) for line in lines]
+
+
+def encode(message: Object) -> bytes:
+    """Return a message as its line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def request(number: int, method: str, params: Object) -> bytes:
+    """Return the line of a call that is to be answered."""
+    return encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def notification(method: str, params: Object) -> bytes:
+    """Return the line of a call that gets no answer."""
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def result(number: object, value: object) -> bytes:
+    """Return the line of an answer."""
+    return encode({"jsonrpc": "2.0", "id": number, "result": value})
+
+
+def error(number: object, code: int, message: str) -> bytes:
+    """Return the line of an answer that says why there is no result."""
+    return encode({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})

@@ -1,0 +1,57 @@
+"""Say where a runner takes its supervisors from."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.model.identity import ApprovalId, SessionKey
+from core.runner.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a supervisor is wanted for; ``fresh``: one that has served nobody yet."""
+
+    run_id: ApprovalId
+    session: SessionKey
+    fresh: bool = False
+
+
+ANY = Order(ApprovalId(""), SessionKey(""))
+"""Any supervisor, for no run in particular."""
+
+
+class Supply(Protocol):
+    """A source of supervisors. ``lost`` is what a run prints whose supervisor died."""
+
+    lost: str
+
+    @property
+    def launcher_pid(self) -> int:
+        """Return the launcher's process number, 0 where there is none."""
+
+    async def start(self) -> None:
+        """Make supervisors available.
+
+        Raises:
+            SpawnError: there can be none.
+        """
+
+    async def stop(self) -> None:
+        """End what waits for a job."""
+
+    async def take(self, order: Order = ANY) -> Link:
+        """Return a supervisor that waits for its job.
+
+        Raises:
+            SpawnError: there is none.
+            HostUnavailable: there can be none here.
+        """
+
+    def put_back(self, link: Link) -> None:
+        """Return a supervisor that got no job after all, or takes another."""
+
+    def discard(self, link: Link) -> None:
+        """End a supervisor that takes no other job."""
+
+    def kill(self, pid: int) -> None:
+        """Kill a supervisor that no longer answers, with all that it started."""

@@ -1,0 +1,166 @@
+"""Time executors: start to pong, a call, and a whole run against one of the gateway's own user.
+
+All in one run and in turn, beside their floors: a Python that does nothing, an echo over a socket
+pair between two processes. They are started by setpriv; sudo adds about 5 ms to a start.
+"""
+
+import os
+import socket
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from bot.executor_setup.archive import interpreter
+from core.isolation.pool import Options
+from core.runner.runner import Runner
+from tests.support.executors import BUILD, USER, executors, installed
+from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.waiting import until
+
+STARTS, CALLS, RUNS = 40, 2000, 30
+START_GOAL, CALL_GOAL, RUN_GOAL = 7.0, 8.0, 0.25
+"""How many times its floor a start to pong, and a call, may take; how much longer a run may."""
+
+
+@pytest.fixture(scope="module")
+def path() -> Iterator[str]:
+    """Yield the executor's file."""
+    with installed() as made:
+        yield made
+
+
+def say(capsys: pytest.CaptureFixture[str], words: str) -> None:
+    """Print a line past pytest's capture."""
+    with capsys.disabled():
+        print(f"\n{words}")
+
+
+def spread(seconds: list[float]) -> str:
+    """Return median and 99th percentile in ms."""
+    ordered = sorted(seconds)
+    p99 = ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
+    return f"p50 {statistics.median(ordered) * 1000:.2f} ms, p99 {p99 * 1000:.2f} ms"
+
+
+def python_floor() -> float:
+    """Return the seconds that an isolated Python takes to start and end."""
+    begin = time.perf_counter()
+    subprocess.run([interpreter(), "-ISXutf8", "-c", "pass"], check=True)
+    return time.perf_counter() - begin
+
+
+@pytest.mark.benchmark
+async def test_start_to_pong(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    """Cold, and with a spare; S2: below 500 ms."""
+    cold: list[float] = []
+    floors: list[float] = []
+    async with executors(path) as world:
+        for _ in range(STARTS):
+            begin = time.perf_counter()
+            executor = await world.pool.take(USER)
+            cold.append(time.perf_counter() - begin)
+            world.pool.drop(executor)
+            await until(lambda: world.pool.live == 0)
+            floors.append(python_floor())
+    warm: list[float] = []
+    async with executors(path, options=Options(BUILD, warm_spare=True)) as world:
+        world.pool.drop(await world.pool.take(USER))
+        for _ in range(STARTS):
+            await until(lambda: USER in world.pool._spares)
+            begin = time.perf_counter()
+            executor = await world.pool.take(USER)
+            await executor.client.call("ping", {}, 5)
+            warm.append(time.perf_counter() - begin)
+            world.pool.drop(executor)
+    ratio = statistics.median(cold) / statistics.median(floors)
+    say(capsys, f"start to pong: {spread(cold)} ({ratio:.1f} x an empty Python: {spread(floors)})")
+    say(capsys, f"spare to pong: {spread(warm)}")
+
+    assert ratio <= START_GOAL
+    assert statistics.median(cold) < 0.5
+    assert statistics.median(warm) < statistics.median(cold) / 4
+
+
+def echo_floor() -> tuple[Callable[[], float], Callable[[], None]]:
+    """Return a function that times one echo of another process, and one that ends it."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        while data := theirs.recv(4096):
+            theirs.sendall(data)
+        os._exit(0)
+    theirs.close()
+
+    def once() -> float:
+        begin = time.perf_counter()
+        ours.sendall(b"x" * 60)
+        ours.recv(4096)
+        return time.perf_counter() - begin
+
+    def end() -> None:
+        ours.close()
+        os.waitpid(pid, 0)
+
+    return once, end
+
+
+@pytest.mark.benchmark
+async def test_a_call(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    """S2: below 1 ms."""
+    once, end = echo_floor()
+    calls: list[float] = []
+    floors: list[float] = []
+    async with executors(path) as world:
+        executor = await world.pool.take(USER)
+        for _ in range(CALLS):
+            begin = time.perf_counter()
+            await executor.client.call("ping", {}, 5)
+            calls.append(time.perf_counter() - begin)
+            floors.append(once())
+    end()
+    ratio = statistics.median(calls) / statistics.median(floors)
+    say(capsys, f"a call: {spread(calls)} ({ratio:.1f} x an echo: {spread(floors)})")
+
+    assert ratio <= CALL_GOAL
+    assert statistics.median(calls) < 0.001
+
+
+async def timed(runner: Runner) -> tuple[float, float]:
+    """Return the seconds that a plan takes: in all, and from the claim on, beyond the start."""
+    plan = planned(request(argv=("/usr/bin/sleep", "0.2")))
+    claimed = [0.0]
+    begin = time.perf_counter()
+    watcher = Watcher(before_claim=lambda: claimed.append(time.perf_counter()))
+    done = await runner.run(new_run(), plan, watcher)
+    assert done.exit_code == 0
+    end = time.perf_counter()
+    return end - begin, end - claimed[-1]
+
+
+@pytest.mark.benchmark
+async def test_a_whole_run(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    """Beyond its start, a run in an executor takes as long as any other."""
+    own: list[tuple[float, float]] = []
+    other: list[tuple[float, float]] = []
+    warm = replace(Options(BUILD), warm_spare=True)
+    async with running() as runner, executors(path, options=warm) as world:
+        theirs = world.executors.runner(USER)
+        await timed(theirs)
+        for _ in range(RUNS):
+            await until(lambda: USER in world.pool._spares)
+            own.append(await timed(runner))
+            other.append(await timed(theirs))
+    for place, what in enumerate(("in all", "from the claim on")):
+        ours, others = [one[place] for one in own], [one[place] for one in other]
+        more = statistics.median(others) / statistics.median(ours) - 1
+        say(
+            capsys,
+            f"`sleep 0.2` {what}: {spread(ours)}; in a spare: {spread(others)} ({more:+.1%})",
+        )
+
+    assert more < RUN_GOAL

@@ -1,0 +1,141 @@
+"""Strangers that connect and say nothing keep nobody out."""
+
+import asyncio
+import contextlib
+import errno
+import resource
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
+from core.trust.certificate import server_context
+from tests.support.waiting import until
+
+FEW, MANY = 16, 300
+
+
+@asynccontextmanager
+async def answering(door: Door, context: ssl.SSLContext | None = None) -> AsyncIterator[set[str]]:
+    """Serve a door; who says `hello` is known and answered. Yields the addresses of open ones."""
+    served: set[str] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        name = str(writer.get_extra_info("peername"))
+        served.add(name)
+        with contextlib.suppress(OSError):
+            if await reader.readline() == b"hello\n":
+                door.know(writer.transport)
+                writer.write(b"welcome\n")
+                await reader.read()
+        served.discard(name)
+        writer.close()
+
+    server = await asyncio.start_server(serve, sock=door, ssl=context, backlog=ACCEPTED_AT_ONCE)
+    door.listen(BACKLOG)
+    before = open_descriptors()
+    async with server:
+        yield served
+    await until(lambda: open_descriptors() < before)  # all that was accepted is closed
+
+
+async def hello(port: int, context: ssl.SSLContext | None = None) -> asyncio.StreamWriter:
+    """Connect and be welcomed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    writer.write(b"hello\n")
+    async with asyncio.timeout(10):
+        assert await reader.readline() == b"welcome\n"
+    return writer
+
+
+@contextmanager
+def strangers(port: int, number: int = MANY, source: str = "127.0.0.1") -> Iterator[None]:
+    """Hold so many connections that say nothing."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(number):
+            one = stack.enter_context(socket.socket())
+            one.bind((source, 0))
+            one.setblocking(False)
+            assert one.connect_ex(("127.0.0.1", port)) in {0, errno.EINPROGRESS}
+        yield
+
+
+def open_descriptors() -> int:
+    """Return how many descriptors this process has."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("most", [FEW, 10 * MANY], ids=["bounded", "control"])
+async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None:
+    """Although TLS is not agreed on, so that no server has heard of them."""
+    context, _ = server_context(tmp_path)
+    (door,) = Door.bound("127.0.0.1", 0, most)
+    port = door.getsockname()[1]
+    async with answering(door, context):
+        before = open_descriptors()
+        with strangers(port):
+            await asyncio.sleep(0.5)
+            held = open_descriptors() - before - MANY
+            trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+            (await hello(port, trusting)).close()
+
+    few = held <= FEW + ACCEPTED_AT_ONCE
+    assert few is (most == FEW), held
+
+
+async def test_who_is_known_stays() -> None:
+    """Whoever comes later; and a stranger from elsewhere is not the first to go, either."""
+    (door,) = Door.bound("127.0.0.1", 0, 8)
+    port = door.getsockname()[1]
+    async with answering(door) as served:
+        known = await hello(port)
+        with strangers(port, 1, "127.0.0.2"):
+            await until(lambda: any("127.0.0.2" in one for one in served))
+            with strangers(port):
+                await until(lambda: len(served) == 9)
+                await asyncio.sleep(0.2)
+                other = any("127.0.0.2" in one for one in served)
+        alive = not known.transport.is_closing()
+        known.close()
+
+    assert (alive, other) == (True, True)
+
+
+async def test_without_descriptors_connections_are_turned_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """They do not wait in the queue, where they would wake the server for ever; it is said once."""
+    (door,) = Door.bound("127.0.0.1", 0, 1000)
+    port = door.getsockname()[1]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with answering(door):
+        clients = [socket.socket() for _ in range(40)]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_descriptors() + 5, before[1]))
+        try:
+            for one in clients:
+                one.setblocking(False)
+                one.connect_ex(("127.0.0.1", port))
+            await asyncio.sleep(0.5)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        ended = sum(one.fileno() >= 0 and _is_over(one) for one in clients)
+        for one in clients:
+            one.close()
+        (await hello(port)).close()
+
+    assert ended > len(clients) // 2
+    assert [one.message.partition(" to ")[0] for one in caplog.records] == ["connections"]
+
+
+def _is_over(client: socket.socket) -> bool:
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True

@@ -1,0 +1,141 @@
+"""The gateway's end of an executor's socket, against peers that are not executors."""
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.isolation import wire
+from core.isolation.client import CallFailed, Client, ExecutorGone
+
+
+@asynccontextmanager
+async def talking(
+    serve: Callable[[socket.socket], None],
+) -> AsyncIterator[tuple[Client, list[tuple[str, wire.Object]], asyncio.Event]]:
+    """Yield a client whose peer is a function in a thread; what it heard; its end."""
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    ours.setblocking(False)
+    heard: list[tuple[str, wire.Object]] = []
+    over = asyncio.Event()
+    client = Client(ours, lambda method, params: heard.append((method, params)), over.set)
+    peer = asyncio.create_task(asyncio.to_thread(serve, theirs))
+    try:
+        yield client, heard, over
+    finally:
+        client.close()
+        await peer
+        theirs.close()
+
+
+def answers(*lines: bytes) -> Callable[[socket.socket], None]:
+    """Return a peer that answers each call with the next line, then waits for the end."""
+
+    def serve(sock: socket.socket) -> None:
+        for line in lines:
+            sock.recv(1 << 16)
+            sock.sendall(line)
+        while sock.recv(1 << 16):
+            pass
+
+    return serve
+
+
+async def test_answers_find_their_calls_in_any_order() -> None:
+    """Two calls at once; notifications come between; an answer to no call is nobody's."""
+
+    def serve(sock: socket.socket) -> None:
+        calls = b""
+        while calls.count(b"\n") < 2:
+            calls += sock.recv(1 << 16)
+        numbers = [json.loads(line)["id"] for line in calls.splitlines()]
+        sock.sendall(
+            wire.result(99, {"of": 99})
+            + wire.result(numbers[1], {"of": 2})
+            + wire.notification("report_message", {"a": 1})
+            + wire.result(numbers[0], {"of": 1})
+        )
+        sock.recv(1)
+
+    async with talking(serve) as (client, heard, _):
+        first, second = await asyncio.gather(client.call("a", {}, 5), client.call("b", {}, 5))
+
+    assert (first, second) == ({"of": 1}, {"of": 2})
+    assert heard == [("report_message", {"a": 1})]
+
+
+async def test_a_refusal_is_the_executors_words() -> None:
+    """And the connection lives on."""
+    lines = wire.error(1, -32601, "Unknown method: x"), wire.result(2, {"pong": True})
+    async with talking(answers(*lines)) as (client, _, _over):
+        with pytest.raises(CallFailed, match="Unknown method: x"):
+            await client.call("x", {}, 5)
+        assert await client.call("ping", {}, 5) == {"pong": True}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"nonsense\n", b"[1]\n", b"3\n", b"x" * (wire.LONGEST_LINE + 2), b"[" * 90_000 + b"\n"],
+)
+async def test_what_no_executor_says_ends_the_connection(line: bytes) -> None:
+    """The call fails, and so does every later one; nothing waits."""
+    async with talking(answers(line)) as (client, _, over):
+        with pytest.raises(ExecutorGone, match="Executor terminated unexpectedly"):
+            await client.call("ping", {}, 20)
+        with pytest.raises(ExecutorGone):
+            await client.call("ping", {}, 20)
+        async with asyncio.timeout(5):
+            await over.wait()
+
+
+async def test_a_peer_that_is_silent_is_not_waited_for() -> None:
+    """S2 "no hanging requests"."""
+    async with talking(answers()) as (client, _, _over):
+        with pytest.raises(TimeoutError):
+            await client.call("ping", {}, 0.05)
+
+
+async def test_a_message_of_another_users_process_ends_the_connection() -> None:
+    """The kernel says whose each message is; the first one's user is the executor's."""
+    assert os.getuid() == 0, "this test sends as another user"
+
+    def serve(sock: socket.socket) -> None:
+        sock.recv(1 << 16)
+        sock.sendall(wire.result(1, {"pong": True}))
+        sock.recv(1 << 16)
+        pid = os.fork()
+        if pid == 0:
+            os.setuid(65534)
+            sock.sendall(wire.result(2, {"pong": True}))
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+    async with talking(serve) as (client, _, _over):
+        await client.call("ping", {}, 5)
+        assert client.uid == 0
+        with pytest.raises(ExecutorGone):
+            await client.call("ping", {}, 20)
+
+
+async def test_descriptors_that_nobody_asked_for_are_closed() -> None:
+    """An executor cannot fill the gateway's table."""
+
+    def serve(sock: socket.socket) -> None:
+        for number in range(1, 41):
+            sock.recv(1 << 16)
+            socket.send_fds(sock, [wire.result(number, {})], [0, 1, 2, 0])
+        sock.recv(1)
+
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    async with talking(serve) as (client, _, _over):
+        for _ in range(40):
+            await client.call("ping", {}, 5)
+        during = sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    assert during - before < 20

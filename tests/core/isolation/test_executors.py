@@ -1,0 +1,181 @@
+"""Bound plans that run as another Unix user, by the supervisor that runs everything."""
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import PlanDrift, SpawnError
+from core.isolation.pool import Options
+from core.model.stdio import Capture, Stdio
+from core.runner.limits import Limits
+from tests.support.executors import BUILD, UID, USER, World, executors
+from tests.support.runs import Watcher, marked, new_run, planned, request
+from tests.support.waiting import until
+
+LEAVING = "setsid sleep 300 & (setsid setsid sleep 301 &) ; sleep 302"
+"""A command whose children leave its group, its session and its family."""
+
+
+@pytest.fixture
+def work(path: str) -> Path:
+    """Return a folder of the other user's that we may enter."""
+    folder = Path(path).parent / new_run()
+    folder.mkdir(mode=0o755)
+    os.chown(folder, UID, UID)
+    return folder
+
+
+async def out(world: World, line: str, cwd: Path | str = "/tmp", **more: Stdio) -> str:
+    """Run a line as the other user; return its status and output."""
+    plan = planned(request(line, cwd=cwd, **more))  # type: ignore[arg-type]
+    done = await world.executors.runner(USER).run(new_run(), plan, Watcher())
+    return f"{done.exit_code} {done.output.text}"
+
+
+async def test_whoami_is_the_other_user(path: str) -> None:
+    """Pipelines, connectors, statuses: the plan runs as it does here, as somebody else."""
+    async with executors(path) as world:
+        assert await out(world, "id -un | tr n N") == "0 Nobody\n"
+        assert await out(world, "false && echo a || echo b") == "0 b\n"
+        assert await out(world, "cat /etc/shadow") == "1 cat: /etc/shadow: Permission denied\n"
+        assert world.executors.running(new_run()) is None
+
+
+async def test_files_that_the_run_makes_are_the_other_users(path: str, work: Path) -> None:
+    """Ownership is the kernel's, not a matter of names."""
+    async with executors(path) as world:
+        await out(world, "touch made", work)
+
+    assert (work / "made").stat().st_uid == UID
+
+
+async def test_pins_hold_across_the_wall(path: str, work: Path) -> None:
+    """A script that changed after it was approved does not run; the control does."""
+    script = work / "s.sh"
+    script.write_text("#!/bin/sh\necho one\n")
+    script.chmod(0o755)
+    os.chown(script, UID, UID)
+    async with executors(path) as world:
+        runner = world.executors.runner(USER)
+        plan = planned(request("./s.sh", cwd=work))
+        ran = await runner.run(new_run(), plan, Watcher())
+        script.write_text("#!/bin/sh\necho two\n")
+        with pytest.raises(PlanDrift):
+            await runner.run(new_run(), plan, Watcher())
+        late = planned(request("./s.sh", cwd=work))
+        watcher = Watcher(before_claim=lambda: script.write_text("#!/bin/sh\necho six\n") and None)  # type: ignore[func-returns-value]
+        with pytest.raises(PlanDrift):
+            await runner.run(new_run(), late, watcher)
+
+    assert ran.output.text == "one\n"
+
+
+async def test_a_program_that_is_closed_to_the_other_user_says_so(path: str, work: Path) -> None:
+    """It did not change: its reader is another."""
+    script = work / "mine.sh"
+    script.write_text("#!/bin/sh\necho one\n")
+    script.chmod(0o700)
+    async with executors(path) as world:
+        plan = planned(request("./mine.sh", cwd=work))
+        with pytest.raises(PlanDrift, match="cannot be read by the user"):
+            await world.executors.runner(USER).run(new_run(), plan, Watcher())
+
+
+async def test_limits_output_caps_and_time_hold(path: str) -> None:
+    """The same as for the gateway's own runs, for it is the same supervisor."""
+    limits = Limits(file_bytes=4096, open_files=32, grace_ms=200)
+    async with executors(path, limits) as world:
+        runner = world.executors.runner(USER)
+        shown = planned(request(argv=("/bin/sh", "-c", "ulimit -n; ulimit -c; ulimit -f")))
+        seen = await runner.run(new_run(), shown, Watcher())
+        flood = planned(request("head -c 3000000 /dev/zero"))
+        flooded = await runner.run(new_run(), flood, Watcher())
+        slow = planned(request(argv=("/bin/sh", "-c", LEAVING), timeout_ms=300))
+        late = await runner.run(slow_id := new_run(), slow, Watcher())
+
+    assert seen.output.text.split() == ["32", "0", "8"]
+    assert (flooded.output.truncated, flooded.output.total_bytes) == (True, 3_000_000)
+    assert late.timed_out
+    assert marked(slow_id) == []
+
+
+async def test_separate_streams_input_and_live_output(path: str) -> None:
+    """Descriptors go both ways: standard input in a sealed memory, output on shelves."""
+    async with executors(path) as world:
+        runner, run_id = world.executors.runner(USER), new_run()
+        stdio = Stdio(stdin=b"hello", capture=Capture.SEPARATE)
+        plan = planned(request(argv=("/bin/sh", "-c", "cat; echo no >&2"), stdio=stdio))
+        done = await runner.run(new_run(), plan, Watcher())
+        watched = planned(request(argv=("/bin/sh", "-c", "echo a; sleep 0.3; echo b")))
+        task = asyncio.create_task(runner.run(run_id, watched, Watcher()))
+        await until(lambda: runner.has(run_id))
+        found = world.executors.running(run_id)
+        chunks = [chunk.data async for chunk in runner.watch(run_id)]
+        await task
+
+    assert done.streams is not None
+    assert (done.streams.stdout.data, done.streams.stderr.data) == (b"hello", b"no\n")
+    assert b"".join(chunks) == b"a\nb\n"
+    assert found is runner
+
+
+@pytest.mark.parametrize("victim", ["executor", "supervisor", "both", "cancel"])
+async def test_no_process_outlives_its_run(path: str, victim: str) -> None:
+    """S2 Q3: a crash is "Executor terminated unexpectedly"; what was started ends with it."""
+    async with executors(path, Limits(grace_ms=200)) as world:
+        runner, watcher, run_id = world.executors.runner(USER), Watcher(), new_run()
+        plan = planned(request(argv=("/bin/sh", "-c", LEAVING)))
+        task = asyncio.create_task(runner.run(run_id, plan, watcher))
+        await watcher.started.wait()
+        await until(lambda: len(marked(run_id)) >= 4)
+        (executor,) = world.pool._live
+        assert watcher.identity is not None
+        leaders = {"executor": [executor.client.pid], "supervisor": [watcher.identity[0]]}
+        leaders["both"] = [watcher.identity[0], executor.client.pid]
+        for pid in leaders.get(victim, ()):
+            os.kill(pid, signal.SIGKILL)
+        if victim == "cancel":
+            assert await runner.cancel(run_id)
+        async with asyncio.timeout(20):
+            done = await task
+        await until(lambda: world.pool.live == 0, seconds=20)
+
+        assert marked(run_id) == []
+    if victim == "cancel":
+        assert (done.cancelled, done.signal) == (True, signal.SIGTERM)
+    else:
+        assert (done.exit_code, done.signal) == (None, None)
+        assert "Executor terminated unexpectedly" in done.output.text
+
+
+async def test_a_refused_claim_runs_nothing(path: str, work: Path) -> None:
+    """At most once: the executor was there, the command never."""
+    async with executors(path) as world:
+        plan = planned(request("touch ran", cwd=work))
+        with pytest.raises(SpawnError, match="could not be claimed"):
+            await world.executors.runner(USER).run(new_run(), plan, Watcher(grants=False))
+        await until(lambda: world.pool.live == 0)
+
+    assert not (work / "ran").exists()
+
+
+async def test_sessions_share_the_executors_fairly(path: str) -> None:
+    """Ten runs over two executors; never more than two at a time; none is lost."""
+    options = Options(BUILD, max_executors=2)
+    async with executors(path, options=options) as world:
+        runner = world.executors.runner(USER)
+        most = 0
+
+        async def run(number: int) -> int | None:
+            nonlocal most
+            plan = planned(replace(request(f"echo {number}"), session=f"s{number % 3}"))  # type: ignore[arg-type]
+            done = await runner.run(new_run(), plan, Watcher())
+            most = max(most, world.pool.live)
+            return done.exit_code
+
+        assert await asyncio.gather(*map(run, range(10))) == [0] * 10
+        assert most <= 2

@@ -1,0 +1,233 @@
+"""S2's ExecutorPool on real executors of another user."""
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import HostUnavailable, SpawnError
+from core.isolation import process
+from core.isolation.client import CallFailed
+from core.isolation.pool import Options
+from core.model.identity import SessionKey
+from core.runner.supervisor.processes import procfs
+from core.runner.supply import Order
+from tests.support.executors import BUILD, UID, USER, as_user, executors
+from tests.support.runs import alive, new_run
+from tests.support.waiting import until
+
+OPTIONS = Options(BUILD)
+
+
+def order() -> Order:
+    """Return what a supervisor is wanted for."""
+    return Order(new_run(), SessionKey("agent:main:one"))
+
+
+def test_builds_correct_spawn_command() -> None:
+    """S2's unit test: sudo without a password, the user, and the one file without arguments."""
+    assert process.by_sudo("sayso_alice") == (
+        *("/usr/bin/sudo", "-n", "-u", "sayso_alice"),
+        "/usr/local/libexec/sayso-executor",
+    )
+
+
+async def test_daemon_spawns_executor_and_sends_ping(path: str) -> None:
+    """S2's integration test; and the process is the other user's (by the kernel's word)."""
+    async with executors(path) as world:
+        executor = await world.pool.take(USER)
+        answer = await executor.client.call("ping", {}, 5)
+        with pytest.raises(CallFailed, match="Unknown method: execute"):
+            await executor.client.call("execute", {}, 5)
+        owner = Path(f"/proc/{executor.client.pid}/mem").stat().st_uid
+        status = Path(f"/proc/{executor.client.pid}/status").read_text()
+        environ = procfs.environment_of(executor.client.pid)
+
+    assert answer["pong"] is True
+    assert executor.client.uid == UID
+    assert f"\nUid:\t{UID}\t{UID}\t{UID}\t{UID}\n" in status
+    assert owner == 0  # not dumpable: closed to other processes of this user
+    assert b"HOME" not in environ
+
+
+async def test_the_audit_has_every_call_and_no_secret(path: str) -> None:
+    """S2 "100 % of IPC calls logged": who, method, size, result."""
+    async with executors(path) as world:
+        executor = await world.pool.take(USER)
+        link = await world.pool.begin(executor, wanted := order())
+        token = executor.token
+        link.close()
+        world.pool.let_go(executor)
+        await until(lambda: world.pool.live == 0)
+    records = world.records.kept
+
+    assert [one["method"] for one in records] == ["ping", "run", "report_completion"]
+    assert all(one["kind"] == "executor" and one["result"] == "ok" for one in records)
+    assert {one["user"] for one in records} == {USER}
+    assert [one.get("run") for one in records] == [None, wanted.run_id, wanted.run_id]
+    assert all(isinstance(one["bytes"], int) for one in records)
+    assert token
+    assert token not in repr(records)
+
+
+async def test_a_user_that_is_not_there(path: str) -> None:
+    """The message says what to do; nothing is left."""
+    async with executors(path) as world:
+        with pytest.raises(HostUnavailable, match="no user `sayso_nobody_at_all`"):
+            await world.pool.take("sayso_nobody_at_all")
+
+        assert world.pool.live == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'sudo: a password is required' >&2; exit 1", "sudo: a password is required"),
+        ("exit 1", "terminated unexpectedly"),
+        ("exec sleep 30", "within 300 ms"),
+        ("echo hello >&0; sleep 30", "terminated unexpectedly"),
+    ],
+)
+async def test_what_does_not_answer_is_no_executor(path: str, script: str, why: str) -> None:
+    """S2 "Clear error messages when setup incomplete": the reason, and where to look."""
+    options = replace(OPTIONS, connection_timeout_s=0.3)
+    words = ("/bin/sh", "-c", script)
+    async with executors(path, options=options, command=words) as world:
+        with pytest.raises(HostUnavailable) as caught:
+            await world.pool.take(USER)
+        for executor in tuple(world.pool._live):
+            if not executor.process.exited.is_set():
+                os.kill(executor.process.pid, signal.SIGKILL)
+
+    assert why in str(caught.value)
+    assert "sayso doctor executor" in str(caught.value)
+
+
+async def test_a_program_that_cannot_be_started(path: str) -> None:
+    """As where sudo is not installed."""
+    async with executors(path, command=("/usr/bin/sudo-is-missing",)) as world:
+        with pytest.raises(HostUnavailable, match="No such file"):
+            await world.pool.take(USER)
+
+        assert world.pool.live == 0
+
+
+async def test_an_executor_of_the_wrong_user_is_refused(path: str) -> None:
+    """Whoever sets up sudo wrongly runs nothing as root; S2 "runs as correct Unix user"."""
+    async with executors(path, command=(path,)) as world:
+        with pytest.raises(HostUnavailable, match=f"is of user {os.getuid()}"):
+            await world.pool.take(USER)
+
+
+async def test_an_executor_of_another_version_runs_nothing(path: str) -> None:
+    """After an upgrade without setup."""
+    async with executors(path, build="other", options=replace(OPTIONS, build="other")) as world:
+        executor = await world.pool.take(USER)
+        with pytest.raises(SpawnError, match="sudo sayso executor setup"):
+            await world.pool.begin(executor, order())
+
+
+async def test_never_more_than_max_executors(path: str) -> None:
+    """The next one waits for the end of another; spares make room."""
+    options = replace(OPTIONS, max_executors=2, warm_spare=True)
+    async with executors(path, options=options) as world:
+        first = await world.pool.take(USER)
+        await until(lambda: len(world.pool._spares) == 1)
+        second = await world.pool.take(USER)
+        third = asyncio.create_task(world.pool.take(USER))
+        await asyncio.sleep(0.2)
+        assert not third.done()
+        assert world.pool.live == 2
+        world.pool.drop(first)
+        await third
+        assert world.pool.live <= 2
+        assert second.client.pid != first.client.pid
+
+
+async def test_a_spare_is_used_once_and_goes_when_nobody_wants_it(path: str) -> None:
+    """S2 "Kill idle executors"; it knew nothing before it was taken."""
+    options = replace(OPTIONS, warm_spare=True, idle_timeout_s=0.5)
+    async with executors(path, options=options) as world:
+        first = await world.pool.take(USER)
+        await until(lambda: USER in world.pool._spares)
+        spare = world.pool._spares[USER]
+        assert (spare.token, spare.run_id, spare.holder) == ("", "", None)
+        assert await world.pool.take(USER) is spare
+        world.pool.drop(first)
+        world.pool.drop(spare)
+        await until(lambda: world.pool.live == 0)
+
+        assert world.pool._spares == {}
+
+
+async def test_stop_ends_everything(path: str) -> None:
+    """Executors and what they had started; their processes are gone when it returns."""
+    async with executors(path) as world:
+        executor = await world.pool.take(USER)
+        link = await world.pool.begin(executor, order())
+        pids = (executor.client.pid, link.pid, executor.process.pid)
+        assert all(map(alive, pids))
+        await world.pool.stop()
+
+        link.close()
+        assert not any(map(alive, pids))
+        assert len(world.tokens) == 0
+
+
+async def test_a_token_is_good_for_its_own_executor_only(path: str) -> None:
+    """A report with another one's token, or an unknown method, is refused and recorded."""
+    async with executors(path) as world:
+        executor, other = await world.pool.take(USER), await world.pool.take(USER)
+        link = await world.pool.begin(executor, order())
+        foreign = await world.pool.begin(other, order())
+        for token, method in (
+            (other.token, "report_completion"),
+            ("x" * 43, "report_completion"),
+            (executor.token, "get_everything"),
+        ):
+            world.pool._hear(executor, method, {"session_token": token})
+        results = [one["result"] for one in world.records.kept]
+        assert not executor.completed.is_set()
+        link.close()
+        foreign.close()
+        await until(lambda: len(world.records.kept) >= 7)
+        results = [one["result"] for one in world.records.kept]
+
+    assert "Token of another session" in results
+    assert "Token unknown" in results
+    assert "Unknown method: get_everything" in results
+
+
+@pytest.mark.parametrize("victim", ["executor", "supervisor", "both"])
+async def test_what_a_crash_leaves_is_ended(path: str, victim: str) -> None:
+    """Kill -9 of the executor, of the supervisor, of both: no process is left."""
+    async with executors(path) as world:
+        executor = await world.pool.take(USER)
+        link = await world.pool.begin(executor, order())
+        pids = {"executor": [executor.client.pid], "supervisor": [link.pid]}
+        pids["both"] = [link.pid, executor.client.pid]
+        for pid in pids[victim]:
+            os.kill(pid, signal.SIGKILL)
+        assert await link.receive() is None
+        world.pool.let_go(executor)
+        await until(lambda: world.pool.live == 0)
+
+        link.close()
+        assert not alive(link.pid)
+        assert not alive(executor.client.pid)
+
+
+async def test_a_stopped_executor_is_ended(path: str) -> None:
+    """One that does not read the end of its socket: another of its user kills it."""
+    async with executors(path, command=as_user(path)) as world:
+        executor = await world.pool.take(USER)
+        link = await world.pool.begin(executor, order())
+        os.kill(executor.client.pid, signal.SIGSTOP)
+        world.pool.drop(executor)
+        await until(lambda: world.pool.live == 0, seconds=20)
+
+        link.close()
+        assert not alive(executor.client.pid)

@@ -1,0 +1,33 @@
+"""Frames: JSON-RPC 2.0, one object a line."""
+
+import json
+
+import pytest
+
+from core.isolation import wire
+from core.isolation.wire import Lines, LongLine
+
+
+def test_lines_are_cut_wherever_the_stream_was() -> None:
+    """Every way to cut two frames gives the same two."""
+    whole = wire.request(1, "ping", {}) + wire.notification("x", {"a": "b\nc"})
+    expected = whole.split(b"\n")[:2]
+
+    for place in range(len(whole)):
+        lines = Lines()
+        assert lines.feed(whole[:place]) + lines.feed(whole[place:]) == expected
+
+
+def test_a_frame_is_one_line() -> None:
+    """A line break in a value is escaped."""
+    line = wire.result(3, {"text": "one\ntwo"})
+
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {"jsonrpc": "2.0", "id": 3, "result": {"text": "one\ntwo"}}
+
+
+def test_a_long_line_is_refused_before_it_ends() -> None:
+    """And one of the greatest length is not."""
+    assert Lines().feed(b"x" * wire.LONGEST_LINE + b"\n") == [b"x" * wire.LONGEST_LINE]
+    with pytest.raises(LongLine):
+        Lines().feed(b"x" * (wire.LONGEST_LINE + 1))

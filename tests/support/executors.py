@@ -1,0 +1,127 @@
+"""Real executors as another user of this machine, started by setpriv where no sudo rule is wanted.
+
+The tests of sudo itself set up users and rules in namespaces of their own (tests/e2e).
+"""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.executor_setup.archive import archive, build_id, interpreter
+from core.isolation.call_audit import CallAudit
+from core.isolation.executors import Executors
+from core.isolation.pool import ExecutorPool, Options
+from core.isolation.tokens import SessionTokens
+from core.runner.limits import Limits
+
+USER = "nobody"
+"""A user of every machine who is not us."""
+UID = pwd.getpwnam(USER).pw_uid
+BUILD = build_id()
+
+
+@contextmanager
+def installed() -> Iterator[str]:
+    """Yield the path of the executor's file, in a folder that everybody may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="sayso-executor-"))
+    try:
+        folder.chmod(0o755)
+        path = folder / "sayso-executor"
+        path.write_bytes(archive(interpreter()))
+        path.chmod(0o755)
+        yield str(path)
+    finally:
+        shutil.rmtree(folder)
+
+
+def as_user(path: str, user: str = USER) -> tuple[str, ...]:
+    """Return the command that starts an executor as a user, with nothing of ours."""
+    found = pwd.getpwnam(user)
+    words = ("--reuid", str(found.pw_uid), "--regid", str(found.pw_gid), "--clear-groups")
+    return (shutil.which("setpriv") or "setpriv", *words, path)
+
+
+@dataclass
+class Records:
+    """A journal that keeps its records in memory."""
+
+    kept: list[Mapping[str, object]] = field(default_factory=list)
+
+    async def append(self, kind: str, record: dict[str, object]) -> None:
+        """Keep a record."""
+        self.kept.append({"kind": kind, **record})
+
+
+@dataclass
+class World:
+    """Executors of one file, and what was recorded of them."""
+
+    executors: Executors
+    pool: ExecutorPool
+    tokens: SessionTokens
+    records: Records
+
+
+@asynccontextmanager
+async def executors(
+    path: str,
+    limits: Limits | None = None,
+    *,
+    options: Options | None = None,
+    command: Sequence[str] | None = None,
+    build: str = BUILD,
+) -> AsyncIterator[World]:
+    """Yield executors that run as ``USER``, or are started by another ``command``."""
+    wanted = options or Options(build)
+    records = Records()
+    tokens = SessionTokens(60, 1, time.monotonic)
+    words = as_user(path) if command is None else command
+    pool = ExecutorPool(wanted, tokens, CallAudit(records), lambda _user: words)
+    made = Executors(pool, wanted.max_executors, limits)
+    try:
+        yield World(made, pool, tokens, records)
+    finally:
+        await made.stop()
+
+
+@dataclass
+class Direct:
+    """One executor of this user, called over its descriptor 0 by hand."""
+
+    process: "subprocess.Popen[bytes]"
+    sock: socket.socket
+
+    def say(self, line: bytes) -> None:
+        """Send bytes as they are."""
+        self.sock.sendall(line)
+
+    def hear(self) -> bytes:
+        """Return the next bytes, at least one line."""
+        self.sock.settimeout(20)
+        heard = b""
+        while not heard.endswith(b"\n"):
+            part = self.sock.recv(1 << 16)
+            if not part:
+                return heard
+            heard += part
+        return heard
+
+
+@contextmanager
+def direct(path: str) -> Iterator[Direct]:
+    """Start an executor of this user."""
+    ours, theirs = socket.socketpair()
+    environ = {"PATH": os.defpath}
+    with ours, theirs, subprocess.Popen([path], stdin=theirs, env=environ) as process:
+        theirs.close()
+        yield Direct(process, ours)
+        ours.close()
+        process.wait(20)
