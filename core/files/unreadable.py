@@ -1,4 +1,4 @@
-"""Say what to do about a file of the configuration or the state that cannot be read."""
+"""Describe how to fix a file of the configuration or the state that cannot be read."""
 
 import errno
 from pathlib import Path
