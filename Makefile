@@ -112,6 +112,7 @@ $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	@$(PIP) install $(EDITABLE)
 	@$(BIN)/python -m compileall -q bot channels core
 	@touch $@
+	@echo '== installed: $(BIN)/sayso'
 
 $(DEV): requirements-dev.lock pyproject.toml | $(BIN)/python
 	@echo '== installing Sayso and its tools from requirements-dev.lock'

@@ -7,6 +7,7 @@
     demo          the whole product in a scratch home
     app           the gateway: what is built, in which order it starts, how it stops
     wiring/       the parts of a running gateway, its reload, its log
+    page/         the control page, served by the API
     api/          the methods over HTTP and WebSocket
     doctor/       the checks of `sayso doctor`
     jobs/         background work: the outbox, approved runs, recovery, all that is done by time

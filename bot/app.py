@@ -111,7 +111,7 @@ async def gateway(
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        table = _methods(ground, gate, health, prover, remote)
+        table = _methods(settings, ground, gate, health, prover, remote, network)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -195,7 +195,9 @@ async def _start_work(
 ) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
-    outbox = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded, zone))
+    page_url = (settings.http.url or "") if settings.http.enabled else ""
+    delivery = Delivery(gate.store, channels, threaded, zone, page_url)
+    outbox = Outbox(gate.store, channels, delivery)
     for work in (Dispatch(gate, gate.store).run(), outbox.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
@@ -209,12 +211,21 @@ async def _start_work(
 
 
 def _methods(
-    ground: Ground, gate: Gate, health: Health, prover: Prover, remote: RemoteExec
+    settings: Settings,
+    ground: Ground,
+    gate: Gate,
+    health: Health,
+    prover: Prover,
+    remote: RemoteExec,
+    network: Network,
 ) -> Table:
     """Return the methods of all entry points but remote exec's own."""
     lockdown = gate.execution.guard.lockdown
-    more = (RemoteMethods(remote, gate.journal, lockdown), AuditMethods(ground.rotate))
-    return method_table(gate, health.report, more, prover=prover)
+    more = (
+        RemoteMethods(remote, gate.journal, lockdown),
+        AuditMethods(ground.rotate, settings.audit_path),
+    )
+    return method_table(gate, health.report, more, prover=prover, page_url=network.page_url)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

@@ -6,6 +6,7 @@ own or a change at the platform must not end a channel that way.
 """
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,8 @@ UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)
 
 _log = logging.getLogger(__name__)
 _LONGEST = 200
+_CLASS = re.compile(r"^(?:\w+\.)+\w+: ")
+"""The name of a library's exception, which says nothing to people: ``httpx.ConnectError: ``."""
 
 
 def unreadable(platform: str, error: BaseException, *, setting: str) -> ChannelError:
@@ -32,6 +35,12 @@ def unreadable(platform: str, error: BaseException, *, setting: str) -> ChannelE
         f"{platform} gave an answer that Sayso cannot read ({said}). Check {setting} and the "
         "proxies on the way."
     )
+
+
+def out_of_reach(platform: str, said: str) -> ChannelError:
+    """Return the channel error for a platform that does not answer, as one whole sentence."""
+    words = _CLASS.sub("", said[:_LONGEST]).rstrip(". ")
+    return ChannelError(f"{platform} cannot be reached: {redact(words)}.")
 
 
 def failure_of(

@@ -65,7 +65,8 @@ class PromptCard:
     nothing may offer to allow it. ``asked`` counts the identical requests that wait. ``people``
     says how many must agree, where it takes more than one. ``step_up``: no button allows it, only
     typed words do. Times are epoch ms and ms; ``zone`` is where people read the clock.
-    ``plan_digest``, ``security`` and ``ask`` are for programs that show a card themselves.
+    ``plan_digest``, ``security`` and ``ask`` are for programs that show a card themselves. ``link``
+    is the question's page, empty where none can be opened; it says where and gives no right.
     """
 
     id: ApprovalId
@@ -101,6 +102,7 @@ class PromptCard:
     plan_digest: str = ""
     security: str = ""
     ask: str = ""
+    link: Redacted = NOTHING
 
     @property
     def approvable(self) -> bool:
@@ -146,8 +148,11 @@ class NoticeCard:
     text: Redacted
 
 
-def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
-    """Build the question from the plan that the approval is bound to; times are in ``zone``."""
+def build_prompt(approval: Approval, zone: tzinfo = UTC, page_url: str = "") -> PromptCard:
+    """Build the question from the plan that the approval is bound to; times are in ``zone``.
+
+    ``page_url`` is where the control page is, empty where prompts have no link.
+    """
     plan = approval.plan
     return PromptCard(
         id=approval.id,
@@ -182,6 +187,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC) -> PromptCard:
         plan_digest=plan.digest,
         security=approval.evaluation.security or "",
         ask=approval.evaluation.ask or "",
+        link=Redacted(f"{page_url}/approve/{approval.id}" if page_url else ""),
         task=NOTHING if plan.task is None else phrase("task {}", redact(plan.task, strict=True)),
     )
 
@@ -249,6 +255,7 @@ def front(card: PromptCard) -> tuple[Fact, ...]:
         Fact("To allow", _step_up(card)),
         *((_check(card),) if _is_checked(card) else ()),
         Fact("Answer by", Redacted(_deadline(card))),
+        Fact("Page", card.link),
     )
     return tuple(line for line in lines if line.value.text)
 

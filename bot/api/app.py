@@ -1,7 +1,7 @@
 """Build the API from the gateway's parts, and run it for as long as the gateway runs."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from bot.api.access.access_log import Access
 from bot.api.access.authentication import Door
 from bot.api.access.gate_proof_token import ProvingToken
-from bot.api.access.guard import Guard
+from bot.api.access.guard import Guard, Pages
 from bot.api.access.rate_limits import Buckets, Places
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.metrics import Meters
@@ -39,6 +39,7 @@ class Parts:
     """What the API is made of. ``health`` is what ``health.get`` reports.
 
     ``proving`` is the token with which the gateway proves these ways in (``bot.gate_proof``).
+    ``pages`` makes what people open in a browser, ``None`` where that is nothing.
     """
 
     table: Table
@@ -48,6 +49,7 @@ class Parts:
     section: HttpSection
     home: Path
     proving: ProvingToken = field(default_factory=ProvingToken)
+    pages: Callable[[Wakes, Buckets], Pages] | None = None
 
 
 @asynccontextmanager
@@ -77,7 +79,9 @@ def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
     asking = Asking(parts.table, parts.gate, wakes, Places(limits.waiting))
     rest = Rest(parts.table, parts.gate, section, wakes, asking, working, waiting)
     sockets = WebSockets(parts.table, store, section, parts.meters, waiting, tokens)
+    pages = None if parts.pages is None else parts.pages(wakes, tokens)
     routes: list[Route | WebSocketRoute] = [
+        *(() if pages is None else pages.routes),
         *_resources(rest),
         *_pages(parts),
         Route(PATH, sockets),
@@ -89,6 +93,7 @@ def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
         Door(parts.proving.joined(Bearers(store).caller), limits.failures),
         Access(parts.meters, section.access_log, routes),
         tokens,
+        pages,
     )
     return guard, sockets
 

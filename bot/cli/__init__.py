@@ -37,6 +37,7 @@ COMMANDS = {
     "grants": "bot.cli.gateway_commands",
     "task": "bot.cli.gateway_commands",
     "token": "bot.cli.gateway_commands",
+    "login": "bot.cli.gateway_commands",
     "approvals": "bot.cli.approvals.command",
     "policy": "bot.cli.policy.command",
     "prompt": "bot.cli.prompt",

@@ -50,6 +50,11 @@ sayso token create ci --scope request --agent ci --expires 30d
 sayso token create ana-laptop --scope approve --scope read --person ana
 TOKEN=$(sayso token create dashboard --scope read)     the token alone is on standard output
 """
+_LOGIN = """\
+sayso login                       a link for the only person that there is
+sayso login --person ana
+sayso login --person ana --admin  may also change exec-approvals.json
+"""
 
 
 def register(commands: "Commands") -> None:
@@ -58,6 +63,7 @@ def register(commands: "Commands") -> None:
     _add_people(commands)
     _add_grants(commands)
     _add_tokens(commands)
+    _add_login(commands)
     inner = group(commands, "events", "read a session's events")
     command(
         inner,
@@ -207,6 +213,24 @@ def _created(made: "Mapping[str, Any]") -> str:
     """Return the token alone for standard output; what to do with it is on standard error."""
     sys.stderr.write(f"{made['sentence']}\n")
     return f"{made['token']}\n"
+
+
+def _add_login(commands: "Commands") -> None:
+    command(
+        commands,
+        "login",
+        "create a one-time link into the control page",
+        _LOGIN,
+        Call("page.login", "person admin", _link),
+        arg("--person", metavar="P", help="who signs in (default: the only person)"),
+        arg("--admin", action="store_true", help="the session may also change rules"),
+    )
+
+
+def _link(made: "Mapping[str, Any]") -> str:
+    """Return the link alone for standard output; what to do with it is on standard error."""
+    sys.stderr.write(f"{made['sentence']}\n")
+    return f"{made['url']}\n"
 
 
 def _seconds(text: str) -> int:

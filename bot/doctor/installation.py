@@ -21,7 +21,9 @@ from core.approvals.file.file import ApprovalsFile
 from core.errors import GatewayUnreachable, SaysoError
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
+from core.model.identity import DEFAULT_AGENT
 from core.model.policy import AskFallback, ExecSecurity
+from core.policy.judge.precedence import overruled, resolve
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.runner.supervisor.pinned_files import open_notifier
@@ -148,6 +150,17 @@ def _approvals(settings: Settings) -> Iterator[Finding]:
     yield Finding(Verdict.OK, "exec-approvals.json", "is readable")
     for line in (*file.lint(), *idle_of(settings, settings.home).lint(file.read().agents)):
         yield Finding(Verdict.WARN, "exec-approvals.json", line)
+    for line in dict.fromkeys(_overruled(settings, file)):
+        yield Finding(Verdict.WARN, "exec-approvals.json", line)
+
+
+def _overruled(settings: Settings, file: ApprovalsFile) -> Iterator[str]:
+    """Word which limits of the file are wider than the configuration, so that they do nothing."""
+    for agent in (DEFAULT_AGENT, *file.read().agents):
+        layer = file.layer(agent)
+        place = layer.source.removeprefix("exec-approvals.json ")
+        for why in overruled(layer, resolve(settings.exec_layers(agent), layer)):
+            yield f"{place}: {why}"
 
 
 def _rules(settings: Settings) -> Iterator[Finding]:

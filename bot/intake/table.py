@@ -10,6 +10,7 @@ from bot.intake.methods.explain import OutlookMethods
 from bot.intake.methods.grants import GrantMethods
 from bot.intake.methods.history import RecordMethods
 from bot.intake.methods.lockdown import LockdownMethods
+from bot.intake.methods.login import LoginMethods
 from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
 from bot.intake.methods.runs import RunMethods
@@ -24,10 +25,12 @@ def method_table(
     health: Callable[[], Awaitable[dict[str, object]]],
     more: Iterable[Part] = (),
     prover: Prover | None = None,
+    page_url: Callable[[], str] = str,
 ) -> Table:
     """Return all methods; ``health`` answers ``health.get``, ``more`` are further groups.
 
-    ``prover`` proves the gate before a lockdown is lifted; without one none is.
+    ``prover`` proves the gate before a lockdown is lifted; without one none is. ``page_url`` says
+    where the control page is, and nothing where it is off.
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
@@ -42,6 +45,7 @@ def method_table(
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
+            LoginMethods(store, journal, askers, page_url),
             NodeMethods(store, journal, askers),
             ToolMethods(gate, askers),
             *more,

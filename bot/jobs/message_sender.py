@@ -34,12 +34,16 @@ Items = Sequence[outbox.OutboxItem]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How rows of the outbox become messages; ``threaded``: each session has its own thread."""
+    """How rows of the outbox become messages; ``threaded``: each session has its own thread.
+
+    ``page_url`` is where prompts link to, empty where they have no link.
+    """
 
     store: Store
     channels: Mapping[str, Channel]
     threaded: bool = False
     zone: tzinfo = UTC
+    page_url: str = ""
 
     async def batch(self, waiting: Items) -> Items:
         """Return the rows, from the first one on, that go out as one message.
@@ -71,7 +75,7 @@ class Delivery:
             approval = await self._approval(item)
             if approval is None:
                 break
-            cards.append(build_prompt(approval, self.zone))
+            cards.append(build_prompt(approval, self.zone, self.page_url))
         while len(cards) > 1 and not channel.fits(tuple(cards)):
             cards.pop()
         return prompts[: max(1, len(cards))]
@@ -134,7 +138,7 @@ class Delivery:
             return
         channel = self.channels[item.target.channel]
         target = await self._thread(channel, item, approval)
-        card = build_prompt(approval, self.zone)
+        card = build_prompt(approval, self.zone, self.page_url)
         if item.uncertain and isinstance(channel, Resumable):
             message = await channel.resume(target, card)
         else:
@@ -145,7 +149,9 @@ class Delivery:
         channel, target = self.channels[items[0].target.channel], items[0].target
         asked = [await self._approval(item) for item in items]
         cards = tuple(
-            build_prompt(approval, self.zone) for approval in asked if approval is not None
+            build_prompt(approval, self.zone, self.page_url)
+            for approval in asked
+            if approval is not None
         )
         if not isinstance(channel, Groups) or len(cards) < len(items):
             for item in items:
@@ -173,7 +179,7 @@ class Delivery:
 
     def _card(self, shown: Shown) -> PromptCard | OutcomeCard:
         if shown.approval.resolution is None:
-            return build_prompt(shown.approval, self.zone)
+            return build_prompt(shown.approval, self.zone, self.page_url)
         return build_outcome(shown.approval, shown.outcome, self.zone)
 
     async def _thread(

@@ -15,6 +15,7 @@ from bot.service.systemctl import Systemd
 from bot.service.unit import NAME, Scope, is_ours
 from core.errors import Conflict, StateError
 from core.files.private import replace_private
+from core.files.unreadable import unreadable
 from core.planning.paths.writable_by_others import changeable_on_the_way
 
 _MODE = 0o644
@@ -97,7 +98,7 @@ def read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StateError(f"{path} cannot be read: {error.strerror}.") from error
+        raise StateError(unreadable(path, error)) from error
 
 
 def difference(path: Path, text: str) -> str:

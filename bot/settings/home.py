@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import StateError
+from core.files.unreadable import unreadable
 from core.planning.paths.writable_by_others import changeable_on_the_way
 
 CONFIG_NAME = "config.json5"
@@ -74,7 +75,7 @@ def read_config(path: Path, limit: int) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StateError(f"{path} cannot be read: {error.strerror}.") from error
+        raise StateError(unreadable(path, error)) from error
     check_reachable(path, status)
     return content
 

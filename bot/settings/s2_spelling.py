@@ -19,7 +19,7 @@ VARIABLES = {
 def in_our_spelling(document: Document, root: Shape) -> Document:
     """Return a file whose section ``execution`` has our keys where it had the plan's.
 
-    A key that stands there in both spellings keeps the plan's, and so is an unknown one.
+    A key that is there in both spellings keeps the plan's, and so is an unknown one.
     """
     value = document.value
     if not isinstance(value, dict) or not isinstance(value.get(SECTION), dict):

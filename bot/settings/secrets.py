@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bot.settings.home import check_reachable, expand, read_file
 from core.errors import ConfigError, StateError
+from core.files.unreadable import unreadable
 
 MAX_BYTES = 65_536
 """A secret file beyond this is not a secret."""
@@ -45,8 +46,7 @@ def _from_file(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise SecretMissing(f"{path} is not UTF-8 text") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        cause = getattr(error, "strerror", None) or error
-        raise SecretMissing(f"{path} cannot be read: {cause}") from error
+        raise SecretMissing(unreadable(path, error)) from error
     if len(content) > MAX_BYTES:
         raise SecretMissing(f"{path} is larger than {MAX_BYTES} bytes; is it the right file?")
     if not value:

@@ -123,7 +123,8 @@ async def _checked(channel: Channel) -> tuple[Proof, ...]:
     for proof in proofs:
         if not proof.ok:
             raise ChannelError(
-                f"{channel.name} {proof.subject}: {proof.detail} Nothing was written.",
+                f"{channel.name} {proof.subject}: {proof.detail.rstrip('.')}. Nothing was written; "
+                "run `sayso init` again.",
                 permanent=True,
             )
     return proofs

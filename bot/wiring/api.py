@@ -4,9 +4,11 @@ Where it does not, no web framework is loaded and nothing is counted.
 """
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+from zoneinfo import ZoneInfo
 
 from bot.gate_proof.prover import Prover
 from bot.intake.registry.method import Table
@@ -21,22 +23,34 @@ if TYPE_CHECKING:
     from bot.api.rest.pages import Report
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Network:
-    """The API of one gateway; ``meters`` are ``None`` where it is off."""
+    """The API of one gateway; ``meters`` are ``None`` where it is off.
+
+    ``listening_url`` is empty until it listens.
+    """
 
     section: HttpSection
     home: Path
+    zone: tzinfo
     meters: "Meters | None"
+    listening_url: str = field(default="", init=False)
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the API that the settings ask for."""
+        about = (settings.http, settings.home, ZoneInfo(settings.approvals.exec.zone))
         if not settings.http.enabled:
-            return cls(settings.http, settings.home, None)
+            return cls(*about, None)
         from bot.api.http.metrics import Meters  # noqa: PLC0415 - loaded where it is wanted only
 
-        return cls(settings.http, settings.home, Meters())
+        return cls(*about, Meters())
+
+    def page_url(self) -> str:
+        """Return where people open the control page; nothing where it is off."""
+        if self.meters is None:
+            return ""
+        return self.section.url or self.listening_url
 
     def counted_store(self, store: Store) -> Store:
         """Return a store whose writes are timed."""
@@ -68,9 +82,14 @@ class Network:
             return None
         from bot.api.app import Parts, api  # noqa: PLC0415 - loaded where it is wanted only
         from bot.api.gate_proof import RestWay, WebSocketWay  # noqa: PLC0415 - as above
+        from bot.page.app import Furnishing, pages_of  # noqa: PLC0415 - as above
 
-        parts = Parts(table, gate, health, self.meters, self.section, self.home)
+        room = Furnishing(table, gate, self.section, self.zone)
+        parts = Parts(
+            table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)
+        )
         listening = await stack.enter_async_context(api(parts))
+        self.listening_url = listening.url
         prover.add(RestWay(listening, parts.proving))
         prover.add(WebSocketWay(listening, parts.proving))
         return listening.url

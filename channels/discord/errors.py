@@ -14,7 +14,7 @@ from discord import (
     RateLimited,
 )
 
-from channels.base import UNREADABLE, unreadable
+from channels.base import UNREADABLE, out_of_reach, unreadable
 from core.errors import ChannelError
 from core.text.render import redact
 
@@ -85,8 +85,8 @@ def archived(error: BaseException) -> bool:
 def _away(error: BaseException) -> ChannelError:
     if isinstance(error, UNREADABLE):
         return unreadable("Discord", error, setting="channels.discord.apiBaseUrl")
-    said = "no answer in time" if isinstance(error, TimeoutError) else redact(str(error))
-    return ChannelError(f"Discord cannot be reached: {said}")
+    said = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+    return out_of_reach("Discord", said)
 
 
 def _refused(error: HTTPException) -> ChannelError:

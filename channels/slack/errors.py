@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import aiohttp
 from slack_sdk.errors import SlackApiError
 
-from channels.base import UNREADABLE, unreadable
+from channels.base import UNREADABLE, out_of_reach, unreadable
 from core.errors import ChannelError
 from core.text.render import redact
 
@@ -65,10 +65,10 @@ def translate(error: Exception) -> ChannelError:
         return Unconfirmed(str(unreadable("Slack", error, setting="channels.slack.apiBaseUrl")))
     if isinstance(error, aiohttp.WSServerHandshakeError):
         return ChannelError(_NO_SOCKET.format(error.status))  # its own words hold the ticket
-    said = redact(str(error) or type(error).__name__)
+    said = str(error) or type(error).__name__
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ChannelError(f"Slack cannot be reached: {said}")
-    return Unconfirmed(f"Slack did not confirm: {said}")
+        return out_of_reach("Slack", said)
+    return Unconfirmed(f"Slack did not confirm: {redact(said)}.")
 
 
 def _refused(error: SlackApiError) -> ChannelError:

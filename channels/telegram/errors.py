@@ -12,7 +12,7 @@ from telegram.error import (
     TelegramError,
 )
 
-from channels.base import UNREADABLE, unreadable
+from channels.base import UNREADABLE, out_of_reach, unreadable
 from core.errors import ChannelError
 from core.text.render import redact
 
@@ -59,7 +59,7 @@ def translate(error: BaseException) -> ChannelError:
     permanent = _permanent(error)
     if permanent:
         return ChannelError(permanent, permanent=True)
-    return ChannelError(f"Telegram cannot be reached: {redact(error.message[:_LONGEST])}")
+    return out_of_reach("Telegram", error.message)
 
 
 def is_not_found(error: TelegramError) -> bool:

@@ -8,13 +8,11 @@ from typing import Any
 from telegram import Update
 from telegram.error import NetworkError, TelegramError
 
-from channels.base import UNREADABLE
+from channels.base import UNREADABLE, out_of_reach
 from channels.telegram.errors import NOT_FOUND, REFUSED, conflict, translate
 from channels.telegram.requests import BotRequest
-from core.text.secrets import mask
 
 _log = logging.getLogger(__name__)
-_LONGEST = 300
 _FOR_GOOD = {HTTPStatus.UNAUTHORIZED: REFUSED, HTTPStatus.NOT_FOUND: NOT_FOUND}
 """What the library would stop polling for."""
 
@@ -36,7 +34,7 @@ class PollWatch(BotRequest):
             if code == HTTPStatus.OK:
                 body = _readable(self.parse_json_payload(body))
         except TelegramError as error:
-            self.problem = f"Telegram cannot be reached: {mask(error.message[:_LONGEST])}"
+            self.problem = str(out_of_reach("Telegram", error.message))
             raise NetworkError(error.message) from error
         self.problem = _problem(code, body)
         for_good = _FOR_GOOD.get(HTTPStatus(code)) if code in _FOR_GOOD else None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from core.errors import StateError
 from core.files.file_identity import identity
+from core.files.unreadable import unreadable
 
 _LOG = logging.getLogger(__name__)
 _MODE = 0o600
@@ -52,7 +53,7 @@ def read_with_status(path: Path) -> tuple[bytes, os.stat_result]:
             if identity(before) == identity(after) and len(data) == after.st_size:
                 return data, after
     except OSError as error:
-        raise StateError(f"{path} cannot be read: {error.strerror}.") from error
+        raise StateError(unreadable(path, error)) from error
     finally:
         os.close(descriptor)
     raise StateError(f"{path} is being modified. Wait and retry.")

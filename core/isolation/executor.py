@@ -1,4 +1,4 @@
-"""Know one executor: whose it is, what it does, how far it is."""
+"""Track one executor: whose it is, what it does, how far it is."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -210,8 +210,7 @@ class ExecutorPool:
 
     async def _make_spare(self, user: str) -> None:
         await asyncio.sleep(_SPARE_AFTER_S)
-        full = len(self._live) >= self._options.max_executors
-        if self._stopped or full or user in self._spares:
+        if len(self._live) >= self._options.max_executors or not self._wants_spare(user):
             return
         try:
             executor = await self._started(user)
@@ -219,10 +218,13 @@ class ExecutorPool:
             if not self._stopped:
                 _log.warning("no spare executor: %s", failure)
             return
-        if self._stopped or user in self._spares or user not in self._idle:
-            self.drop(executor)
-        else:
+        if self._wants_spare(user):
             self._spares[user] = executor
+        else:
+            self.drop(executor)
+
+    def _wants_spare(self, user: str) -> bool:
+        return not self._stopped and user in self._idle and user not in self._spares
 
     def _end_spare(self, user: str) -> None:
         self._idle.pop(user, None)

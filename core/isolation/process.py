@@ -74,7 +74,7 @@ def start(argv: Sequence[str], on_exit: Callable[[], None]) -> tuple[Process, so
     errors, theirs_errors = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         with theirs:
-            pid = os.posix_spawn(  # noqa: TID251 - core.isolation starts executors (DESIGN §2)
+            pid = os.posix_spawn(  # noqa: TID251 - core.isolation starts executors
                 argv[0],
                 list(argv),
                 _ENVIRON,

@@ -1,4 +1,4 @@
-"""Say where a runner takes its supervisors from."""
+"""Define where a runner takes its supervisors from."""
 
 from dataclasses import dataclass
 from typing import Protocol

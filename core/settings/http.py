@@ -22,6 +22,10 @@ def _address(listen: str) -> str:
     return listen
 
 
+def _page_url(url: str) -> str:
+    return _origin(url.rstrip("/"))
+
+
 def _host_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError('must be a lower-case host name without a port, as "sayso.example"')
@@ -103,6 +107,11 @@ class HttpSection(Section):
     origins: Origins = Field(
         default=(), description="web origins whose pages may open /ws; the API's own is allowed"
     )
+    url: Annotated[str, AfterValidator(_page_url)] | None = Field(
+        default=None,
+        description="where people open the control page, such as https://sayso.example; prompts "
+        "link there, its host and origin are accepted",
+    )
     metrics_open: bool = Field(
         default=False, description="serve /metrics without a token; else it needs scope read"
     )
@@ -118,6 +127,11 @@ class HttpSection(Section):
         """Return the host and port of ``listen``."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
+
+    @property
+    def is_secure(self) -> bool:
+        """Return whether browsers reach the page by TLS: ours, or that of a proxy before it."""
+        return self.url.startswith("https:") if self.url is not None else self.tls is not None
 
     @property
     def is_loopback(self) -> bool:

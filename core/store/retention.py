@@ -23,6 +23,7 @@ from core.store.approvals.grants import TASK_IDLE_MS
 from core.store.schema.people_tables import (
     accounts,
     grants,
+    page_links,
     pairings,
     people,
     session_settings,
@@ -111,6 +112,7 @@ _DELETE_TOKENS = (
 )
 _DELETE_SURROUNDINGS = (
     delete(pairings).where(pairings.c.expires_ms < _BEFORE),
+    delete(page_links).where(page_links.c.expires_ms < _BEFORE),
     delete(threads).where(threads.c.at_ms < _BEFORE, ~_lives),
     # What a person set for a session may be stricter than the configuration: it stays.
     delete(session_settings).where(

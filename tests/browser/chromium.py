@@ -14,13 +14,12 @@ import pytest
 
 from tests.browser.devtools import Tab
 
-_NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 _LISTENS = re.compile(rb"DevTools listening on ws://127\.0\.0\.1:(\d+)/")
 _SECONDS = 30.0
 # The only page is the tests' own: no sandbox is needed, and root and containers have none. The
 # resolver knows loopback alone, so neither the page nor the browser itself can reach further.
-_FLAGS = (
-    "--headless",
+CLOSED_NETWORK = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -32,9 +31,9 @@ _FLAGS = (
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
     "--lang=en-GB",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    "--remote-debugging-port=0",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
+_FLAGS = ("--headless", "--remote-debugging-port=0", *CLOSED_NETWORK)
 
 
 @asynccontextmanager
@@ -65,11 +64,11 @@ async def chromium() -> AsyncIterator[Tab]:
 
 
 def _program() -> str:
-    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.fail(
             "No Chromium here. Run `apt-get install chromium-headless-shell` as root, or put one "
-            f"of these on PATH: {', '.join(_NAMES)}."
+            f"of these on PATH: {', '.join(NAMES)}."
         )
     return found
 

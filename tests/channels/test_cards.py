@@ -1,6 +1,7 @@
 """Cards are built from the bound plan alone."""
 
 from dataclasses import replace
+from datetime import UTC
 
 import pytest
 
@@ -347,3 +348,13 @@ def test_each_reason_is_in_front_where_they_differ() -> None:
     label = "Not allowed by policy"
     assert shown(front(card))[label] == "1. curl x (no entry)\n2. sh (a shell)"
     assert label not in shown(details(card))
+
+
+def test_a_prompt_links_to_its_page_where_there_is_one() -> None:
+    """One line at the end of the first screen, on every platform alike; without a page none."""
+    question = approval()
+    linked = build_prompt(question, UTC, "https://sayso.example")
+
+    label, address = front(linked)[-1].label, front(linked)[-1].value.text
+    assert (label, address) == ("Page", f"https://sayso.example/approve/{question.id}")
+    assert "Page" not in [fact.label for fact in front(build_prompt(question))]

@@ -103,7 +103,7 @@ def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None
     assert (0, "No active grants.\n") == (listed.returncode, listed.stdout)
     assert [] == quiet.json("grants", "list")
     assert (2, "") == (unknown.returncode, unknown.stdout)
-    assert "No such active grant" in unknown.stderr
+    assert "No active grant has the id or code" in unknown.stderr
 
 
 def test_the_programs_of_skills_are_told(tmp_path: Path) -> None:

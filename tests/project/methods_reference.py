@@ -60,7 +60,7 @@ def table() -> Table:
     execution = SimpleNamespace(guard=SimpleNamespace(lockdown=lockdown))
     gate = SimpleNamespace(store=None, rulebook=None, journal=journal, execution=execution)
     remote = RemoteMethods(cast("RemoteExec", None), journal, lockdown)
-    audit = AuditMethods(cast("Rotate", None))
+    audit = AuditMethods(cast("Rotate", None), Path("audit.jsonl"))
     return method_table(cast("Gate", gate), _no_health, (remote, audit))
 
 

@@ -84,7 +84,7 @@ def mutants_of(path: Path) -> list[Mutant]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = []
-    for node, new in _changes(ast.parse(source)):
+    for node, new in changes(ast.parse(source)):
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = starts[node.lineno - 1] + node.col_offset
@@ -95,10 +95,13 @@ def mutants_of(path: Path) -> list[Mutant]:
     return found
 
 
-def _changes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+def changes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield each expression that has an opposite, with the opposite."""
+    left_out = set(_unnoticeable(tree))
     for node in ast.walk(tree):
         match node:
+            case ast.Constant() | ast.If() if node in left_out:
+                pass
             case ast.Compare(left=left, ops=[first, *rest], comparators=values):
                 opposite = _OPPOSITE[type(first)]()
                 yield node, ast.Compare(left, [opposite, *rest], values)
@@ -111,6 +114,20 @@ def _changes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield node, ast.Constant(not value)
             case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if _is_plain(test):
                 yield test, ast.UnaryOp(ast.Not(), test)
+            case _:
+                pass
+
+
+def _unnoticeable(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what no test can notice: ``slots`` saves memory, and TYPE_CHECKING is for mypy."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg="slots", value=value):
+                yield value
+            case ast.Assign(targets=[ast.Name(id="TYPE_CHECKING")], value=value):
+                yield value
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                yield node
             case _:
                 pass
 

@@ -95,12 +95,13 @@ def configure(
     tooled: bool = False,
     pending: dict[str, int] | None = None,
     timeout: int = 60,
+    store: str | None = None,
     **http: Any,
 ) -> None:
     """Write the settings of a gateway with an API and what may run without asking.
 
     ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
-    who have ``timeout`` seconds.
+    who have ``timeout`` seconds. ``store`` is the URL of a database other than the home's own.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
@@ -111,6 +112,8 @@ def configure(
         "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
         "http": {"enabled": True, "listen": "127.0.0.1:0", **http},
     }
+    if store is not None:
+        config["store"] = {"url": store}
     if tooled:
         grants = {"tools": ["Exec"], "files": {"read": ["/usr"], "write": [str(home)]}}
         config["agents"] = {"list": [{"id": "main", "capabilities": grants}]}
@@ -128,10 +131,11 @@ def api_gateway(
     tooled: bool = False,
     pending: dict[str, int] | None = None,
     timeout: int = 60,
+    store: str | None = None,
     **http: Any,
 ) -> Iterator[ApiGateway]:
     """Run a gateway with an API for as long as the block lasts."""
-    configure(home, tooled=tooled, pending=pending, timeout=timeout, **http)
+    configure(home, tooled=tooled, pending=pending, timeout=timeout, store=store, **http)
     ready: Future[ApiGateway] = Future()
     thread = threading.Thread(target=asyncio.run, args=(_live(home, ready),))
     thread.start()

@@ -38,7 +38,7 @@ class Api:
         remote = RemoteMethods(
             cast("RemoteExec", None), gate.journal, gate.execution.guard.lockdown
         )  # what it does is tested elsewhere
-        audit = AuditMethods(cast("Rotate", None))
+        audit = AuditMethods(cast("Rotate", None), Path("audit.jsonl"))
         return cls(gate, method_table(gate, no_health, (remote, audit)))
 
     async def token(

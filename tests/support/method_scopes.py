@@ -25,6 +25,7 @@ NEEDS = {
     "history.list": "read",
     "health.get": "read",
     "audit.rotate": "admin",
+    "audit.verify": "read",
     "skills.bins": "read",
     "node.list": "read",
     "node.approve": "admin",
@@ -50,6 +51,9 @@ NEEDS = {
     "exec.remote.sessions": "read admin",
     "exec.remote.diagnostics": "read admin",
     "token.create": "",
+    "page.login": "",
+    "page.sessions": "approve admin",
+    "page.end": "approve admin",
     "token.list": "admin",
     "token.revoke": "admin",
 }

@@ -2,9 +2,13 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.api.access.access_log import Access
@@ -27,6 +31,23 @@ _ALWAYS = (
 )
 
 
+class Pages(Protocol):
+    """What people open in a browser beside the API: other credentials, other words."""
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """Return the addresses of the pages."""
+
+    def owns(self, scope: Scope) -> bool:
+        """Return whether a request is for a page."""
+
+    async def admit(self, scope: Scope) -> None:
+        """Let a visitor in, known or not, or raise ``Fault``."""
+
+    def refusal(self, fault: Fault, scope: Scope) -> Response:
+        """Return a fault as people read it."""
+
+
 @dataclass(slots=True)
 class Guard:
     """The application that uvicorn calls; ``app`` is what it lets requests through to."""
@@ -36,6 +57,7 @@ class Guard:
     door: Door
     access: Access
     tokens: Buckets
+    pages: Pages | None = None
     _addresses: Buckets = field(init=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +72,7 @@ class Guard:
         async def watched(message: Message) -> None:
             if message["type"] in {"http.response.start", "websocket.http.response.start"}:
                 seen.status = message["status"]
-                message = {**message, "headers": [*message.get("headers", ()), *_ALWAYS]}
+                message = {**message, "headers": _with_ours(message.get("headers", ()))}
             elif message["type"] == "websocket.accept":
                 seen.status = 101
             await send(message)
@@ -77,7 +99,10 @@ class Guard:
                 # Half an answer is no answer: uvicorn disconnects.
                 _log.warning("a response was aborted: %s", fault.message)
                 raise
-            await refuse(fault, scope, receive, send)
+            if self._is_page(scope) and self.pages is not None:
+                await self.pages.refusal(fault, scope)(scope, receive, send)
+            else:
+                await refuse(fault, scope, receive, send)
 
     async def _admit(self, scope: Scope) -> None:
         """Check what can be checked by the head alone.
@@ -90,6 +115,9 @@ class Guard:
         wait = self._addresses.take(client_key(scope), time.monotonic())
         if wait:
             raise too_many(wait)
+        if self._is_page(scope) and self.pages is not None:
+            await self.pages.admit(scope)
+            return
         state = scope["state"]
         if self._is_open(scope) and token_of(scope) is None:
             state["caller"] = None
@@ -101,9 +129,18 @@ class Guard:
             raise too_many(wait)
         state["login"], state["caller"] = login, caller
 
+    def _is_page(self, scope: Scope) -> bool:
+        return self.pages is not None and scope["type"] == "http" and self.pages.owns(scope)
+
     def _is_open(self, scope: Scope) -> bool:
         path = scope["path"]
         return path in OPEN_ROUTES or (path == "/metrics" and self.section.metrics_open)
+
+
+def _with_ours(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers with those that every answer has, unless it says otherwise itself."""
+    named = {name.lower() for name, _ in headers}
+    return [*headers, *(one for one in _ALWAYS if one[0] not in named)]
 
 
 async def refuse(fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,6 +6,7 @@ page of another site has its own ``Origin``. Addresses cannot be pointed elsewhe
 
 import ipaddress
 import re
+from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
@@ -32,12 +33,13 @@ def check_site(scope: Scope, section: HttpSection) -> None:
     if origin is None:
         return
     own = f"{_SCHEMES[scope['scheme']]}://{host}".lower()
-    if _text(origin).lower() not in {own, *section.origins}:
+    if _text(origin).lower() not in {own, section.url, *section.origins}:
         raise Fault(FaultCode.WRONG_SITE, "Origin not allowed.")
 
 
 def _is_ours(name: str, section: HttpSection) -> bool:
-    if name in {_LOCAL_NAME, section.address[0].lower(), *section.hosts}:
+    page = urlsplit(section.url or "").hostname
+    if name in {_LOCAL_NAME, section.address[0].lower(), page, *section.hosts}:
         return True
     try:
         ipaddress.ip_address(name.strip("[]"))

@@ -5,7 +5,7 @@ import os
 import sys
 from base64 import b64decode, b64encode
 
-from bot.cli import fail, let_go
+from bot.cli import fail, let_go, remark
 from bot.cli.call import print_json
 from bot.client import Client
 
@@ -151,11 +151,7 @@ def counters(answer: "Mapping[str, Any]") -> str:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Check an access list; what no request can match is a warning.
-
-    Raises:
-        ConfigError: it is missing, unsafe or malformed; the message names the line.
-    """
+    """Check an access list; what no request can match is a warning, on standard error."""
     from pathlib import Path  # noqa: PLC0415 - slow to import
 
     from core.errors import ConfigError  # noqa: PLC0415 - slow to import
@@ -164,10 +160,9 @@ def check(args: argparse.Namespace) -> int:
     try:
         acl = load_explicit(Path(args.exec_acl))
     except ConfigError as failure:
-        if args.json:
-            print_json({"ok": False, "faults": str(failure).splitlines()}, indent=None)
-            return failure.exit_code
-        raise
+        kind, problems = type(failure).__name__, str(failure).splitlines()
+        more = {"problems": problems}
+        return fail(str(failure), code=failure.exit_code, kind=kind, more=more)
     report = {
         "ok": True,
         "enabled": acl.table.enabled,
@@ -178,5 +173,6 @@ def check(args: argparse.Namespace) -> int:
     if args.json:
         return print_json(report, indent=None)
     sys.stdout.write(f"{args.exec_acl}: ok ({acl.summary})\n")
-    sys.stdout.writelines(f"warning: {line}\n" for line in acl.warnings)
+    for line in acl.warnings:
+        remark("warning", line)
     return 0

@@ -58,9 +58,9 @@ def help_(args: argparse.Namespace) -> int:
     text = _topic(name) if name in TOPICS else _of_command(args.topic)
     if text is not None:
         return _print(args, text)
-    hint = meant(name, (*COMMANDS, *TOPICS))
-    topics = ", ".join(sorted(TOPICS))
-    words = f"there is no help about {name!r}{hint}; topics: {topics}; commands: see `sayso help`"
+    hint = meant(name, (*COMMANDS, *TOPICS)) or "."
+    topics = f"Topics: {', '.join(sorted(TOPICS))}; commands: see `sayso help`."
+    words = f"there is no help about {name!r}{hint} {topics}"
     return fail(words, "sayso help")
 
 

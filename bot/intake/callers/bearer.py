@@ -29,13 +29,28 @@ class Bearers:
             Unauthenticated: it is no token, or unknown, expired or revoked.
             StoreError: that cannot be determined now, so nobody is let in.
         """
+        return caller_of(await self._live(text, is_session=False), intake, notify)
+
+    async def visitor(self, text: str, intake: Intake) -> Caller:
+        """Return whose session of the control page this is. Call it for each request.
+
+        A session is never a token of the API, nor the other way round: what leaks from one place
+        opens no other.
+
+        Raises:
+            Unauthenticated: it is no session, or unknown, expired or revoked.
+            StoreError: that cannot be determined now, so nobody is let in.
+        """
+        return caller_of(await self._live(text, is_session=True), intake)
+
+    async def _live(self, text: str, *, is_session: bool) -> Token:
         if not token_text.is_token(text):
             raise Unauthenticated
         token = await self.store.read(tokens.holder, token_text.digest(text))
-        if token is None:
+        if token is None or (token.browser is not None) is not is_session:
             raise Unauthenticated
         await self._note_use(token)
-        return caller_of(token, intake, notify)
+        return token
 
     async def _note_use(self, token: Token) -> None:
         if token.used_ms is not None and wall_ms() - token.used_ms < USE_IS_NOTED_AFTER_MS:
@@ -49,7 +64,8 @@ class Bearers:
 
 def caller_of(token: Token, intake: Intake, notify: Notify | None = None) -> Caller:
     """Return what the holder of a token may do: as an agent, as a person, or as neither."""
-    person = None if token.person is None else Actor(API_CHANNEL, token.id, token.name)
+    name = token.name if token.browser is None else str(token.person)
+    person = None if token.person is None else Actor(API_CHANNEL, token.id, name)
     return Caller(
         requester=Requester(intake, token.ref),
         actor=person,

@@ -21,7 +21,7 @@ from core.store import Store
 from core.store.approvals import grants
 from core.store.approvals.grants import Grant
 
-_NONE = "No such active grant, so nothing was revoked; see `sayso grants list`."
+_NONE = "No active grant has the id or code {!a}, so nothing was revoked; see `sayso grants list`."
 _NO_TASK = "Task {} has no active grants, so nothing was revoked; see `sayso grants list`."
 
 
@@ -89,7 +89,7 @@ class GrantMethods:
             NotFound: none that holds is named so.
         """
         if not _named(params.id, await self.store.read(grants.listed)):
-            raise NotFound(_NONE)
+            raise NotFound(safe(_NONE.format(params.id)))
         record: dict[str, object] = {
             "by": caller.ref,
             "what": "revoke grant",
@@ -100,7 +100,7 @@ class GrantMethods:
             return ChangeAnswer.of(
                 f"Grant {params.id.upper()[:6]} is revoked; people are asked again."
             )
-        raise NotFound(_NONE)
+        raise NotFound(safe(_NONE.format(params.id)))
 
     async def end_task(self, params: TaskParams, caller: Caller) -> ChangeAnswer:
         """End what was allowed for a task; every local process may call this, for it only narrows.

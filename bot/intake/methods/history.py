@@ -93,23 +93,37 @@ class RecordMethods:
             return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in mine])
         agent = AgentId(params.agent) if params.agent is not None else None
         span = (params.limit, params.before_ms, agent, params.since_ms)
-        if params.state is None and params.grep is None:
+        filters = (params.state, params.grep, params.session, params.by)
+        if not any(filters):
             rows = await self.store.read(approvals.history, *span)
         else:
-            rows = await self.store.read(approvals.search, wanted(params.state, params.grep), *span)
+            rows = await self.store.read(approvals.search, wanted(*filters), *span)
         return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in rows])
 
 
-def wanted(state: str | None, grep: str | None) -> Callable[[HistoryRow], bool]:
+def wanted(
+    state: str | None, grep: str | None, session: str | None = None, by: str | None = None
+) -> Callable[[HistoryRow], bool]:
     """Return what a search keeps: rows in a state, whose text as it is shown holds some words.
 
-    What is masked cannot be found, or whoever may read would guess secrets.
+    What is masked cannot be found, or whoever may read would guess secrets. ``by`` is who decided:
+    a name in any case, or an account with its channel.
     """
     words = None if grep is None else grep.casefold()
 
     def keep(row: HistoryRow) -> bool:
         if state is not None and row.state != state:
             return False
+        if session is not None and row.session != session:
+            return False
+        if by is not None and not _decided(row, by):
+            return False
         return words is None or words in safe(row.text).casefold()
 
     return keep
+
+
+def _decided(row: HistoryRow, by: str) -> bool:
+    return row.by is not None and (
+        by == row.by.ref or by.casefold() in {row.by.name.casefold(), row.by.account.casefold()}
+    )

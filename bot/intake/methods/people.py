@@ -184,7 +184,7 @@ class PeopleMethods:
 
 
 def _nobody(who: str) -> NotFound:
-    return NotFound(safe(f"There is no {who}; see `sayso people list`."))
+    return NotFound(safe(f"Nobody has the name or account {who!a}; see `sayso people list`."))
 
 
 def _change(

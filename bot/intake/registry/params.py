@@ -272,6 +272,10 @@ class PastParams(ListParams):
     grep: Name | None = Field(
         default=None, description="only commands with this text, in any case; of the last 10,000"
     )
+    session: Name | None = Field(default=None, description="only this session's")
+    by: Name | None = Field(
+        default=None, description="only what this person decided: a name, or CHANNEL:ACCOUNT"
+    )
     id: Name | None = Field(
         default=None, description="only the one request that an id, code or prefix means"
     )

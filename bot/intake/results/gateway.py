@@ -4,6 +4,7 @@ from pydantic import ConfigDict
 
 from bot.intake.results.answer import Answer, Milliseconds, safe
 from core.audit.rotate import Rotated
+from core.audit.verify import Verdict
 from core.gate.guards.lockdown import Locked
 
 
@@ -53,3 +54,28 @@ class RotatedAnswer(Answer):
     def of(cls, ended: Rotated) -> "RotatedAnswer":
         """Return a segment that was ended."""
         return cls(file=str(ended.file), segment=ended.number, seq=ended.seq, hash=ended.hash)
+
+
+class VerifiedAnswer(Answer):
+    """Whether the journal's chain is whole, how much was read, and what is wrong first."""
+
+    ok: bool
+    records: int
+    segments: int
+    file: str | None
+    first_bad_line: int | None
+    why: str
+    head: str
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> "VerifiedAnswer":
+        """Return a verdict."""
+        return cls(
+            ok=verdict.ok,
+            records=verdict.records,
+            segments=verdict.segments,
+            file=safe(verdict.file) or None,
+            first_bad_line=verdict.first_bad_line,
+            why=safe(verdict.why),
+            head=verdict.head,
+        )

@@ -63,6 +63,7 @@ class TokenAnswer(Answer):
     created_ms: Milliseconds
     expires_ms: Milliseconds | None
     used_ms: Milliseconds | None
+    browser: str | None
 
     @classmethod
     def of(cls, token: Token) -> "TokenAnswer":
@@ -78,6 +79,7 @@ class TokenAnswer(Answer):
             created_ms=token.created_ms,
             expires_ms=token.expires_ms,
             used_ms=token.used_ms,
+            browser=safe_or_none(token.browser),
         )
 
 
@@ -92,3 +94,17 @@ class NewTokenAnswer(ChangeAnswer):
 
     token: str | None = None
     id: str | None = None
+
+
+class LinkAnswer(ChangeAnswer):
+    """Whether a link into the control page was made; ``url`` is shown this once."""
+
+    url: str | None = None
+    person: str | None = None
+    expires_ms: Milliseconds | None = None
+
+
+class PageSessionsAnswer(Answer):
+    """Sessions of the control page; each is a token of its person, which no API takes."""
+
+    sessions: list[TokenAnswer]

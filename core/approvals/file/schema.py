@@ -330,7 +330,9 @@ def _lax(model: _Document) -> Iterator[str]:
     places += [(f"agents.{agent}", part) for agent, part in model.agents.items()]
     for place, part in places:
         if part.ask_fallback is AskFallback.FULL:
-            yield f"{place}.askFallback is full: commands run unasked while nobody can be reached."
+            both = "where tools.exec.askFallback is full too"
+            what = "commands run unasked while nobody can be reached"
+            yield f"{place}.askFallback is full: {both}, {what}."
 
 
 def _in_order(

@@ -47,6 +47,8 @@ _IGNORED = {
     "node": "node={call} has no effect: {source} binds this agent to {value}.",
     "timeout_ms": "A timeout of {call} ms has no effect: {source} allows {value} ms.",
 }
+_NO_NODE = "node={node} has no effect: the command runs on host={host}; add host=node."
+_IN_FILE = {"security": "security", "ask": "ask", "ask_fallback": "askFallback"}
 _UNUSED_IN_SANDBOX = frozenset(("security", "ask"))
 _CHOICES = ("host",)
 _SETTINGS = tuple(field.name for field in fields(ExecPolicy) if field.name != "sources")
@@ -72,13 +74,27 @@ def resolve(layers: Sequence[PolicyLayer], approvals: PolicyLayer) -> ExecPolicy
 
 def ignored(call: PolicyLayer, policy: ExecPolicy) -> tuple[str, ...]:
     """Return a sentence for each setting of a call that the effective policy does not follow."""
-    return tuple(
+    elsewhere = call.node is not None and policy.host is not ExecHost.NODE
+    unused = (_NO_NODE.format(node=call.node, host=policy.host),) if elsewhere else ()
+    return unused + tuple(
         sentence.format(
             call=getattr(call, name), source=policy.sources[name], value=getattr(policy, name)
         )
         for name, sentence in _IGNORED.items()
         if getattr(call, name) not in {None, getattr(policy, name)}
         and not (name in _UNUSED_IN_SANDBOX and _is_sandboxed(policy))
+        and not (name == "node" and elsewhere)
+    )
+
+
+def overruled(file: PolicyLayer, policy: ExecPolicy) -> tuple[str, ...]:
+    """Return a sentence for each setting of the approvals file that a stricter one overrules."""
+    return tuple(
+        f"{word} {getattr(file, name)} has no effect: {policy.sources[name]} gives "
+        f"{getattr(policy, name)}, and the stricter of both holds."
+        for name, word in _IN_FILE.items()
+        if getattr(file, name) not in {None, getattr(policy, name)}
+        and not (name in _UNUSED_IN_SANDBOX and policy.host is ExecHost.SANDBOX)
     )
 
 

@@ -55,6 +55,16 @@ _MEANT = (
     .where((tokens.c.id == bindparam("p_ref")) | (tokens.c.name == bindparam("p_ref")))
     .order_by(tokens.c.revoked_ms.is_not(None), tokens.c.created_ms.desc())
 )
+_END = (
+    update(tokens)
+    .where(
+        tokens.c.id == bindparam("p_id"),
+        tokens.c.browser.is_not(None),
+        tokens.c.revoked_ms.is_(None),
+        tokens.c.expires_ms > bindparam("p_now"),
+    )
+    .values(expires_ms=bindparam("p_now"))
+)
 _REVOKE = (
     update(tokens)
     .where(tokens.c.id == bindparam("p_id"), tokens.c.revoked_ms.is_(None))
@@ -72,7 +82,10 @@ class TokenState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenDraft:
-    """A token to make: whose, for what, for how long (ms; ``None``: until it is revoked)."""
+    """A token to make: whose, for what, for how long (ms; ``None``: until it is revoked).
+
+    ``browser`` is set for a session of the control page: the browser that it is in, in words.
+    """
 
     name: str
     scopes: frozenset[Scope]
@@ -80,11 +93,15 @@ class TokenDraft:
     person: str | None
     by: str
     life_ms: int | None = None
+    browser: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a token; times are epoch ms. ``used_ms`` is exact to a minute."""
+    """What is known of a token; times are epoch ms. ``used_ms`` is exact to a minute.
+
+    ``browser`` is set where it is a session of the control page, which no API takes.
+    """
 
     id: str
     name: str
@@ -96,6 +113,7 @@ class Token:
     created_ms: int
     expires_ms: int | None
     used_ms: int | None
+    browser: str | None = None
 
     @property
     def ref(self) -> str:
@@ -156,6 +174,7 @@ def _row(draft: TokenDraft, text: str, now: int) -> dict[str, object]:
         "created_by": draft.by,
         "created_ms": now,
         "expires_ms": None if draft.life_ms is None else now + draft.life_ms,
+        "browser": None if draft.browser is None else plain(draft.browser),
     }
 
 
@@ -209,6 +228,17 @@ def revoke(conn: Connection, ref: str) -> Token | None:
     return _token(gone, now_ms(conn))
 
 
+def sign_out(conn: Connection, token_id: str) -> bool:
+    """End a session of the control page now; what was answered in it goes on to count.
+
+    ``False`` where there is no such session, or it has ended.
+    """
+    ended = conn.execute(_END, {"p_id": token_id, "p_now": now_ms(conn)}).rowcount
+    if ended:
+        note(conn, CHANGED)
+    return bool(ended)
+
+
 def _token(row: RowMapping, now: int) -> Token:
     return Token(
         id=row["id"],
@@ -221,6 +251,7 @@ def _token(row: RowMapping, now: int) -> Token:
         created_ms=row["created_ms"],
         expires_ms=row["expires_ms"],
         used_ms=row["used_ms"],
+        browser=row["browser"],
     )
 
 

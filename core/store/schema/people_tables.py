@@ -77,6 +77,21 @@ tokens = Table(
     Column("expires_ms", BigInteger),
     Column("used_ms", BigInteger),
     Column("revoked_ms", BigInteger),
+    Column("browser", Text),  # set: a session of the control page, in this browser
+)
+
+# One-time links into the control page.
+page_links = Table(
+    "page_links",
+    metadata,
+    Column("hash", Text, primary_key=True),  # SHA-256: the link itself is shown once
+    Column("person", Text, nullable=False),
+    Column("scopes", Text, nullable=False),  # words with a space between them
+    Column("created_by", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+    Column("browser_hash", Text),  # of the cookie of the browser that opened it first
+    Column("used_ms", BigInteger),
 )
 
 grants = Table(

@@ -14,6 +14,9 @@ from core.store.schema.records import OutboxItem
 from core.store.schema.tables import IS_PENDING, approvals, runs
 
 _IS_RUN = select(runs.c.id).where(runs.c.id == bindparam("p_id"))
+_TIMES = select(runs.c.created_ms, runs.c.started_ms, runs.c.ended_ms).where(
+    runs.c.id == bindparam("p_id")
+)
 _PENDING = select(func.count()).select_from(approvals).where(IS_PENDING)
 _WAITING = select(func.count(), func.min(approvals.c.created_ms)).where(IS_PENDING)
 
@@ -32,6 +35,21 @@ def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
     if approval is not None and approval.resolution is None:
         return Pending(run_id, approval.code, approval.deadline_ms)
     return None if approval is None and not is_run else Running(run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """When a run was stored, started and ended (epoch ms); ``None`` where it did not yet."""
+
+    created_ms: int
+    started_ms: int | None
+    ended_ms: int | None
+
+
+def run_times(conn: Connection, run_id: ApprovalId) -> RunTimes | None:
+    """Return the times of a run; ``None`` where nothing was to run."""
+    row = conn.execute(_TIMES, {"p_id": run_id}).first()
+    return None if row is None else RunTimes(row.created_ms, row.started_ms, row.ended_ms)
 
 
 def pending(conn: Connection) -> int:

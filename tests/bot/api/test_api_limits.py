@@ -276,7 +276,7 @@ def test_only_plain_json_is_a_body(loose: ApiGateway, headers: dict[str, str]) -
     "garbage",
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /v1 HTTP/9.9\r\n\r\n",
         b"GET /health HTTP/1.1\r\n\r\n",
         b"GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nBad Header: 1\r\n\r\n",

@@ -219,27 +219,25 @@ def test_a_contact_is_refused_by_the_option_that_is_wrong(
 def test_the_check_of_an_access_list_answers_in_json(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Faults and warnings too; the exit code is that of the words."""
+    """Failures are on standard error like any other's; the exit code is that of the words."""
     path = tmp_path / "acl.toml"
     path.write_text("[exec]\nenabled = 1\nx = 2\n")
     code, out, error = told(capsys, "check", "--exec-acl", str(path), "--json")
-    assert (code, error) == (2, "")
-    assert json.loads(out) == {
-        "ok": False,
-        "faults": [
-            f"{path}:2: exec.enabled: must be true or false.",
-            f"{path}:3: exec.x: is not a known key; remove it, or correct its name.",
-        ],
-    }
+    assert (code, out) == (2, "")
+    found = json.loads(error)["error"]
+    assert (found["type"], found["exitCode"]) == ("ConfigError", 2)
+    assert found["problems"] == [
+        f"{path}:2: exec.enabled: must be true or false.",
+        f"{path}:3: exec.x: is not a known key; remove it, or correct its name.",
+    ]
 
     path.write_text(
         f'[exec]\nenabled = true\n[[exec.allow]]\nagent_id = "{ID}"\nmachine_id = "{ID}"\n'
         '[[exec.allow.commands]]\nargv = ["a;b"]\n'
     )
-    code, out, _ = told(capsys, "check", "--exec-acl", str(path))
-    first, second = out.splitlines()
-    assert (code, first) == (0, f"{path}: ok (1 pair, 1 command, enabled)")
-    assert second.startswith(f"warning: {path}:7: exec.allow.0.commands.0.argv: no request can ")
+    code, out, error = told(capsys, "check", "--exec-acl", str(path))
+    assert (code, out) == (0, f"{path}: ok (1 pair, 1 command, enabled)\n")
+    assert error.startswith(f"warning: {path}:7: exec.allow.0.commands.0.argv: no request can ")
 
 
 @pytest.mark.parametrize(

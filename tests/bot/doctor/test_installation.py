@@ -1,5 +1,6 @@
 """`sayso doctor` only looks: it leaves a home as it was, and makes none."""
 
+import json
 import os
 import subprocess
 import sys
@@ -49,3 +50,17 @@ def test_the_home_of_a_stopped_gateway_stays_as_it_is(tmp_path: Path) -> None:
     doctor(home)
     assert len(before) > 3
     assert tree(home) == before
+
+
+def test_limits_of_the_approvals_file_that_do_nothing_are_named(tmp_path: Path) -> None:
+    """What is wider than the configuration does nothing, and is named; what is stricter is not."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    agents = {"a": {"security": "full", "ask": "always"}, "b": {"security": "deny"}}
+    path = home / "exec-approvals.json"
+    path.write_text(json.dumps({"version": 1, "agents": agents}))
+    path.chmod(0o600)
+    said = " ".join(doctor(home).split())
+
+    assert "agents.a: security full has no effect: tools.exec gives allowlist" in said
+    assert said.count("has no effect") == 1

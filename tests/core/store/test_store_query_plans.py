@@ -21,12 +21,12 @@ from core.store.engine.clock import HighWater
 from core.store.engine.sqlite.disk_reserve import Ballast
 from core.store.engine.sqlite.writer import Writer
 from core.store.outbox.message_lookup import approval_of
-from core.store.people import people, tokens
+from core.store.people import page_links, people, tokens
 from core.store.runs import runs
 from core.store.schema.tables import session_events
 from core.store.sessions import origins, overrides, threads
 from core.store.views import owners, past_commands, references
-from core.store.views.status import waiting
+from core.store.views.status import run_times, waiting
 from tests.support.store_records import ALICE, GROUP, ONCE, draft
 
 _NO_TABLE = r"due|edit\b|to_remind|newest|CONSTANT ROW|\(subquery"
@@ -45,6 +45,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
     "known_as": (people.known_as, (ALICE,)),
     "references": (approvals.references, (Requester(Intake.CHAT, ALICE.ref),)),
+    "run_times": (run_times, (_QUESTION.id,)),
+    "page link opened": (page_links.open_in, ("secret", "browser")),
+    "page link used": (page_links.use, ("secret", "browser", "Firefox on Linux")),
+    "page session ends": (tokens.sign_out, ("4k7w",)),
     "token": (tokens.holder, ("ab" * 32,)),
     "token used": (tokens.used, ("7",)),
     "whose run": (owners.agent_of, (_QUESTION.id,)),

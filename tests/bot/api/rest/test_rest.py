@@ -312,7 +312,7 @@ def test_the_addresses_of_s4_answer(home: ApiGateway) -> None:
         ("GET", "/v1/requests/", "not_found", None),
         ("GET", "/v1/approvals/a%2Fb", "not_found", None),
         ("GET", "/v2/requests", "not_found", None),
-        ("GET", "//v1/history", "not_found", None),
+        ("GET", "/v1//history", "not_found", None),
         ("GET", "/docs", "not_found", None),
     ],
 )

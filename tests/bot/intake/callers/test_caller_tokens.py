@@ -429,7 +429,7 @@ async def test_what_is_not_there_is_not_revoked(
 ) -> None:
     """It is refused with a sentence, and the journal tells of no revocation."""
     admin = await api.caller("admin", RULE)
-    words = "^(No person|No such active|No token|Task .* has no active|There is no)"
+    words = "^(No person|No active grant|No token|Task .* has no active|Nobody has)"
     with pytest.raises(NotFound, match=words):
         await api.call(admin, method, **wish)
     journal = tmp_path / "audit.jsonl"

@@ -17,6 +17,7 @@ from bot.policy_tools.importing.statements import Place, Unstated
 from bot.policy_tools.importing.write import config_text, write
 from bot.policy_tools.judge import Judge, present_settings
 from core.model.command import ExecRequest
+from core.model.decision import Reason
 from core.model.identity import AgentId
 from core.planning.planner import Refusal
 from tests.bot.policy_tools.importing import corpora
@@ -25,6 +26,8 @@ from tests.support.store_records import SESSION
 
 PLACES = ("/srv/app", "/srv/app/sub", "/srv/other")
 HOME = "/home/alice"
+_ON_DISK = frozenset((Reason.EXPOSED, Reason.REPLACES))
+"""What is asked for what lies there (`/tmp`, `/etc/passwd`), whatever a rule says: policy.md."""
 GOAL = 0.6
 LEAST_FORMS, LEAST_PROBES, MOST_RULES = 120, 20, 3
 
@@ -80,11 +83,14 @@ def judged(form: Form, machine: Machine, home: Path) -> tuple[Imported, Judge]:
     return found, Judge(settings.model_copy(update={"tools": tools}), home / "exec-approvals.json")
 
 
-def decision(judge: Judge, line: str, cwd: str) -> str:
-    """Judge a line as the gateway would."""
+def decision(judge: Judge, line: str, cwd: str) -> tuple[str, Reason | None]:
+    """Judge a line as the gateway would; return the decision and its reason."""
     agent = AgentId("main")
     plan = judge.plan(ExecRequest(REQUESTER, SESSION, cwd, line=line, agent=agent))
-    return "deny" if isinstance(plan, Refusal) else judge.judge(plan).decision.word
+    if isinstance(plan, Refusal):
+        return "deny", None
+    found = judge.judge(plan)
+    return found.decision.word, found.reason
 
 
 @dataclass
@@ -130,12 +136,12 @@ def _look(form: Form, found: Imported, judge: Judge, machine: Machine, tally: Ta
             tally.probes += 1
             theirs = form.oracle.decide(line, place)
             here = line.replace("/srv/", machine.folder("/srv/")).replace(HOME, str(Path.home()))
-            ours = decision(judge, here, machine.folder(place))
+            ours, reason = decision(judge, here, machine.folder(place))
             if ours == "allow" != theirs and not form.oracle.free(line):
                 tally.wider.append(f"{form.name} | {line!r} in {place}: there {theirs}")
             paths = [word for word in line.split() if word.startswith(("/usr/bin/", "/opt/"))]
             missing = not all(Path(path).exists() for path in paths)
-            if theirs == "allow" != ours and exact and not missing:
+            if theirs == "allow" != ours and exact and not missing and reason not in _ON_DISK:
                 tally.silent.append(f"{form.name} | {line!r} in {place}: here {ours}")
 
 

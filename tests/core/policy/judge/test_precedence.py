@@ -17,7 +17,7 @@ from core.model.policy import (
     stricter_security,
     stricter_trust,
 )
-from core.policy.judge.precedence import ignored, resolve
+from core.policy.judge.precedence import ignored, overruled, resolve
 
 NOTHING = PolicyLayer("exec-approvals.json")
 BINS = st.lists(st.sampled_from(["jq", "grep", "wc"]), unique=True).map(sorted).map(tuple)
@@ -231,7 +231,7 @@ def test_what_a_call_cannot_have_is_said() -> None:
     """A sentence for each setting that has no effect, with the place that decides."""
     owner = PolicyLayer(
         "tools.exec",
-        ExecHost.GATEWAY,
+        ExecHost.NODE,
         ExecSecurity.ALLOWLIST,
         ExecAsk.ALWAYS,
         node="a",
@@ -245,6 +245,19 @@ def test_what_a_call_cannot_have_is_said() -> None:
         f"ask=off has no effect: tools.exec gives always, {only}.",
         "node=b has no effect: tools.exec binds this agent to a.",
         "A timeout of 10000 ms has no effect: tools.exec allows 5000 ms.",
+    )
+
+
+@pytest.mark.parametrize("host", [ExecHost.SANDBOX, ExecHost.GATEWAY, ExecHost.NODE])
+def test_a_node_without_the_host_node_is_said(host: ExecHost) -> None:
+    """`--node web1` alone runs the command here; on the host node it is followed and not said."""
+    call = PolicyLayer("call", node="web1")
+    said = ignored(call, resolve([call, PolicyLayer("tools.exec", host)], NOTHING))
+
+    assert said == (
+        ()
+        if host is ExecHost.NODE
+        else (f"node=web1 has no effect: the command runs on host={host}; add host=node.",)
     )
 
 
@@ -274,4 +287,27 @@ def test_a_call_that_only_hardens_is_followed(
         or any("ask=" in one for one in said)
         or (policy.host is ExecHost.SANDBOX)
     )
-    assert not (call.node in {None, policy.node} and any("node=" in one for one in said))
+    unused = call.node is not None and (
+        policy.host is not ExecHost.NODE or call.node != policy.node
+    )
+    assert unused == any("node=" in one for one in said)
+
+
+@given(layers("tools.exec"), layers("exec-approvals.json"))
+def test_what_the_file_cannot_have_is_said(owner: PolicyLayer, file: PolicyLayer) -> None:
+    """Each limit of the file that is wider than the configuration, and no other, is named."""
+    policy = resolve([owner], file)
+    said = " ".join(overruled(file, policy))
+
+    wider = file.ask_fallback not in {None, policy.ask_fallback}
+    assert wider == (f"askFallback {file.ask_fallback} has no effect: " in said)
+    wider = file.security not in {None, policy.security} and policy.host is not ExecHost.SANDBOX
+    assert wider == (f"security {file.security} has no effect: " in said)
+
+
+def test_an_overruled_limit_names_the_place_that_decides() -> None:
+    """What S1 shows in the file does not widen what the configuration leaves at its default."""
+    file = PolicyLayer("exec-approvals.json agents.a", ask_fallback=AskFallback.ALLOWLIST)
+
+    (said,) = overruled(file, resolve([], file))
+    assert "askFallback allowlist has no effect: built-in default gives deny, and the" in said

@@ -1,0 +1,18 @@
+"""Serve the control page: what waits and runs, what was, and the rules, in a browser.
+
+::
+
+    app        the addresses; who is let in; faults as people read them
+      ▼
+    login | now | approval | history | rules | sessions    what each address shows and does
+      ▼
+    cards | live               cards of what waits; what changed, pushed to open pages
+      ▼
+    visit                      one request: cookie, CSRF, form; the headers of every answer
+      ▼
+    render | assets            templates and files, by a name that changes with their content
+
+Everything that a page shows or does is a call of the method table with the scopes of its session,
+which is a token of a person that no API takes. Cards are those of the chats (``channels.cards``).
+Without JavaScript each page reads and each button works; with it pages follow what happens.
+"""

@@ -1,0 +1,264 @@
+"""Put the pages together: their addresses, who is let in, and faults as people read them."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
+
+from bot.api.access.access_log import ROUTE
+from bot.api.access.authentication import Login
+from bot.api.access.guard import Pages
+from bot.api.access.origin import client_key
+from bot.api.access.rate_limits import Buckets, Places
+from bot.api.http.bodies import header
+from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.rest.wakeups import Wakes
+from bot.intake.callers.bearer import Bearers
+from bot.intake.callers.caller import Caller
+from bot.intake.methods.login import LOGIN_PATH
+from bot.intake.registry.method import Table
+from bot.page.approval import ApprovalPages
+from bot.page.assets import Assets
+from bot.page.cards import Cards
+from bot.page.gateway import GatewayPages
+from bot.page.history import HistoryPages
+from bot.page.live import Live
+from bot.page.login import LoginPages, session_cookie
+from bot.page.now import Now
+from bot.page.render import Renderer
+from bot.page.rules import RulesPages
+from bot.page.story import Stories
+from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
+from core.errors import Unauthenticated
+from core.gate import Gate
+from core.model.identity import Intake
+from core.settings.http import HttpSection
+
+Handler = Callable[[Visit], Awaitable[Response]]
+_SAFE = frozenset({"GET", "HEAD"})
+_FAILURES_A_SECOND = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Furnishing:
+    """What the pages are made of."""
+
+    table: Table
+    gate: Gate
+    section: HttpSection
+    zone: tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One address: what it shows, and what its form does. ``public``: also for who is unknown."""
+
+    pages: "ControlPage"
+    get: Handler | None = None
+    post: Handler | None = None
+    public: bool = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request.
+
+        Raises:
+            Fault: it is not served.
+        """
+        visit = self.pages.visit(scope, receive)
+        handler = self.get if scope["method"] in _SAFE else self.post
+        if handler is None or scope["method"] not in {*_SAFE, "POST"}:
+            allowed = ", ".join(["GET"] * bool(self.get) + ["POST"] * bool(self.post))
+            raise Fault(FaultCode.WRONG_VERB, "Method not allowed here.", {"Allow": allowed})
+        if not self.public:
+            _ = visit.who
+        response = await handler(visit)
+        await response(scope, receive, send)
+
+
+@dataclass(slots=True)
+class ControlPage(Pages):
+    """All pages of one gateway."""
+
+    room: Furnishing
+    wakes: Wakes
+    rates: Buckets
+    assets: Assets = field(default_factory=Assets.load)
+    render: Renderer = field(init=False)
+    _bearers: Bearers = field(init=False)
+    _failed: Buckets = field(init=False)
+    _streams: Places = field(init=False)
+    _live: Live = field(init=False)
+    _routes: tuple[Route, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the parts once."""
+        room, limits = self.room, self.room.section.limits
+        self.render = Renderer(self.assets, room.zone)
+        self._bearers = Bearers(room.gate.store)
+        self._failed = Buckets(_FAILURES_A_SECOND, limits.failures)
+        self._streams = Places(limits.waiting)
+        cards = Cards(self.render)
+        now = Now(room.table, room.gate, self.render, cards)
+        self._live = Live(now, room.gate, self.wakes, limits.longest_stream)
+        self._routes = self._made_routes(now, cards)
+
+    def _made_routes(self, now: Now, cards: Cards) -> tuple[Route, ...]:
+        room = self.room
+        approval = ApprovalPages(room.table, room.gate, self.render, cards)
+        past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
+        rules = RulesPages(room.table, self.render, str(Path.home()))
+        gateway = GatewayPages(room.table, self.render)
+        login = LoginPages(
+            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+        )
+        return (
+            Route("/", View(self, now.show)),
+            Route("/live", _LiveView(self)),
+            Route("/approve/{ref}", View(self, approval.show)),
+            Route("/approve/{ref}/answer", View(self, post=approval.answer)),
+            Route("/approve/{ref}/preview", View(self, approval.preview)),
+            Route("/runs/{ref}/stop", View(self, post=approval.stop)),
+            Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
+            Route("/history", View(self, past.show)),
+            Route("/history/export", View(self, past.export)),
+            Route("/history/verify", View(self, post=past.verify)),
+            Route("/history/{ref}", View(self, past.story)),
+            Route("/exec-approvals", View(self, rules.show, rules.save)),
+            Route("/sessions", View(self, gateway.sessions)),
+            Route("/sessions/{id}/end", View(self, post=gateway.end)),
+            Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
+            Route("/logout", View(self, post=login.leave)),
+            Route("/static/{version}/{name}", View(self, self._static, public=True)),
+        )
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """Return the addresses of the pages."""
+        return self._routes
+
+    def owns(self, scope: Scope) -> bool:
+        """Return whether a request is for a page."""
+        return any(route.matches(scope)[0] is not Match.NONE for route in self._routes)
+
+    async def admit(self, scope: Scope) -> None:
+        """Find whose session it is, and refuse a form that is not from our own page.
+
+        Raises:
+            Fault: another site's form, or too many requests of a session or an address.
+        """
+        if scope["method"] not in _SAFE and header(scope, b"origin") is None:
+            # That it is ours has been checked where it is there; browsers always send it here.
+            raise Fault(FaultCode.WRONG_SITE, "Origin header missing.")
+        state = scope["state"]
+        state["caller"], state["login"] = None, None
+        session = cookies(scope).get(session_cookie(self.room.section), "")
+        if not session:
+            return
+        login = Login(session, Intake.HTTP, self._bearers.visitor)
+        try:
+            state["caller"], state["login"] = await login.caller(), login
+        except Unauthenticated:
+            self._count(scope)
+            return
+        wait = self.rates.take(state["caller"].token, time.monotonic())
+        if wait:
+            raise too_many(wait)
+        state["session"] = session
+
+    def _count(self, scope: Scope) -> None:
+        wait = self._failed.take(client_key(scope), time.monotonic())
+        if wait:
+            raise too_many(wait)
+
+    def visit(self, scope: Scope, receive: Receive) -> Visit:
+        """Return the request as the pages know it."""
+        state = scope["state"]
+        state[ROUTE] = _template(self._routes, scope)
+        session = state.get("session", "")
+        return Visit(scope, receive, self.room.section, state["caller"], session)
+
+    def refusal(self, fault: Fault, scope: Scope) -> Response:
+        """Return a fault as people read it; who is not signed in learns how."""
+        if wants_json(scope):
+            response = data({"done": False, "sentence": fault.message}, fault.status)
+        elif fault.code is FaultCode.UNAUTHORISED:
+            response = self._sign_in(scope)
+        else:
+            state = scope["state"]
+            session = state.get("session", "")
+            visit = Visit(scope, _never, self.room.section, state.get("caller"), session)
+            text = self.render.text("said.html", visit=visit, words=fault.message)
+            response = page(text, fault.status)
+        response.headers.update(fault.headers or {})
+        return response
+
+    def _sign_in(self, scope: Scope) -> Response:
+        """Return how to sign in; who comes from another site may be signed in all the same.
+
+        Browsers keep a SameSite=Strict cookie from the first request after such a link, so the page
+        asks for itself once more.
+        """
+        crossed = header(scope, b"sec-fetch-site") == b"cross-site" and scope["method"] in _SAFE
+        return page(self.render.text("signed_out.html", bounce=crossed), 200 if crossed else 401)
+
+    async def stream(self, visit: Visit, send: Send) -> None:
+        """Serve the stream of an open page.
+
+        Raises:
+            Fault: too many are open.
+        """
+        with self._streams.place(visit.who.token):
+            await self._live.serve(visit, self._again, send)
+
+    async def _again(self, visit: Visit) -> Caller:
+        login: Login = visit.scope["state"]["login"]
+        return await login.caller()
+
+    async def _static(self, visit: Visit) -> Response:
+        response = self.assets.response(visit.path("version"), visit.path("name"))
+        for name, value in HEADERS.items():
+            response.headers[name] = value
+        return response
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveView:
+    """The address of the stream."""
+
+    pages: ControlPage
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a stream.
+
+        Raises:
+            Fault: it is not served.
+        """
+        if scope["method"] != "GET":
+            raise Fault(FaultCode.WRONG_VERB, "Method not allowed here.", {"Allow": "GET"})
+        visit = self.pages.visit(scope, receive)
+        permitted = visit.who
+        if permitted.actor is None:
+            raise Fault(FaultCode.UNAUTHORISED, "You are not signed in.")
+        await self.pages.stream(visit, send)
+
+
+def pages_of(room: Furnishing) -> Callable[[Wakes, Buckets], Pages]:
+    """Return what makes the pages for a server, from its wake-ups and rates."""
+
+    def made(wakes: Wakes, rates: Buckets) -> Pages:
+        return ControlPage(room, wakes, rates)
+
+    return made
+
+
+def _template(routes: Sequence[Route], scope: Scope) -> str:
+    return next((one.path for one in routes if one.matches(scope)[0] is not Match.NONE), "")
+
+
+async def _never() -> dict[str, object]:
+    return {"type": "http.disconnect"}

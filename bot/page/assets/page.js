@@ -1,0 +1,20 @@
+// What every page does with JavaScript; without it each form and link works by itself.
+
+import { follow, followOne } from "./live.js";
+import { keyboard } from "./keyboard.js";
+import { guard } from "./guard.js";
+import { answerForms } from "./answer.js";
+import { countDown } from "./countdown.js";
+
+document.documentElement.classList.add("js");
+guard(document);
+answerForms(document);
+countDown(document);
+const now = document.querySelector("[data-live]");
+if (now) {
+  follow(now);
+  keyboard(now);
+}
+const one = document.querySelector("[data-follow]");
+if (one) followOne(one);
+if (location.hash === "#find") document.querySelector("#search input")?.focus();

@@ -1,0 +1,93 @@
+"""Make the card of an approval: the content of the chats' cards, as a page shows it."""
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from secrets import token_hex
+
+from bot.page.render import Renderer
+from channels.card_text import digest_words
+from channels.cards import OutcomeCard, PromptCard, build_outcome, build_prompt, details, front
+from core.model.approval import Approval
+from core.model.result import Denied, Finished, Submission, Unknown
+
+_MOST_KEPT = 512
+_LONG = 1_500
+"""Characters of a command up to which a list shows it whole; beyond, its own page does."""
+_LINES = 14
+_DEADLINE = "Answer by"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCard:
+    """One card as HTML; ``rev`` changes with what it says."""
+
+    id: str
+    rev: str
+    html: str
+
+
+@dataclass(slots=True)
+class Cards:
+    """The cards of what waits, made once for all who look.
+
+    A card holds the place of a CSRF token, drawn at random, that each session's own replaces.
+    """
+
+    render: Renderer
+    _place: str = field(default_factory=lambda: token_hex(32), repr=False)
+    _kept: OrderedDict[str, ShownCard] = field(default_factory=OrderedDict)
+
+    def listed(self, approval: Approval, csrf: str) -> ShownCard:
+        """Return the card in a list: long commands are cut there, and cannot be allowed."""
+        votes = "/".join(f"{vote.person}:{vote.reply}" for vote in approval.votes)
+        key = (
+            f"{approval.id} {approval.plan.digest} {approval.deadline_ms} {approval.asked} {votes}"
+        )
+        card = self._kept.get(key)
+        if card is None:
+            card = self._kept[key] = self._made(approval, whole=False)
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return ShownCard(card.id, card.rev, card.html.replace(self._place, csrf))
+
+    def whole(self, approval: Approval, csrf: str) -> str:
+        """Return the card on a page of its own, with all of its command."""
+        return self._made(approval, whole=True).html.replace(self._place, csrf)
+
+    def outcome(self, approval: Approval, status: Submission | None) -> OutcomeCard:
+        """Return how it ended, in the words of the chats."""
+        result = status if isinstance(status, Finished | Denied | Unknown) else None
+        return build_outcome(approval, result, self.render.zone)
+
+    def ending(self, approval: Approval, status: Submission | None) -> str:
+        """Return how it ended, for the place of its card in a list."""
+        return self.render.text("ended.html", card=self.outcome(approval, status))
+
+    def _made(self, approval: Approval, *, whole: bool) -> ShownCard:
+        card = build_prompt(approval, self.render.zone)
+        cut = not whole and is_long(card)
+        html = self.render.text(
+            "card.html",
+            card=card,
+            cut=cut,
+            command=_beginning(card.command.text) if cut else card.command,
+            facts=[fact for fact in front(card) if fact.label != _DEADLINE],
+            details=details(card),
+            csrf=self._place,
+            check=digest_words(approval.plan.digest),
+            whole=whole,
+            has_task=approval.plan.task is not None,
+        )
+        rev = hashlib.sha256(html.replace(self._place, "").encode()).hexdigest()[:12]
+        return ShownCard(card.id, rev, html.replace("@rev@", rev, 1))
+
+
+def is_long(card: PromptCard) -> bool:
+    """Return whether a list has no room for the whole command."""
+    text = card.command.text
+    return len(text) > _LONG or text.count("\n") >= _LINES
+
+
+def _beginning(text: str) -> str:
+    return "\n".join(text[:_LONG].split("\n")[:_LINES])

@@ -1,0 +1,55 @@
+"""Lock the gateway down, and list the sessions of who is signed in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from bot.api.http.errors import Fault, FaultCode
+from bot.intake.registry.method import Table, invoke
+from bot.page.render import Renderer
+from bot.page.visit import Visit, elsewhere, page
+
+_LONGEST_WHY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayPages:
+    """The pages about the gateway and who is signed in."""
+
+    table: Table
+    render: Renderer
+
+    async def lockdown(self, visit: Visit) -> Response:
+        """Show whether it is locked, and ask once more before it is."""
+        locked: Any = await invoke(self.table["lockdown.get"], {}, visit.who)
+        text = self.render.text("lockdown.html", visit=visit, here="lockdown", locked=locked)
+        return page(text)
+
+    async def engage(self, visit: Visit) -> Response:
+        """Deny everything from now on.
+
+        Raises:
+            Fault: it was not confirmed.
+        """
+        form = await visit.form()
+        if form.get("confirm") != "yes":
+            raise Fault(FaultCode.BAD_REQUEST, "Tick the box to confirm. Nothing was changed.")
+        why = form.get("why", "").strip()[:_LONGEST_WHY]
+        await invoke(self.table["lockdown.engage"], {"why": why}, visit.who)
+        return elsewhere("/lock-down")
+
+    async def sessions(self, visit: Visit) -> Response:
+        """List where this person is signed in."""
+        found: Any = await invoke(self.table["page.sessions"], {}, visit.who)
+        text = self.render.text(
+            "sessions.html", visit=visit, here="sessions", sessions=found["sessions"]
+        )
+        return page(text)
+
+    async def end(self, visit: Visit) -> Response:
+        """Sign one session out, or revoke it."""
+        form = await visit.form()
+        raw: dict[str, object] = {"id": visit.path("id"), "revoke": form.get("how") == "revoke"}
+        await invoke(self.table["page.end"], raw, visit.who)
+        return elsewhere("/sessions")

@@ -1,0 +1,138 @@
+"""Push what changed on the start page as server-sent events (HTML Standard, 9.2).
+
+Each look is a fresh reading of the store by the methods, with the session looked up anew: who is
+signed out hears nothing more. A client that reconnects sends what it has, and gets what differs.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.types import Send
+
+from bot.api.rest.rest import unless_gone
+from bot.api.rest.wakeups import Wakes
+from bot.intake.callers.caller import Caller
+from bot.intake.registry.method import permit
+from bot.page.now import Now, Snapshot
+from bot.page.visit import HEADERS, Visit
+from core.errors import SaysoError, Unauthenticated
+from core.gate import Gate
+from core.model.identity import ApprovalId
+from core.store import approvals
+from core.store.engine.clock import wall_ms
+from core.store.people import tokens
+from core.store.views.status import status_of
+
+Check = Callable[[Visit], Awaitable[Caller]]
+"""Return who a visit's session is at this moment, or raise ``Unauthenticated``."""
+_IDLE_S = 10.0
+_RUNNING_S = 1.0
+"""How often output is looked at while something runs."""
+_SETTLE_S = 0.05
+"""A burst of changes becomes one look."""
+_ABOUT = ("approval:", "run:", tokens.CHANGED)
+
+
+@dataclass(slots=True)
+class Sent:
+    """What a page has been sent: the revision of each card, and the texts of the rest."""
+
+    cards: dict[str, str]
+    running: str = ""
+    health: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Serve the stream of one page."""
+
+    now: Now
+    gate: Gate
+    wakes: Wakes
+    longest_s: float
+
+    async def serve(self, visit: Visit, check: Check, send: Send) -> None:
+        """Stream until the browser leaves, the session ends or the time is over."""
+        await unless_gone(visit.receive, self._stream(visit, check, send))
+
+    async def _stream(self, visit: Visit, check: Check, send: Send) -> None:
+        query = visit.query()
+        sent = Sent(_seen(query.get("seen", "")))
+        follow = query.get("follow")
+        events = self._end_of(visit, check, follow) if follow else self._events(visit, check, sent)
+        head = [(b"content-type", b"text/event-stream; charset=utf-8")]
+        head += [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        try:
+            async for event in events:
+                body = f"retry: 2000\nevent: now\ndata: {json.dumps(event)}\n\n".encode()
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        except Unauthenticated:
+            body = b"event: signed-out\ndata: {}\n\n"
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        except SaysoError:
+            pass  # the stream ends, and the page that resumes it learns why
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _events(
+        self, visit: Visit, check: Check, sent: Sent
+    ) -> AsyncIterator[Mapping[str, object]]:
+        until = time.monotonic() + self.longest_s
+        async with self.wakes.of(*_ABOUT) as woken:
+            while not self.wakes.stopping.is_set() and time.monotonic() < until:
+                visit.caller = await check(visit)
+                shot = await self.now.snapshot(visit)
+                yield {**await self._changes(shot, sent), "now": wall_ms()}
+                if await woken(_RUNNING_S if shot.runs else _IDLE_S):
+                    await woken(_SETTLE_S)
+
+    async def _end_of(
+        self, visit: Visit, check: Check, ref: str
+    ) -> AsyncIterator[Mapping[str, object]]:
+        """Yield whether one approval has ended, until it has."""
+        until = time.monotonic() + self.longest_s
+        about = (f"approval:{ref}", tokens.CHANGED)
+        async with self.wakes.of(*about) as woken:
+            while not self.wakes.stopping.is_set() and time.monotonic() < until:
+                visit.caller = await check(visit)
+                permit(self.now.table["exec.approval.get"], visit.who)
+                found = await self.gate.store.read(approvals.get, ApprovalId(ref))
+                ended = found is None or found.resolution is not None
+                yield {"now": wall_ms(), "ended": ended}
+                if ended:
+                    return
+                await woken(_IDLE_S)
+
+    async def _changes(self, shot: Snapshot, sent: Sent) -> dict[str, object]:
+        """Return what differs from what was sent, and note it."""
+        known = {card.id: card.rev for card in shot.cards}
+        gone = [one for one in sent.cards if one not in known]
+        event: dict[str, object] = {
+            "order": list(known),
+            "total": shot.total,
+            "more": shot.more,
+            "cards": {one.id: one.html for one in shot.cards if sent.cards.get(one.id) != one.rev},
+            "gone": {one: await self._ending(one) for one in gone},
+        }
+        if shot.running != sent.running:
+            event["running"] = shot.running
+        if shot.health != sent.health:
+            event["health"] = shot.health
+        sent.cards, sent.running, sent.health = known, shot.running, shot.health
+        return event
+
+    async def _ending(self, card_id: str) -> str:
+        """Return how a card ended that is not there any more; one that moved off has no words."""
+        found = await self.gate.store.read(approvals.get, ApprovalId(card_id))
+        if found is None or found.resolution is None:
+            return ""
+        ended = await self.gate.store.read(status_of, found.id)
+        return self.now.cards.ending(found, ended)
+
+
+def _seen(text: str) -> dict[str, str]:
+    """Return the revisions that a page says it has: ``id.rev,id.rev``."""
+    pairs = (one.partition(".") for one in text.split(",") if one)
+    return {card: rev for card, _, rev in pairs}

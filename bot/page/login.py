@@ -1,0 +1,146 @@
+"""Sign in with a one-time link, and sign out.
+
+Opening the link binds it to this browser by a cookie of its own and signs nobody in: a program that
+looks at links in chats must not use them up. The button on that page does, once.
+"""
+
+import re
+import secrets
+import time
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from bot.api.access.origin import client_key
+from bot.api.access.rate_limits import Buckets
+from bot.api.http.bodies import header
+from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.intake.registry.method import Table, invoke
+from bot.page.render import Renderer
+from bot.page.visit import Visit, cookies, elsewhere, page
+from core.ports import Journal
+from core.settings.http import HttpSection
+from core.store import Store
+from core.store.people import page_links
+from core.store.people.page_links import SESSION_LIFE_MS, Link, LinkState
+from core.store.people.tokens import NewToken
+
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_REFUSALS = {
+    LinkState.UNKNOWN: "This link is not known. It may have been mistyped, or made elsewhere.",
+    LinkState.EXPIRED: "This link has expired; links last 10 minutes.",
+    LinkState.USED: "This link was used already; each signs in once.",
+    LinkState.ELSEWHERE: "This link was opened in another browser first, and only works there.",
+}
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR", "Opera"),
+    ("Firefox", "Firefox"),
+    ("Chrome", "Chrome"),
+    ("Safari", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+def session_cookie(section: HttpSection) -> str:
+    """Return the name of the session's cookie; the prefix makes browsers hold it to its host."""
+    return "__Host-sayso" if section.is_secure else "sayso_session"
+
+
+def _browser_cookie(section: HttpSection) -> str:
+    return "__Host-sayso-browser" if section.is_secure else "sayso_browser"
+
+
+@dataclass(frozen=True, slots=True)
+class LoginPages:
+    """The pages of who is not signed in yet; ``failed`` slows who tries links."""
+
+    store: Store
+    journal: Journal
+    table: Table
+    section: HttpSection
+    render: Renderer
+    failed: Buckets
+
+    async def offer(self, visit: Visit) -> Response:
+        """Bind a link to this browser and offer to sign in."""
+        secret = _secret(visit)
+        if visit.scope["method"] == "HEAD":
+            return page("")
+        known = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        browser = known if _SECRET.fullmatch(known) else secrets.token_urlsafe(32)
+        link = await self.store.write(page_links.open_in, secret, browser)
+        if link.state is not LinkState.OPEN:
+            return self._refused(visit, link)
+        answer = page(self.render.text("login.html", person=link.person, path=visit.scope["path"]))
+        self._set(answer, _browser_cookie(self.section), browser, page_links.LIFE_MS, "lax")
+        return answer
+
+    async def enter(self, visit: Visit) -> Response:
+        """Sign in: a new session in this browser, whatever was there before is ended."""
+        secret = _secret(visit)
+        browser = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        label = _label(header(visit.scope, b"user-agent") or b"")
+        made = await self.store.write(page_links.use, secret, browser, label)
+        if isinstance(made, Link):
+            return self._refused(visit, made)
+        await self._note(visit, made, label)
+        answer = elsewhere("/")
+        self._set(answer, session_cookie(self.section), made.text, SESSION_LIFE_MS, "strict")
+        answer.delete_cookie(_browser_cookie(self.section), secure=self.section.is_secure)
+        return answer
+
+    async def leave(self, visit: Visit) -> Response:
+        """Sign this browser out."""
+        await visit.form()
+        await invoke(self.table["page.end"], {"id": visit.who.token}, visit.who)
+        answer = page(self.render.text("signed_out.html", bounce=False))
+        answer.delete_cookie(session_cookie(self.section), secure=self.section.is_secure)
+        return answer
+
+    async def _note(self, visit: Visit, made: NewToken, label: str) -> None:
+        record: dict[str, object] = {
+            "by": made.token.ref,
+            "what": "sign in",
+            "person": made.token.person,
+            "name": made.token.name,
+            "browser": label,
+        }
+        await self.journal.append("page session", record)
+        if visit.caller is not None:
+            await invoke(self.table["page.end"], {"id": visit.caller.token}, visit.caller)
+
+    def _refused(self, visit: Visit, link: Link) -> Response:
+        wait = self.failed.take(client_key(visit.scope), time.monotonic())
+        if wait:
+            raise too_many(wait)
+        return page(self.render.text("said.html", words=_REFUSALS[link.state], visit=visit), 403)
+
+    def _set(self, answer: Response, name: str, value: str, life_ms: int, same: str) -> None:
+        answer.headers.append(
+            "Set-Cookie",
+            f"{name}={value}; Path=/; Max-Age={life_ms // 1000}; HttpOnly; "
+            f"SameSite={same.title()}{'; Secure' if self.section.is_secure else ''}",
+        )
+
+
+def _secret(visit: Visit) -> str:
+    secret = visit.path("secret")
+    if not _SECRET.fullmatch(secret):
+        raise Fault(FaultCode.NOT_FOUND, _REFUSALS[LinkState.UNKNOWN])
+    return secret
+
+
+def _label(agent: bytes) -> str:
+    """Return ``Firefox on Linux`` for a User-Agent; nothing of it is repeated."""
+    text = agent.decode("latin-1")
+    name = next((words for mark, words in _BROWSERS if mark in text), "a browser")
+    system = next((words for mark, words in _SYSTEMS if mark in text), "")
+    return f"{name} on {system}" if system else name

@@ -1,0 +1,138 @@
+"""Show one request's story: asked, shown where, answered by whom, run, ended."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.api.http.errors import Fault, FaultCode
+from bot.intake.callers.caller import Caller
+from bot.intake.registry.method import Table, invoke
+from core.errors import NotFound
+from core.gate import Gate
+from core.model.identity import ApprovalId
+from core.store import approvals
+from core.store.views.status import RunTimes, run_times
+
+_COPY = {
+    "ready": "waits to be sent",
+    "sending": "is being sent",
+    "sent": "was delivered",
+    "stale": "was delivered",
+    "closed": "was delivered, and shows the end",
+    "uncertain": "may have been delivered",
+    "dropped": "was not delivered",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened; ``at_ms`` is ``None`` where it was not noted."""
+
+    title: str
+    at_ms: int | None = None
+    lines: tuple[str, ...] = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A request with its steps in order; texts are as the methods answer them, redacted."""
+
+    row: dict[str, Any]
+    steps: tuple[Step, ...]
+    output: str
+    asked: bool
+    copies: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Stories:
+    """Read stories by the methods, with the scopes of who asks."""
+
+    table: Table
+    gate: Gate
+
+    async def of(self, ref: str, caller: Caller) -> Story:
+        """Return the story of the one request that an id, a code or a prefix means.
+
+        Raises:
+            Fault: it means none, or several.
+        """
+        found: Any = await invoke(self.table["history.list"], {"id": ref}, caller)
+        rows = found["history"]
+        if len(rows) != 1:
+            raise Fault(FaultCode.NOT_FOUND, "No request has this id, or several do.")
+        row = rows[0]
+        known = await self._approval(row["id"], caller)
+        times = await self.gate.store.read(run_times, ApprovalId(row["id"]))
+        tail: Any = await self._tail(row["id"], caller)
+        steps = [*_asked(row, known), *await self._shown(known, row, caller)]
+        steps += [*_decided(row, known), *_ran(row, times)]
+        return Story(row, tuple(steps), tail["text"], asked=known is not None)
+
+    async def _approval(self, run_id: str, caller: Caller) -> dict[str, Any] | None:
+        try:
+            found: Any = await invoke(self.table["exec.approval.get"], {"id": run_id}, caller)
+        except NotFound:
+            return None
+        return dict(found)
+
+    async def _tail(self, run_id: str, caller: Caller) -> object:
+        try:
+            return await invoke(self.table["exec.tail"], {"id": run_id}, caller)
+        except NotFound:
+            return {"text": ""}
+
+    async def _shown(
+        self, known: dict[str, Any] | None, row: dict[str, Any], caller: Caller
+    ) -> list[Step]:
+        if known is None:
+            return []
+        found: Any = await invoke(self.table["exec.approval.copies"], {"id": row["id"]}, caller)
+        lines = tuple(_copy(one) for one in found["copies"])
+        first = await self.gate.store.read(approvals.get, ApprovalId(row["id"]))
+        at_ms = None if first is None else first.delivered_ms
+        return [Step("Shown", at_ms, lines or ("on this page only",))]
+
+
+def _asked(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
+    lines = [f"agent {row['agent']}, session {row['session']}"]
+    if row["task"]:
+        lines.append(f"task {row['task']}")
+    if known is not None:
+        lines += [f"by {known['requester']}, in {known['cwd']}", f"because {known['why']}"]
+    return [Step("Asked", row["atMs"], tuple(lines))]
+
+
+def _copy(one: dict[str, Any]) -> str:
+    place = f"{one['channel']} {one['to']}".strip()
+    why = f": {one['why']}" if one["why"] else ""
+    return f"{place} {_COPY.get(one['state'], one['state'])}{why}"
+
+
+def _decided(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
+    if known is None:
+        denied = row["state"] == "denied"
+        word = str(row["how"]) if denied else "allowed without asking"
+        return [Step("Decided by policy", None, (word,), "denied" if denied else "")]
+    steps = [Step("Counted", None, (f"{who} allowed it",)) for who in known["votes"]]
+    if known["state"] == "pending":
+        return [*steps, Step("Waiting for an answer", kind="open")]
+    lines = [f"by {known['by']}"] if known["by"] else []
+    lines += [f"“{known['note']}”"] if known["note"] else []
+    verdict = known["decision"] or known["state"]
+    after = known["atMs"] - known["createdMs"]
+    lines.append(f"{after / 1000:.1f} s after it was asked")
+    terms = f", {known['terms']}" if known["terms"] else ""
+    return [*steps, Step(f"Decided: {verdict}{terms}", known["atMs"], tuple(lines), known["state"])]
+
+
+def _ran(row: dict[str, Any], times: RunTimes | None) -> list[Step]:
+    if times is None:
+        return []
+    if times.started_ms is None and times.ended_ms is None:
+        return [Step("Queued", times.created_ms, kind="open")]
+    began = [Step("Started", times.started_ms)] if times.started_ms else []
+    if times.ended_ms is None:
+        return [*began, Step("Runs", kind="open")]
+    kind = "done" if row["exitCode"] == 0 else "failed"
+    return [*began, Step("Ended", times.ended_ms, (row["how"],), kind)]

@@ -1,0 +1,166 @@
+"""Keep one-time links into the control page: by their hash, for ten minutes, for one browser.
+
+The first browser that opens a link is the only one that can use it, and only once: what it gets is
+a session, a token of the person that no API takes (``Token.browser``). So whatever holds for a
+person's tokens holds for sessions, revoking above all.
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
+
+from core.errors import BadRequest
+from core.model.access import Scope
+from core.model.identity import PersonId
+from core.store.engine.clock import now_ms
+from core.store.people import people, tokens
+from core.store.people.tokens import NewToken, TokenDraft
+from core.store.schema.people_tables import page_links
+
+LIFE_MS: Final = 10 * 60_000
+SESSION_LIFE_MS: Final = 12 * 3_600_000
+"""How long somebody stays signed in; a session is never prolonged."""
+_BYTES: Final = 32
+_NAME_BYTES: Final = 4
+
+_BY_HASH = select(page_links).where(page_links.c.hash == bindparam("p_hash"))
+_BIND = (
+    update(page_links)
+    .where(
+        page_links.c.hash == bindparam("p_hash"),
+        page_links.c.browser_hash.is_(None),
+        page_links.c.used_ms.is_(None),
+        page_links.c.expires_ms > bindparam("p_now"),
+    )
+    .values(browser_hash=bindparam("p_browser"))
+)
+_USE = (
+    update(page_links)
+    .where(
+        page_links.c.hash == bindparam("p_hash"),
+        page_links.c.browser_hash == bindparam("p_browser"),
+        page_links.c.used_ms.is_(None),
+        page_links.c.expires_ms > bindparam("p_now"),
+    )
+    .values(used_ms=bindparam("p_now"))
+    .returning(*page_links.c)
+)
+
+
+class LinkState(StrEnum):
+    """What a link is to a browser that comes with it."""
+
+    OPEN = "open"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    USED = "used"
+    ELSEWHERE = "elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a browser learns of a link; ``person`` only where it is open to this browser."""
+
+    state: LinkState
+    person: PersonId | None = None
+    expires_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A link with its secret part, which cannot be shown again; it expires at an epoch ms."""
+
+    person: PersonId
+    expires_ms: int
+    secret: str = field(repr=False)
+
+
+def create(conn: Connection, person: str | None, scopes: frozenset[Scope], by: str) -> NewLink:
+    """Make a link for a person; ``None`` means the only one that there is.
+
+    Raises:
+        BadRequest: there is no such person, the person is revoked, or several could be meant.
+    """
+    name = _only(conn) if person is None else person
+    if not people.exists(conn, name):
+        raise BadRequest(f"No person is named {name!r}. Add one: sayso people add NAME")
+    if people.is_revoked(conn, name):
+        raise BadRequest(f"{name} is revoked. Restore first: sayso people restore {name}")
+    now, secret = now_ms(conn), secrets.token_urlsafe(_BYTES)
+    row = {
+        "hash": _hash(secret),
+        "person": name,
+        "scopes": " ".join(sorted(scopes)),
+        "created_by": by,
+        "created_ms": now,
+        "expires_ms": now + LIFE_MS,
+    }
+    conn.execute(insert(page_links), row)
+    return NewLink(PersonId(name), now + LIFE_MS, secret)
+
+
+def open_in(conn: Connection, secret: str, browser: str) -> Link:
+    """Bind a link to the browser that opens it first, and return what it is to this one."""
+    now, hashed = now_ms(conn), _hash(secret)
+    conn.execute(_BIND, {"p_hash": hashed, "p_browser": _hash(browser), "p_now": now})
+    return _seen(conn, hashed, browser)
+
+
+def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | Link:
+    """Make the session of a link, once; ``label`` says in words which browser it is in.
+
+    Returns the link where it is not open to this browser: nothing was made then.
+    """
+    values = {"p_hash": _hash(secret), "p_browser": _hash(browser), "p_now": now_ms(conn)}
+    row = conn.execute(_USE, values).mappings().first()
+    if row is None:
+        return _seen(conn, _hash(secret), browser)
+    draft = TokenDraft(
+        name=f"page-{secrets.token_hex(_NAME_BYTES)}",
+        scopes=frozenset(Scope(word) for word in row["scopes"].split()),
+        agent=None,
+        person=row["person"],
+        by=row["created_by"],
+        life_ms=SESSION_LIFE_MS,
+        browser=label,
+    )
+    return tokens.create(conn, draft)
+
+
+def _seen(conn: Connection, hashed: str, browser: str) -> Link:
+    row = conn.execute(_BY_HASH, {"p_hash": hashed}).mappings().first()
+    if row is None:
+        return Link(LinkState.UNKNOWN)
+    state = _state(row, _hash(browser), now_ms(conn))
+    if state is not LinkState.OPEN:
+        return Link(state)
+    return Link(state, PersonId(row["person"]), row["expires_ms"])
+
+
+def _state(row: RowMapping, browser_hash: str, now: int) -> LinkState:
+    if row["used_ms"] is not None:
+        return LinkState.USED
+    if row["expires_ms"] <= now:
+        return LinkState.EXPIRED
+    bound = row["browser_hash"] == browser_hash
+    return LinkState.OPEN if bound else LinkState.ELSEWHERE
+
+
+def _only(conn: Connection) -> str:
+    named = [one.id for one in people.listed(conn) if not one.revoked and ":" not in one.id]
+    if len(named) == 1:
+        return named[0]
+    if not named:
+        raise BadRequest(
+            "Nobody is in the people directory yet. Add yourself, then list `person:NAME` in "
+            "approvals.exec.approvers: sayso people add NAME"
+        )
+    raise BadRequest(f"Which person? Use --person with one of {', '.join(named)}.")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

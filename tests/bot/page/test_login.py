@@ -1,0 +1,115 @@
+"""Sign in: one browser, one use, and a session that is a person's and no API's."""
+
+import pytest
+
+from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.page_browser import PageBrowser, link_for
+
+
+def _cookie(answer: object, name: str) -> str:
+    lines = answer.headers.get_list("set-cookie")  # type: ignore[attr-defined]
+    return next(line for line in lines if line.startswith(f"{name}=") and "Max-Age=0" not in line)
+
+
+def test_a_link_signs_in_by_its_button_and_not_by_being_opened(home: ApiGateway) -> None:
+    """A program that looks at links uses none up; the button leads to what waits."""
+    browser, path = PageBrowser.at(home), link_for(home)
+    offered = browser.get(path)
+
+    assert "Sign in as" in offered.text
+    assert browser.get("/").status_code == 401
+    entered = browser.post(path)
+    assert (entered.status_code, entered.headers["location"]) == (303, "/")
+    assert "Waiting for an answer" in browser.get("/").text
+
+
+def test_the_session_is_in_a_cookie_that_scripts_and_other_sites_do_not_get(
+    home: ApiGateway,
+) -> None:
+    """HttpOnly and SameSite=Strict, for the whole host; plain HTTP on loopback has no Secure."""
+    browser, path = PageBrowser.at(home), link_for(home)
+    opened = _cookie(browser.get(path), "sayso_browser")
+    session = _cookie(browser.post(path), "sayso_session")
+
+    assert "HttpOnly" in opened
+    assert "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict" in session
+    assert "Secure" not in session
+
+
+def test_behind_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path_factory: object) -> None:
+    """Where `http.url` says that people come by TLS, whatever terminates it."""
+    folder = tmp_path_factory.mktemp("tls") / "home"  # type: ignore[attr-defined]
+    with api_gateway(folder, url="https://sayso.example") as home:
+        host = {"Host": "sayso.example"}
+        browser, path = PageBrowser.at(home, **host), link_for(home)
+        opened = _cookie(browser.get(path), "__Host-sayso-browser")
+        bound = opened.partition(";")[0]
+        form = {**host, "Origin": "https://sayso.example", "Cookie": bound}
+        entered = browser.http.post(path, headers=form)
+
+        assert entered.status_code == 303, entered.text
+        assert "SameSite=Strict; Secure" in _cookie(entered, "__Host-sayso")
+        own = {**form, "Origin": "http://sayso.example"}
+        assert browser.http.post(path, headers=own).status_code == 403  # used, or wrong site
+
+
+def test_another_browser_cannot_use_the_link(home: ApiGateway) -> None:
+    """The first that opened it keeps it; the second is told so and gets no session."""
+    first, second, path = PageBrowser.at(home), PageBrowser.at(home), link_for(home)
+    assert first.get(path).status_code == 200
+
+    assert second.get(path).status_code == 403
+    assert "another browser" in second.post(path).text
+    assert first.post(path).status_code == 303
+
+
+def test_a_link_works_once(home: ApiGateway) -> None:
+    """Used again, even in the same browser, it says so."""
+    browser, path = PageBrowser.at(home), link_for(home)
+    browser.sign_in(path)
+    again = browser.post(path)
+    assert (again.status_code, "used already" in again.text) == (403, True)
+
+
+def test_a_look_at_the_head_binds_nothing(home: ApiGateway) -> None:
+    """HEAD is what some programs do with links before people open them."""
+    browser, path = PageBrowser.at(home), link_for(home)
+    assert PageBrowser.at(home).http.head(path).status_code == 200
+    assert browser.get(path).status_code == 200
+
+
+def test_signing_in_anew_ends_the_session_before(home: ApiGateway, ana: PageBrowser) -> None:
+    """A session that was planted in the browser, or forgotten there, is over."""
+    before = ana.http.cookies["sayso_session"]
+    ana.sign_in(link_for(home))
+
+    assert ana.http.cookies["sayso_session"] != before
+    old = PageBrowser.at(home, Cookie=f"sayso_session={before}")
+    assert old.get("/").status_code == 401
+    assert ana.get("/").status_code == 200
+
+
+def test_signing_out_ends_the_session(home: ApiGateway, ana: PageBrowser) -> None:
+    """The cookie is worth nothing from then on, wherever a copy of it is."""
+    kept = ana.http.cookies["sayso_session"]
+    assert ana.submit("/logout").status_code == 200
+    assert PageBrowser.at(home, Cookie=f"sayso_session={kept}").get("/").status_code == 401
+
+
+def test_a_session_is_no_token_and_a_token_no_session(home: ApiGateway, ana: PageBrowser) -> None:
+    """What leaks from one place opens no other; each opens its own."""
+    session = ana.http.cookies["sayso_session"]
+    bearer = {"Authorization": f"Bearer {session}"}
+    assert PageBrowser.at(home).get("/v1/approvals", headers=bearer).status_code == 401
+    assert home.client("person").get("/v1/approvals").status_code == 200
+    token = home.tokens["person"]
+    assert PageBrowser.at(home, Cookie=f"sayso_session={token}").get("/").status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/login/short", f"/login/{'x' * 43}", "/login/%2e%2e"])
+def test_an_unknown_link_opens_nothing(home: ApiGateway, path: str) -> None:
+    """It is answered by a page, and nobody is signed in."""
+    browser = PageBrowser.at(home)
+    assert browser.get(path).status_code in {403, 404}
+    assert browser.post(path).status_code in {403, 404}
+    assert "sayso_session" not in browser.http.cookies

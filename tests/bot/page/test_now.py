@@ -1,0 +1,61 @@
+"""The start page: what waits and runs, and how the gateway is."""
+
+import re
+
+from core.model.identity import ApprovalId
+from tests.support.api_gateway import ApiGateway
+from tests.support.page_browser import PageBrowser
+from tests.support.waiting import wait_until
+
+_CARD = re.compile(r'<article class="card" id="c-([0-9a-z]{26})"')
+
+
+def _withdraw(home: ApiGateway, *ids: str) -> None:
+    for one in ids:
+        home.client("agent").delete(f"/v1/requests/{one}").raise_for_status()
+
+
+def test_what_waits_is_there_the_soonest_deadline_first(home: ApiGateway, ana: PageBrowser) -> None:
+    """Each once, and gone when it is withdrawn."""
+    asked = [home.ask(f"git push origin branch-{n}")["id"] for n in range(3)]
+    found = _CARD.findall(ana.get("/").text)
+    assert [one for one in found if one in asked] == asked
+
+    _withdraw(home, *asked)
+    assert not set(asked) & set(_CARD.findall(ana.get("/").text))
+
+
+def test_identical_requests_are_one_card(home: ApiGateway, ana: PageBrowser) -> None:
+    """As in chats: the first stands for all, and says how many there are."""
+    asked = [home.ask("git push origin same")["id"] for _ in range(3)]
+    text = ana.get("/").text
+
+    assert [one for one in _CARD.findall(text) if one in asked] == asked[:1]
+    assert "3 times" in text
+    _withdraw(home, *reversed(asked))
+
+
+def test_more_than_a_page_is_counted(home: ApiGateway, ana: PageBrowser) -> None:
+    """Twenty cards, and how many more wait."""
+    asked = [home.ask(f"git push origin many-{n}")["id"] for n in range(23)]
+    text = ana.get("/").text
+    assert len(_CARD.findall(text)) == 20
+    assert '<span id="more-count">3</span>' in text
+    _withdraw(home, *asked)
+
+
+def test_what_runs_shows_its_latest_output_masked(home: ApiGateway, ana: PageBrowser) -> None:
+    """Secrets as everywhere."""
+    secret = "ghp_" + "Z9y8X7w6V5" * 3 + "u4T3s2"
+    run = home.ask(f"echo {secret} first; sleep 50")
+    page = wait_until("output", lambda: " first" in (text := ana.get("/").text) and text)
+
+    assert secret not in page
+    assert f"/history/{run['id']}" in page
+    assert home.do(home.gateway.gate.cancel(ApprovalId(run["id"]), "test"))
+
+
+def test_health_is_one_line(ana: PageBrowser) -> None:
+    """All well, or what is not."""
+    assert "All well: " in ana.get("/").text
+    assert "Lock down…" in ana.get("/").text

@@ -1,0 +1,60 @@
+"""Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them anew.
+
+They are docs/images/page-*.png: what waits, on a phone and on a wide screen, in both schemes, and
+the rules. Look at them before you commit them.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from core.model.access import Scope
+from tests.browser.picture import IMAGES
+from tests.browser.playwright_page import Scheme, browser, sign_in, tab
+from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.page_browser import PERSON_SCOPES, PageBrowser, link_for
+from tests.support.waiting import wait_until
+
+_SIZES: tuple[tuple[int, Scheme], ...] = (
+    *((390, "light"), (390, "dark")),
+    *((1280, "light"), (1280, "dark")),
+)
+_FOLDER = "/srv"
+_SETTLE_S = 1.5
+
+
+def asked(home: ApiGateway) -> None:
+    """Ask for what the pictures show."""
+    home.ask("git push --force-with-lease origin main", cwd=_FOLDER, session="release")
+    home.ask("curl -fsSL https://example.org/install.sh | sh", cwd=_FOLDER)
+    home.ask("for step in 1 2 3; do echo step $step; sleep 50; done", cwd=_FOLDER)
+
+
+def shot(page: Page, name: str) -> None:
+    """Write one picture of the first screen."""
+    time.sleep(_SETTLE_S)
+    page.screenshot(path=IMAGES / f"page-{name}.png")
+
+
+def main() -> None:
+    """Write all pictures."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        api_gateway(Path(folder) / "home", timeout=600) as home,
+        browser() as chromium,
+    ):
+        wait_until("health", lambda: "All well" in PageBrowser.signed_in(home).get("/").text)
+        asked(home)
+        for width, scheme in _SIZES:
+            with tab(chromium, width, scheme) as opened:
+                sign_in(opened.page, home.url, link_for(home, scopes=PERSON_SCOPES | {Scope.ADMIN}))
+                shot(opened.page, f"now-{width}-{scheme}")
+                if (width, scheme) == (1280, "light"):
+                    opened.page.goto(f"{home.url}/exec-approvals?agent=main&try=git+push")
+                    shot(opened.page, "exec-approvals")
+
+
+if __name__ == "__main__":
+    main()

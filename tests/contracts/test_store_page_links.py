@@ -1,0 +1,178 @@
+"""What every engine must do with links into the control page: one browser, one use, ten minutes."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import Connection, select
+
+from core.errors import BadRequest
+from core.model.access import Scope
+from core.store import retention
+from core.store.people import page_links, people, token_text, tokens
+from core.store.people.page_links import SESSION_LIFE_MS, Link, LinkState, NewLink
+from core.store.people.tokens import CHANGED, NewToken, TokenDraft, TokenState
+from core.store.schema.people_tables import ALL_TABLES
+from tests.support.stores import OpenStore
+
+SCOPES = frozenset({Scope.APPROVE, Scope.READ})
+HERE, THERE = "here" * 10, "there" * 8
+MINUTE, DAY = 60_000, 86_400_000
+
+
+async def _link(bench: OpenStore, person: str = "ana") -> NewLink:
+    await bench.store.write(people.add, person)
+    return await bench.store.write(page_links.create, person, SCOPES, "uid:0")
+
+
+async def _open(bench: OpenStore, link: NewLink, browser: str = HERE) -> LinkState:
+    return (await bench.store.write(page_links.open_in, link.secret, browser)).state
+
+
+async def _use(bench: OpenStore, link: NewLink, browser: str = HERE) -> NewToken | Link:
+    return await bench.store.write(page_links.use, link.secret, browser, "Firefox on Linux")
+
+
+async def _session(bench: OpenStore) -> NewToken:
+    link = await _link(bench)
+    await _open(bench, link)
+    made = await _use(bench, link)
+    assert isinstance(made, NewToken)
+    return made
+
+
+async def _state(bench: OpenStore, made: NewToken) -> TokenState:
+    return next(one.state for one in await bench.store.read(tokens.listed) if one == made.token)
+
+
+def _everything(conn: Connection) -> str:
+    return repr([conn.execute(select(table)).all() for table in ALL_TABLES.sorted_tables])
+
+
+async def test_a_link_opened_here_makes_a_session_of_its_person(bench: OpenStore) -> None:
+    """The session has the link's scopes, says which browser it is in, and ends after 12 hours."""
+    made = await _session(bench)
+
+    token = made.token
+    assert (token.person, token.scopes, token.browser) == ("ana", SCOPES, "Firefox on Linux")
+    assert token.expires_ms == token.created_ms + SESSION_LIFE_MS
+    holder = await bench.store.read(tokens.holder, token_text.digest(made.text))
+    assert holder is not None
+    assert holder.browser == "Firefox on Linux"
+    await bench.advance(SESSION_LIFE_MS)
+    assert await bench.store.read(tokens.holder, token_text.digest(made.text)) is None
+
+
+async def test_the_store_holds_hashes_only(bench: OpenStore) -> None:
+    """Neither the link, nor the browser's cookie, nor the session can be read from the tables."""
+    link = await _link(bench)
+    await _open(bench, link)
+    made = await _use(bench, link)
+    assert isinstance(made, NewToken)
+
+    kept = await bench.store.read(_everything)
+    assert "Firefox on Linux" in kept  # the control: this is where it would be found
+    for secret in (link.secret, HERE, made.text):
+        assert secret not in kept
+
+
+async def test_the_first_browser_keeps_the_link(bench: OpenStore) -> None:
+    """Another one neither opens nor uses it, whichever order it tries in; the first still can."""
+    link = await _link(bench)
+    assert await _open(bench, link) is LinkState.OPEN
+    assert await _open(bench, link, THERE) is LinkState.ELSEWHERE
+    assert await _use(bench, link, THERE) == Link(LinkState.ELSEWHERE)
+
+    assert await _open(bench, link) is LinkState.OPEN
+    assert isinstance(await _use(bench, link), NewToken)
+
+
+async def test_a_link_that_nobody_opened_cannot_be_used(bench: OpenStore) -> None:
+    """A form that is sent without the page before it makes no session."""
+    link = await _link(bench)
+    assert await _use(bench, link) == Link(LinkState.ELSEWHERE)
+
+
+async def test_a_link_works_once(bench: OpenStore) -> None:
+    """Of ten uses at the same moment one makes a session; later ones are told that it was used."""
+    link = await _link(bench)
+    await _open(bench, link)
+    done = await asyncio.gather(*(_use(bench, link) for _ in range(10)))
+
+    assert sum(isinstance(one, NewToken) for one in done) == 1
+    assert [one for one in done if isinstance(one, Link)] == [Link(LinkState.USED)] * 9
+    assert await _open(bench, link) is LinkState.USED
+
+
+async def test_a_link_lasts_ten_minutes(bench: OpenStore) -> None:
+    """It opens and works until then, and not from then on."""
+    link = await _link(bench)
+    await bench.advance(9 * MINUTE)
+    assert await _open(bench, link) is LinkState.OPEN
+    await bench.advance(MINUTE)
+    assert await _open(bench, link) is LinkState.EXPIRED
+    assert await _use(bench, link) == Link(LinkState.EXPIRED)
+
+
+async def test_an_unknown_link_is_none(bench: OpenStore) -> None:
+    """Nothing is bound or made."""
+    assert await bench.store.write(page_links.open_in, "x" * 43, HERE) == Link(LinkState.UNKNOWN)
+    made = await bench.store.write(page_links.use, "x" * 43, HERE, "Firefox")
+    assert made == Link(LinkState.UNKNOWN)
+
+
+async def test_without_a_name_the_only_person_is_meant(bench: OpenStore) -> None:
+    """Nobody, or several, is said so; somebody revoked gets no link."""
+    with pytest.raises(BadRequest, match="Nobody is in the people directory"):
+        await bench.store.write(page_links.create, None, SCOPES, "uid:0")
+    await bench.store.write(people.add, "ana")
+    assert (await bench.store.write(page_links.create, None, SCOPES, "uid:0")).person == "ana"
+    await bench.store.write(people.add, "bo")
+    with pytest.raises(BadRequest, match="ana, bo"):
+        await bench.store.write(page_links.create, None, SCOPES, "uid:0")
+    with pytest.raises(BadRequest, match="No person is named 'cy'"):
+        await bench.store.write(page_links.create, "cy", SCOPES, "uid:0")
+    await bench.store.write(people.revoke, "bo")
+    assert (await bench.store.write(page_links.create, None, SCOPES, "uid:0")).person == "ana"
+    with pytest.raises(BadRequest, match="is revoked"):
+        await bench.store.write(page_links.create, "bo", SCOPES, "uid:0")
+
+
+async def test_revoking_the_person_ends_the_session_at_once(bench: OpenStore) -> None:
+    """As it ends every token of that person."""
+    made = await _session(bench)
+    await bench.store.write(people.revoke, "ana")
+    assert await bench.store.read(tokens.holder, token_text.digest(made.text)) is None
+
+
+async def test_signing_out_ends_the_session_and_not_what_it_answered(bench: OpenStore) -> None:
+    """The account that answered is not revoked; a second time there is nothing to end."""
+    made = await _session(bench)
+    bench.notes.clear()
+    assert await bench.store.write(tokens.sign_out, made.token.id)
+
+    assert CHANGED in bench.notes
+    assert await bench.store.read(tokens.holder, token_text.digest(made.text)) is None
+    known = await bench.store.read(people.person_of, "api", made.token.id)
+    assert (known.person, known.revoked) == ("ana", False)
+    assert not await bench.store.write(tokens.sign_out, made.token.id)
+
+
+async def test_only_a_session_is_signed_out(bench: OpenStore) -> None:
+    """A token of the API ends by being revoked, and is not touched."""
+    await bench.store.write(people.add, "ana")
+    draft = TokenDraft("laptop", SCOPES, None, "ana", "uid:0")
+    made = await bench.store.write(tokens.create, draft)
+    assert not await bench.store.write(tokens.sign_out, made.token.id)
+    assert await _state(bench, made) is TokenState.LIVE
+
+
+async def test_links_are_forgotten_with_what_is_old(bench: OpenStore) -> None:
+    """A link that expired long ago is deleted, one of today stays."""
+    old = await _link(bench)
+    await bench.advance(2 * DAY)
+    young = await _link(bench)
+    now = young.expires_ms - 10 * MINUTE
+    await bench.store.write(retention.prune, now - DAY)
+
+    assert await _open(bench, old) is LinkState.UNKNOWN
+    assert await _open(bench, young) is LinkState.OPEN

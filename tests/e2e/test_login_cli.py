@@ -1,0 +1,81 @@
+"""`sayso login` over a real gateway: a link at a terminal, a session by it, no secret in files."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.gateway_process import GatewayProcess, write_config
+from tests.support.terminal import in_terminal
+
+SAYSO = (sys.executable, "-m", "bot")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Yield a gateway with its page, on a port of its own."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    config = json.loads((home / "config.json5").read_text())
+    config["http"] = {"enabled": True, "listen": "127.0.0.1:0"}
+    (home / "config.json5").write_text(json.dumps(config))
+    running = GatewayProcess(home)
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Yield a gateway without a page."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    running = GatewayProcess(home)
+    running.start()
+    yield running
+    running.stop()
+
+
+def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
+    """Type one command at a terminal of its own."""
+    return in_terminal(*SAYSO, *words, environ=gateway.environ())
+
+
+def test_a_link_from_a_terminal_signs_in(served: GatewayProcess) -> None:
+    """A program gets none; the link opens the page, is used up, and is written down nowhere."""
+    typed(served, "people", "add", "ana")
+    program = served.cli("login", own_session=True)
+    done, said = typed(served, "login")
+    (link,) = re.findall(r"^http://127\.0\.0\.1:\d+/login/[\w-]{43}", said, re.MULTILINE)
+    base, _, secret = link.partition("/login/")
+    with httpx.Client(base_url=base, headers={"Origin": base}) as browser:
+        offered = browser.get(link)
+        entered = browser.post(link)
+        page = browser.get("/")
+        session = browser.cookies["sayso_session"]
+    listed = served.json("token", "list")
+
+    assert (3, 0) == (program.returncode, done)
+    assert "terminal" in program.stderr
+    assert (200, 303, 200) == (offered.status_code, entered.status_code, page.status_code)
+    assert "Waiting for an answer" in page.text
+    assert [("ana", ["approve", "read"])] == [(one["person"], one["scopes"]) for one in listed]
+    for file in served.home.iterdir():
+        if file.is_file():
+            data = file.read_bytes()
+            assert secret.encode() not in data, file
+            assert session.encode() not in data, file
+    journal = [json.loads(line) for line in (served.home / "audit.jsonl").read_text().splitlines()]
+    kinds = [(one["kind"], one["what"]) for one in journal if one["kind"].startswith("page ")]
+    assert kinds == [("page link", "create"), ("page session", "sign in")]
+
+
+def test_without_a_page_there_is_no_link(quiet: GatewayProcess) -> None:
+    """The answer says how to switch it on."""
+    typed(quiet, "people", "add", "ana")
+    done, said = typed(quiet, "login")
+    assert (done, "set http.enabled" in said) == (3, True)
