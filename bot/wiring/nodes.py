@@ -6,7 +6,7 @@ Where it does not, nothing of the WebSocket library is loaded for them.
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from bot.settings import Settings
 from bot.wiring.storage import Ground
 from core.errors import JournalError, StoreError
 from core.gate import journal_records
+from core.model.identity import ApprovalId
 from core.model.node import Node, NodeId, PairingRequest
 from core.nodes.frames import Auth, Ended, NotRun
 from core.ports import Journal
@@ -56,6 +57,14 @@ class StoredNodes:
         """
         draft = PairingDraft(NodeId(auth.node_id), auth.token, auth.name, address)
         return await self.store.write(nodes.request, draft)
+
+    async def waits(self, node_id: NodeId) -> bool:
+        """Return whether a node's request still waits for a person.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        return await self.store.read(nodes.waits, node_id)
 
     async def listed(self) -> tuple[Node, ...]:
         """Return the paired nodes.
@@ -119,7 +128,17 @@ def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
 
     endings = Endings(ground.store, ground.journal, ground.owner)
     key = Identity.load(settings.home).agent
-    return NodeHost(key, StoredNodes(ground.store), endings.settle)
+
+    async def started(run_id: ApprovalId) -> None:
+        # Lost where the store is away; the ending then says it too.
+        with suppress(StoreError):
+            await ground.store.write(runs.reported, run_id)
+
+    async def gone(node_id: NodeId) -> None:
+        with suppress(StoreError):
+            await ground.store.write(nodes.left, node_id)
+
+    return NodeHost(key, StoredNodes(ground.store), endings.settle, started, gone)
 
 
 @asynccontextmanager

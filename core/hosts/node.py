@@ -7,16 +7,32 @@ when the node is back, and until then nothing is guessed.
 
 import asyncio
 import contextlib
-import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 
-from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError, StoreError
+from pydantic import JsonValue
+
+from core.errors import (
+    BadRequest,
+    HostUnavailable,
+    SpawnError,
+    StoreError,
+)
+from core.hosts.node_answers import (
+    Leave,
+    Settle,
+    Start,
+    away,
+    bounded,
+    failure_of,
+    fault_of,
+    unheard,
+)
 from core.model.command import ExecOverrides, ExecPlan, ExecRequest
 from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
-from core.model.node import Node, NodeId, NodePlan
+from core.model.node import Node, NodeId, NodePlan, NodeState
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.model.stdio import Capture
@@ -27,29 +43,30 @@ from core.nodes.frames import (
     BadFrame,
     Cancel,
     Ended,
+    Invoked,
     Noted,
+    NotInvoked,
     NotRun,
     Prepare,
     Prepared,
     Query,
+    Skills,
+    Started,
     Underway,
     Unprepared,
 )
 from core.nodes.link import LinkLost
+from core.nodes.questions import Questions
 from core.nodes.selection import NoNode, select
-from core.planning.digest import digest_of
 from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
 
-_LOG = logging.getLogger(__name__)
-_PREPARE_S = 20.0
-"""How long a node may read and bind a command."""
+_ANSWER_S = 20.0
+"""How long a node may read and bind a command, or do what else it is asked."""
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
-_MOST_TEXT, _MOST_TAIL = 200_000, 20_000
-Settle = Callable[[NodeId, Ended | NotRun], Awaitable[bool]]
 
 
 @dataclass(slots=True, eq=False)
@@ -61,22 +78,22 @@ class _Waiting:
     ending: "asyncio.Future[Ended | NotRun]"
     lost_at: float | None = None
     cancelled: bool = False
+    started: bool = False
 
 
 @dataclass(slots=True)
 class NodeHost:
-    """The execution host ``node``. ``settle`` stores the ending of a run that nobody waits for.
-
-    It returns once the store has the ending, or ``False`` where it cannot have it now.
-    """
+    """The execution host ``node``; ``skills`` returns the names of ``skills.bins``."""
 
     key: SigningKey
     directory: Directory
     settle: Settle
+    started: Start = unheard
+    gone: Leave = unheard
+    skills: Callable[[], tuple[str, ...]] = tuple
     fleet: Fleet = field(init=False)
-    _prepares: dict[tuple[NodeId, str], "asyncio.Future[Prepared | Unprepared]"] = field(
-        default_factory=dict
-    )
+    _questions: Questions = field(default_factory=Questions)
+    _skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _runs: dict[ApprovalId, _Waiting] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
@@ -101,16 +118,21 @@ class NodeHost:
             return Refusal(DenialReason.BAD_REQUEST, why)
         node = await self._meant(policy.node)
         if isinstance(node, NoNode):
-            return _away(node.why)
+            return away(node.why)
         try:
             answer = await self._prepared(node, request, policy.timeout_ms)
         except (LinkLost, BadFrame) as failure:
-            return _away(f"the node {node.name} does not answer: {failure}")
+            return Refusal(
+                DenialReason.HOST_UNAVAILABLE, f"the node {node.name} does not answer: {failure}"
+            )
         if isinstance(answer, Unprepared):
             return Refusal(answer.reason, f"node {node.name}: {answer.why}")
-        fault = _fault(answer.plan, node, request, policy)
+        fault = fault_of(answer.plan, node, request, policy)
         if fault:
-            return _away(f"the node {node.name} returned a plan for something else: {fault}")
+            return Refusal(
+                DenialReason.HOST_UNAVAILABLE,
+                f"the node {node.name} returned a plan for something else: {fault}",
+            )
         return NodePlan(answer.plan, answer.verdict, answer.unasked)
 
     async def check(self, plan: ExecPlan) -> None:
@@ -142,10 +164,10 @@ class NodeHost:
             ending = await waiting.ending
         finally:
             del self._runs[run_id]
-        self._settle_soon(node_id, ending)
+        self._soon(self._settled(node_id, ending))
         if isinstance(ending, NotRun):
-            raise _failure(ending)
-        return _bounded(ending.result)
+            raise failure_of(ending)
+        return bounded(ending.result)
 
     async def _order(
         self, connection: Connection, run_id: ApprovalId, plan: ExecPlan, basis: Basis
@@ -208,6 +230,7 @@ class NodeHost:
         Raises:
             LinkLost: it is gone already.
         """
+        await self._teach(connection)
         for run_id, waiting in tuple(self._runs.items()):
             if waiting.node == connection.node.id and waiting.session != connection.session:
                 waiting.lost_at = None
@@ -222,10 +245,10 @@ class NodeHost:
             BadFrame: a node never says that.
         """
         match frame:
-            case Prepared() | Unprepared():
-                asked = self._prepares.get((connection.node.id, frame.id))
-                if asked is not None and not asked.done():
-                    asked.set_result(frame)
+            case Prepared() | Unprepared() | Invoked() | NotInvoked():
+                self._questions.answered(connection.node.id, frame)
+            case Started():
+                self._began(connection.node.id, frame.run_id)
             case Ended() | NotRun():
                 self._ended(connection.node.id, frame)
             case Underway():
@@ -237,12 +260,12 @@ class NodeHost:
         """Note since when the runs of a node are out of sight, and end what it was asked."""
         if self.fleet.connection(connection.node.id) is not None:
             return  # a newer connection replaced it
+        self._soon(self.gone(connection.node.id))
         for waiting in self._runs.values():
             if waiting.node == connection.node.id:
                 waiting.lost_at = time.time()
-        for (node_id, _), asked in self._prepares.items():
-            if node_id == connection.node.id and not asked.done():
-                asked.set_exception(LinkLost("the connection ended"))
+        self._questions.lost(connection.node.id)
+        self._skills.pop(connection.session, None)
 
     async def dismiss(self, connection: Connection) -> None:
         """End what a revoked node runs, and wait for that, not for long.
@@ -265,6 +288,36 @@ class NodeHost:
             if waiting.node not in known and not waiting.ending.done():
                 unseen = Finished(run_id, None, None, Output(), duration_ms=0)
                 waiting.ending.set_result(Ended(run_id=run_id, result=unseen))
+
+    async def invoke(
+        self, node: Node, command: str, params: Mapping[str, JsonValue]
+    ) -> dict[str, JsonValue]:
+        """Have a node do what it advertises besides running commands, and return what came of it.
+
+        Raises:
+            HostUnavailable: it is not connected, does not answer, or failed.
+            BadRequest: it does not take the command, or refuses these params.
+            Conflict: what was to be changed has changed.
+        """
+        connection = self.fleet.connection(node.id)
+        if connection is None:
+            raise HostUnavailable(f"The node {node.name} is not connected; nothing was done.")
+        if command not in connection.caps:
+            raise BadRequest(
+                f"The node {node.name} does not advertise {command}; nothing was done."
+            )
+        try:
+            return await self._questions.invoke(connection, command, params, _ANSWER_S)
+        except (LinkLost, BadFrame) as failure:
+            raise HostUnavailable(f"The node {node.name} does not answer: {failure}.") from None
+
+    def state(self, node_id: NodeId) -> NodeState:
+        """Return how a node is connected, and how much of it has not ended."""
+        running = sum(waiting.node == node_id for waiting in self._runs.values())
+        found = self.fleet.connection(node_id)
+        if found is None:
+            return NodeState(running=running)
+        return NodeState(found.since_ms, found.caps, running)
 
     def _connection(self, plan: ExecPlan) -> Connection:
         connection = self.fleet.connection(plan.node)
@@ -290,35 +343,47 @@ class NodeHost:
 
         Raises:
             LinkLost: it is gone, or takes too long.
-            BadFrame: the request is too large to be sent.
+            BadFrame: the request is too large to be sent, or the answer is none to it.
         """
         connection = self.fleet.connection(node.id)
         if connection is None:
             raise LinkLost("it is not connected")
-        key = (node.id, new_id())
-        asked: asyncio.Future[Prepared | Unprepared]
-        asked = self._prepares[key] = asyncio.get_running_loop().create_future()
+        await self._teach(connection)
         bare = replace(request, origin=None, request_key=None, overrides=ExecOverrides())
-        try:
-            async with asyncio.timeout(_PREPARE_S):
-                frame = Prepare(id=key[1], name=node.name, request=bare, timeout_ms=timeout_ms)
-                await connection.link.send(frame)
-                return await asked
-        except TimeoutError:
-            raise LinkLost(f"nothing within {_PREPARE_S:.0f} s") from None
-        finally:
-            del self._prepares[key]
+        frame = Prepare(id=new_id(), name=node.name, request=bare, timeout_ms=timeout_ms)
+        answer = await self._questions.ask(connection, frame, _ANSWER_S)
+        if not isinstance(answer, Prepared | Unprepared):
+            raise BadFrame(f"{answer.t} is no answer to prepare")
+        return answer
+
+    async def _teach(self, connection: Connection) -> None:
+        """Send the names of ``skills.bins`` where they are not what was sent last.
+
+        Raises:
+            LinkLost: the node is gone.
+        """
+        names, session = self.skills(), connection.session
+        if names != self._skills.get(session, ()):
+            self._skills[session] = names
+            await connection.link.send(Skills(bins=names))
+
+    def _began(self, node_id: NodeId, run_id: ApprovalId) -> None:
+        """Hand on that a run started; only the node that was ordered the run may say so."""
+        waiting = self._runs.get(run_id)
+        if waiting is not None and waiting.node == node_id and not waiting.started:
+            waiting.started = True
+            self._soon(self.started(run_id))
 
     def _ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
         """Hand an ending to whoever waits; only the node that was ordered the run may end it."""
         waiting = self._runs.get(ending.run_id)
         if waiting is None:
-            self._settle_soon(node_id, ending)
+            self._soon(self._settled(node_id, ending))
         elif waiting.node == node_id and not waiting.ending.done():
             waiting.ending.set_result(ending)
 
-    def _settle_soon(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        task = asyncio.ensure_future(self._settled(node_id, ending))
+    def _soon(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -332,46 +397,3 @@ class NodeHost:
         if connection is not None:
             with contextlib.suppress(LinkLost):
                 await connection.link.send(frame)
-
-
-def _away(why: str) -> Refusal:
-    return Refusal(DenialReason.HOST_UNAVAILABLE, why)
-
-
-def _fault(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolicy) -> str:
-    """Return what in a node's plan is not what was asked; empty if it is."""
-    text = request.line
-    bound = {
-        "host": plan.host is ExecHost.NODE,
-        "node": plan.node == node.id and plan.node_name == node.name,
-        "command": plan.text == text if text is not None else _argv(plan) == request.argv,
-        "agent": (plan.agent, plan.session, plan.task)
-        == (request.agent, request.session, request.task),
-        "environment": set(plan.requested_env) == {name for name, _ in request.env},
-        "input": plan.stdio == request.stdio and plan.cpu_s == request.cpu_s,
-        "timeout": plan.timeout_ms <= policy.timeout_ms,
-        "digest": plan.digest == digest_of(plan),
-    }
-    return ", ".join(name for name, well in bound.items() if not well)
-
-
-def _argv(plan: ExecPlan) -> tuple[str, ...]:
-    return plan.commands[0].argv if len(plan.commands) == 1 else ()
-
-
-_FAILURES: dict[DenialReason, type[SaysoError]] = {
-    DenialReason.PLAN_DRIFT: PlanDrift,
-    DenialReason.SPAWN_FAILED: SpawnError,
-    DenialReason.LOCKED_DOWN: LockedDown,
-}
-
-
-def _failure(ending: NotRun) -> SaysoError:
-    return _FAILURES.get(ending.reason, HostUnavailable)(ending.why)
-
-
-def _bounded(result: Finished) -> Finished:
-    """Return a result no longer than our own runner's; a node's word does not fill the store."""
-    output = result.output
-    short = replace(output, text=output.text[:_MOST_TEXT], tail=output.tail[-_MOST_TAIL:])
-    return replace(result, output=short, streams=None)
