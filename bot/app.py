@@ -29,12 +29,14 @@ from bot.gate_proof.tool import ProvingAgent
 from bot.health import Health, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
+from bot.health.nodes import NodesLook
 from bot.intake.methods.audit import AuditMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
 from bot.intake.table import method_table
 from bot.jobs.message_sender import Delivery
+from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
 from bot.jobs.recovery import Heart
@@ -107,14 +109,19 @@ async def gateway(
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
+        if node_host is not None:
+            health.nodes = NodesLook(ground.store, node_host)
         inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        table = _methods(settings, ground, gate, health, prover, remote, network)
+        table = _methods(settings, ground, gate, health, prover, remote, network, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
+        if node_host is not None:
+            notices = NodeNotices(ground.store, prover.alarm.notify)
+            stack.push_async_callback(_end, asyncio.create_task(notices.run()))
         every_week(clock, prover.alarm.notify, settings)
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
@@ -218,6 +225,7 @@ def _methods(
     prover: Prover,
     remote: RemoteExec,
     network: Network,
+    node_host: "NodeHost | None",
 ) -> Table:
     """Return the methods of all entry points but remote exec's own."""
     lockdown = gate.execution.guard.lockdown
@@ -225,7 +233,9 @@ def _methods(
         RemoteMethods(remote, gate.journal, lockdown),
         AuditMethods(ground.rotate, settings.audit_path),
     )
-    return method_table(gate, health.report, more, prover=prover, page_url=network.page_url)
+    return method_table(
+        gate, health.report, more, prover, node_host=node_host, page_url=network.page_url
+    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:

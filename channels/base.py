@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards import Choice, NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Command
 from core.errors import ChannelError
 from core.model.identity import Actor, Target
@@ -67,14 +67,6 @@ class Tone(StrEnum):
     OK = "ok"
     REFUSED = "refused"
     INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One button under a reply: what it says and what pressing it means."""
-
-    label: str
-    command: Command
 
 
 @dataclass(frozen=True, slots=True)

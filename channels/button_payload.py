@@ -2,20 +2,31 @@
 
 A press carries ``<letter>:<id>``: ``o`` once, ``c`` choose how long, ``a`` always, ``d`` deny,
 ``i`` details, ``s`` this session, ``k`` this task, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop.
+Under the notice of a node that asks to be paired it is ``n`` allow or ``r`` refuse, with a code.
 That fits Telegram's 64 bytes with a mark of the platform before it. The id is no secret: who may
 answer is checked at the press.
 """
 
 import re
 
-from channels.commands import Approve, Choose, Command, Details, Malformed, Stop, Tail
+from channels.commands import (
+    Approve,
+    Choose,
+    Command,
+    Details,
+    Malformed,
+    PairNode,
+    Stop,
+    Tail,
+)
 from core.model.approval import THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
-from core.model.identity import ApprovalId
+from core.model.identity import CODE_LENGTH, ApprovalId
 
 FOREIGN = "This button is from another version of Sayso, so nothing was changed. Use /approve."
 _PRESS = re.compile(
     r"(?P<what>[ocadisktx]|m(?P<minutes>[1-9][0-9]{0,4})):(?P<id>[0-9a-hjkmnp-tv-z]{26})"
 )
+_NODE = re.compile(rf"(?P<what>[nr]):(?P<code>[0-9a-hjkmnp-tv-z]{{{CODE_LENGTH}}})")
 _MINUTE_MS = 60_000
 _REPLIES = {
     "o": ApprovalReply.ALLOW_ONCE,
@@ -54,12 +65,17 @@ def encode(command: Command) -> str:
             return f"t:{ref}"
         case Stop(ref=ref):
             return f"x:{ref}"
+        case PairNode(code=code, allow=allow):
+            return f"{'n' if allow else 'r'}:{code}"
         case _:
             raise ValueError(f"{type(command).__name__} has no button")
 
 
 def decode(press: str) -> Command:
     """Read a press; what this version did not make is ``Malformed``."""
+    of_node = _NODE.fullmatch(press)
+    if of_node is not None:
+        return PairNode(of_node["code"], of_node["what"] == "n")
     found = _PRESS.fullmatch(press)
     if found is None:
         return Malformed(FOREIGN)

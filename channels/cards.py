@@ -18,6 +18,7 @@ from channels.card_text import (
     odd_programs,
     programs,
 )
+from channels.commands import Command, PairNode
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
 from core.model.decision import Evaluation
@@ -142,10 +143,32 @@ class OutcomeCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One button under a reply or a notice: what it says and what pressing it means."""
+
+    label: str
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
 class NoticeCard:
-    """Something that people should know and need not answer."""
+    """Something that people should know and need not answer.
+
+    ``choices`` are shown as buttons where the platform has some; who may press them is judged when
+    somebody does. A notice that takes the place of an earlier one has none.
+    """
 
     text: Redacted
+    choices: tuple[Choice, ...] = ()
+
+
+def node_choices(code: str, named: str = "") -> tuple[Choice, ...]:
+    """Return the buttons that answer a request; ``named`` labels say which one."""
+    before = f"{named} " if named else ""
+    return (
+        Choice(f"{before}Allow", PairNode(code.lower(), allow=True)),
+        Choice(f"{before}Deny", PairNode(code.lower(), allow=False)),
+    )
 
 
 def build_prompt(approval: Approval, zone: tzinfo = UTC, page_url: str = "") -> PromptCard:

@@ -51,6 +51,7 @@ SLASH_COMMANDS = (
         "[host=…] [security=…] [ask=…] [node=…] | reset",
     ),
     SlashCommand("elevated", "Full access on the gateway for this chat", "on|off|ask|full"),
+    SlashCommand("node", "List nodes that ask to be paired, or answer one", "[approve|deny CODE]"),
     SlashCommand("pair", "Link this account to a person", "CODE"),
     SlashCommand("help", "List these commands"),
 )
@@ -159,6 +160,19 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRequests:
+    """``/node``: a request to see which nodes ask to be paired."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairNode:
+    """``/node approve CODE`` or ``/node deny CODE``: answer a node that asks to be paired."""
+
+    code: str
+    allow: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PendingList:
     """A request to see what is waiting."""
 
@@ -192,6 +206,8 @@ Command = (
     | Tail
     | Stop
     | Pair
+    | NodeRequests
+    | PairNode
     | Help
     | Malformed
 )

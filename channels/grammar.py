@@ -21,7 +21,9 @@ from channels.commands import (
     Help,
     HistoryList,
     Malformed,
+    NodeRequests,
     Pair,
+    PairNode,
     PendingList,
     ResetExec,
     RunLine,
@@ -215,6 +217,22 @@ def _pair(words: list[str]) -> Command | None:
     return Pair(_ref(words[0])) if len(words) == 1 else None
 
 
+_NODE_WORDS = {
+    **dict.fromkeys(("approve", "allow"), True),
+    **dict.fromkeys(("deny", "reject", "block"), False),
+}
+
+
+def _node(words: list[str]) -> Command | None:
+    if [word.lower() for word in words] in ([], ["list"]):
+        return NodeRequests()
+    allow = _NODE_WORDS.get(words[0].lower())
+    code = _one_ref(words[1:])
+    if allow is None or code is None or len(code) != CODE_LENGTH:
+        return None
+    return PairNode(code, allow)
+
+
 def _start(words: list[str]) -> Command | None:
     """Read ``/start``, and ``/start CODE``, which a deep link of Telegram sends."""
     return _pair(words) or Help()
@@ -233,5 +251,6 @@ _READERS: Mapping[str, Callable[[list[str]], Command | None]] = {
     "exec": _exec,
     "elevated": _elevated,
     "elev": _elevated,
+    "node": _node,
     "pair": _pair,
 }

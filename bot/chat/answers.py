@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from channels.base import Choice, Inbound, Reply, Tone
+from channels.base import Inbound, Reply, Tone
+from channels.cards import Choice
 from channels.commands import Approve, BareReply, Choose
 from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.gate import Gate

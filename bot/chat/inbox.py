@@ -6,6 +6,7 @@ from typing import Protocol
 
 from bot.chat.answers import Answers
 from bot.chat.listings import Lists
+from bot.chat.nodes import NodePairing
 from bot.chat.pairing import Pairing
 from bot.chat.permissions import Circle
 from bot.chat.runs import ChatRuns
@@ -73,5 +74,6 @@ def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bo
             ChatRuns(gate, store, circle, Path.home()),
             SessionSettings(SessionRules(store, gate.journal, acting, elevated), circle),
             Pairing(store),
+            NodePairing(store, gate.journal, approvers),
         ),
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 sayso doctor --json              every check with its verdict; exit 1 if one fails
 sayso doctor channels            ask the platforms about tokens, scopes and people
+sayso doctor node                on a node or its gateway: files, key, connection, clock
 sayso doctor executor            start an executor as each configured user
 sayso doctor channels --prompt   send a real test prompt everywhere and wait for an answer
 """
@@ -29,7 +30,10 @@ _COLOURS = {"ok": GREEN, "warn": YELLOW, "fail": RED}
 
 def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    what = "channels: test each chat platform; executor: start one as each user (default: the rest)"
+    what = (
+        "channels: test each chat platform; executor: start one as each user; node: this machine "
+        "as a node, or the nodes of this gateway (default: the rest)"
+    )
     prompt = "with channels: also send a test prompt for `true` through the gateway"
     waits = "with --prompt: how long to wait for an answer (default: 60)"
     command(
@@ -38,7 +42,13 @@ def register(commands: "Commands") -> None:
         "check settings, state, channels and hosts",
         _EXAMPLES,
         doctor,
-        arg("what", nargs="?", choices=("all", "channels", "executor"), default="all", help=what),
+        arg(
+            "what",
+            nargs="?",
+            choices=("all", "channels", "executor", "node"),
+            default="all",
+            help=what,
+        ),
         arg(
             "--exec-acl", metavar="F", help="the access list that `sayso serve --exec-acl` is given"
         ),
@@ -92,6 +102,11 @@ def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
         # What a backend lacks is a finding below; the log line would only repeat it.
         logging.getLogger("core.hosts.sandbox").addHandler(logging.NullHandler())
         yield from examine(with_acl(os.environ, args.exec_acl))
+        return
+    if args.what == "node":
+        from bot.doctor.node import examine_node  # noqa: PLC0415
+
+        yield from examine_node(os.environ)
         return
     from bot.settings import load  # noqa: PLC0415
 

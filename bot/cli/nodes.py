@@ -67,9 +67,50 @@ def register(commands: "Commands") -> None:
         arg("--name", metavar="NAME", help="the display name to ask for (default: host name)"),
         json="log one JSON object a line",
     )
+    _add_service(inner)
     purpose = "revoke a node: it takes no commands until it is paired anew"
     revoke = Call("node.revoke", "id")
     command(inner, "revoke", purpose, "sayso node revoke build", revoke, _NODE)
+
+
+def _add_service(inner: "Commands") -> None:
+    """Add what `sayso service` does for a gateway, and the services of other systems."""
+    from bot.cli.gateway.service import add_commands  # noqa: PLC0415 - for this command alone
+
+    add_commands(inner, "node", "node")
+    purpose = "print the service of a node for another system; install it there by hand"
+    command(
+        inner,
+        "service",
+        purpose,
+        "sayso node service launchd > ~/Library/LaunchAgents/sayso.node.plist",
+        print_service,
+        arg("system", choices=("launchd", "windows"), help="whose service it is"),
+        arg("--program", metavar="P", help="the path of sayso there (default: that of this one)"),
+        arg("--home", metavar="D", help="$SAYSO_HOME there (default: none is set)"),
+        json="print a JSON object with the text",
+    )
+
+
+def print_service(args: argparse.Namespace) -> int:
+    """Print a launchd property list or a Windows service definition; write nothing.
+
+    Raises:
+        StateError: no program was named, and none was found here.
+    """
+    from pathlib import PurePosixPath, PureWindowsPath  # noqa: PLC0415 - only here
+
+    from bot.service.install import program  # noqa: PLC0415 - slow to import
+    from bot.service.other_systems import NodeService  # noqa: PLC0415 - the same
+
+    kind = PureWindowsPath if args.system == "windows" else PurePosixPath
+    path = kind(args.program or program(os.environ))
+    service = NodeService(path, None if args.home is None else kind(args.home))
+    text = service.windows() if args.system == "windows" else service.launchd()
+    if args.json:
+        return print_json({"system": args.system, "text": text})
+    sys.stdout.write(text)
+    return 0
 
 
 def show(args: argparse.Namespace) -> int:
@@ -133,26 +174,36 @@ async def _serve(home: "Path") -> None:
     import signal  # noqa: PLC0415 - heavy
 
     from bot.node.app import node  # noqa: PLC0415 - heavy
+    from bot.service.notify import Notifier  # noqa: PLC0415 - heavy
 
-    stop = asyncio.Event()
+    notifier, stop = Notifier.take(os.environ), asyncio.Event()
+
+    def say(words: str) -> None:
+        sys.stderr.write(f"sayso: {words}\n")
+        sys.stderr.flush()
+        notifier.status(words)
+
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with node(home, _say) as member:
+    async with node(home, say) as member:
         task = asyncio.create_task(member.run())
+        notifier.ready()
         await stop.wait()
+        notifier.stopping()
     # The runs have ended and were delivered; whoever is connected may go now.
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _say(words: str) -> None:
-    sys.stderr.write(f"sayso: {words}\n")
-    sys.stderr.flush()
-
-
 def _node(row: "Row") -> str:
-    seen = f"last seen {moment(row['seenMs'])}" if row["seenMs"] else "never connected"
-    return f"{row['name']}  {row['address']}  {row['words']}  {seen}\n  {row['id']}\n"
+    return f"{row['name']}  {row['address']}  {row['words']}  {_seen(row)}\n  {row['id']}\n"
+
+
+def _seen(row: "Row") -> str:
+    if row["connected"]:
+        runs = f", {row['running']} running" if row["running"] else ""
+        return f"connected since {moment(row['sinceMs'])}{runs}"
+    return f"last seen {moment(row['seenMs'])}" if row["seenMs"] else "never connected"
 
 
 def _request(row: "Row") -> str:

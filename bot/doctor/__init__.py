@@ -6,5 +6,6 @@
     people        who can answer, named people, targets, quorums
     secret_files  where secret files lead, and who can read them
     network       the API, other users of this machine, remote exec
+    node          a node's files, gateway and clock; what a gateway sees of each node
     channels      tokens, scopes and people of each platform, and one real prompt
 """

@@ -13,10 +13,12 @@ from bot.explain.session_context import SessionContext
 from core.approvals.file.idle import Sorted, describe_idle
 from core.gate.apply_grants import lifted, rule_of
 from core.gate.effective_policy import Rulebook
+from core.gate.two_judges import Judged, NodePlanning, planned
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest, PlannedCommand
 from core.model.decision import Decision, Evaluation
 from core.model.identity import AgentId, Requester
+from core.model.node import NodePlan
 from core.model.policy import ExecPolicy
 from core.planning.planner import Planner, Refusal
 from core.policy.matching.allowlist import Allowlist
@@ -34,7 +36,8 @@ def _nothing_withheld(_plan: ExecPlan, _requester: Requester) -> Refusal | None:
 class Explained:
     """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists.
 
-    ``idle`` lists the entries that would cover a program of it, were they not idle.
+    ``idle`` lists the entries that would cover a program of it, were they not idle. For a node
+    ``node`` is what it said, ``gateway`` our own verdict.
     """
 
     policy: ExecPolicy
@@ -45,6 +48,8 @@ class Explained:
     asks: Asks | None = None
     unread: str = ""
     plan: ExecPlan | None = None
+    gateway: Evaluation | None = None
+    node: NodePlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +72,45 @@ class Explaining:
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe.
         """
-        book, who, unread = self.rulebook, request.agent, context.unread
-        policy = book.policy(request, context.layer)
+        policy = self.rulebook.policy(request, context.layer)
         plan = self.planner.plan(request, policy)
-        if isinstance(plan, ExecPlan):
-            plan = self.withheld(plan, request.requester) or plan
-        if isinstance(plan, Refusal):
-            return Explained(policy, plan, who, unread=unread)
-        verdict = self._verdict(plan, policy, context.grants)
+        found = plan if isinstance(plan, Refusal) else Judged(plan)
+        return self._explained(request, context, policy, found)
+
+    async def explain_anywhere(
+        self, request: ExecRequest, context: SessionContext, nodes: NodePlanning | None
+    ) -> Explained:
+        """Judge a request; one for a node is read, bound and judged there too; nothing runs.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt or unsafe.
+        """
+        policy = self.rulebook.policy(request, context.layer)
+        found = await planned(request, policy, self.planner, nodes)
+        return self._explained(request, context, policy, found)
+
+    def _explained(
+        self,
+        request: ExecRequest,
+        context: SessionContext,
+        policy: ExecPolicy,
+        found: Judged | Refusal,
+    ) -> Explained:
+        book, who, unread = self.rulebook, request.agent, context.unread
+        if isinstance(found, Judged):
+            found = self.withheld(found.plan, request.requester) or found
+        if isinstance(found, Refusal):
+            return Explained(policy, found, who, unread=unread)
+        plan = found.plan
+        own = self._verdict(plan, policy, context.grants)
+        verdict = found.with_gateways(own)
         traces = traces_of(plan, book.provisions(who).rules, policy.trust)
         idle = idle_words(plan, book.entries(who))
         asks = asks_of(self.terms, who, request.session, verdict)
-        return Explained(policy, verdict, who, traces, idle, asks, unread, plan)
+        gateway = None if found.node is None else own
+        return Explained(
+            policy, verdict, who, traces, idle, asks, unread, plan, gateway, found.node
+        )
 
     def _verdict(self, plan: ExecPlan, policy: ExecPolicy, grants: Sequence[Grant]) -> Evaluation:
         book = self.rulebook

@@ -79,7 +79,27 @@ def to_json(explained: Explained) -> dict[str, object]:
     in_force = {"agent": who, "policy": values, "rules": looked, "idle": idle}
     asks = None if explained.asks is None else explained.asks.as_json()
     unread = {"unread": explained.unread} if explained.unread else {}
-    return {**judged, "why": verdict.why, **in_force, "asks": asks, **unread}
+    both = _both_judges(explained)
+    return {**judged, "why": verdict.why, **in_force, "asks": asks, **unread, **both}
+
+
+def _both_judges(explained: Explained) -> dict[str, object]:
+    """Return what gateway and node each say of a plan for a node; nothing of other plans."""
+    plan, node, gateway = explained.plan, explained.node, explained.gateway
+    if plan is None or node is None or gateway is None:
+        return {}
+    there = {
+        "id": plan.node,
+        "name": redact(plan.node_name or "").text,
+        **evaluated(node.verdict),
+        "why": redact(node.verdict.why).text,
+        "unasked": node.unasked,
+    }
+    return {
+        "node": there,
+        "gateway": {**evaluated(gateway), "why": gateway.why},
+        "plan": plan.digest,
+    }
 
 
 def shown(explained: Explained) -> str:

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.approvals.routing.forwarding import Forwarding
@@ -119,9 +119,9 @@ class Alarm:
         await self.notify(words, key)
         await self.journal.append("lockdown", record)
 
-    async def notify(self, words: str, key: str) -> None:
-        """Enqueue a message for every place; the same key is sent once."""
-        payload = json.dumps({"text": words})
+    async def notify(self, words: str, key: str, more: Mapping[str, object] | None = None) -> None:
+        """Enqueue a message for every place; the same key is sent once, ``more`` is kept beside."""
+        payload = json.dumps({"text": words, **(more or {})})
         for place in await self._places():
             idem = f"{key}:{place.channel}:{place.to}:{place.thread}"
             try:

@@ -7,6 +7,7 @@
     store      a write that reaches the disk, its time, the room that is left, the store's clock
     looks      whether the wall clock jumped; what each platform says, asked once a minute at most;
                the backend that encloses commands, where that is wanted
+    nodes      which other machines are connected
     gate       the last proof of each entry point, and whether all is locked down
 """
 

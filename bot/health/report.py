@@ -10,6 +10,7 @@ from itertools import chain
 from bot.health.check import Check, Finding, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import CHANNEL_BAD_S, CHANNEL_GOOD_S, ChannelLook, ClockLook
+from bot.health.nodes import NodesLook
 from bot.health.store import StoreLook, disk
 from bot.settings import Settings
 from channels.base import Channel
@@ -22,13 +23,17 @@ _STORE_S = 2.0
 
 @dataclass(slots=True)
 class Health:
-    """The parts of one gateway. ``owner`` names its boot; ``gate`` reports proofs and lockdown."""
+    """The parts of one gateway. ``owner`` names its boot; ``gate`` reports proofs and lockdown.
+
+    ``nodes`` looks at the nodes, ``None`` where none may connect.
+    """
 
     store: Store
     channels: Mapping[str, Channel]
     settings: Settings
     owner: str = "health"
     gate: GateLook | None = None
+    nodes: NodesLook | None = None
     _checks: list[Check] = field(init=False)
     _clock: ClockLook = field(default_factory=ClockLook)
     _wrong: frozenset[str] = frozenset()
@@ -46,7 +51,10 @@ class Health:
         self._checks.append(check)
 
     async def report(self) -> dict[str, object]:
-        """Return ``{"ok", "pid", "parts": {name: {"ok", "detail"}}, "openSurfaces", …}``."""
+        """Return ``{"ok", "pid", "parts": {name: {"ok", "detail"}}, "openSurfaces", …}``.
+
+        With ``nodes`` where they may connect, by name.
+        """
         parts = await self._parts()
         surfaces = await self._open_surfaces()
         return {
@@ -54,12 +62,14 @@ class Health:
             "pid": os.getpid(),
             "parts": {part.subject: {"ok": part.ok, "detail": part.detail} for part in parts},
             "openSurfaces": surfaces,
+            **({} if self.nodes is None else {"nodes": self.nodes.shown()}),
             **({} if self.gate is None else self.gate.shown()),
         }
 
     async def _parts(self) -> Sequence[Finding]:
         """Return one finding a part; the store's comes first."""
-        checks: list[Check] = [*self._checks, *([] if self.gate is None else [self.gate])]
+        more = [look for look in (self.nodes, self.gate) if look is not None]
+        checks: list[Check] = [*self._checks, *more]
         (store, *rest), *others = await asyncio.gather(*(check() for check in checks))
         return (store, disk(self.settings.home), self._clock(), *rest, *chain(*others))
 

@@ -1,6 +1,7 @@
 """Make the one table of methods that every entry point serves."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 from bot.gate_proof.prover import Prover
 from bot.intake.callers.terminal import Askers
@@ -11,6 +12,7 @@ from bot.intake.methods.grants import GrantMethods
 from bot.intake.methods.history import RecordMethods
 from bot.intake.methods.lockdown import LockdownMethods
 from bot.intake.methods.login import LoginMethods
+from bot.intake.methods.node_commands import NodeCommandMethods
 from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
 from bot.intake.methods.runs import RunMethods
@@ -19,6 +21,9 @@ from bot.intake.methods.tools import ToolMethods
 from bot.intake.registry.method import Part, Table, table_of
 from core.gate import Gate
 
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
+
 
 def method_table(
     gate: Gate,
@@ -26,14 +31,17 @@ def method_table(
     more: Iterable[Part] = (),
     prover: Prover | None = None,
     page_url: Callable[[], str] = str,
+    node_host: "NodeHost | None" = None,
 ) -> Table:
     """Return all methods; ``health`` answers ``health.get``, ``more`` are further groups.
 
     ``prover`` proves the gate before a lockdown is lifted; without one none is. ``page_url`` says
-    where the control page is, and nothing where it is off.
+    where the control page is, and nothing where it is off. ``node_host`` is ``None`` where no node
+    may connect.
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
+    asking = table_of((RunMethods(gate, askers), OutlookMethods(gate, health)))
     return table_of(
         (
             RunMethods(gate, askers),
@@ -46,7 +54,8 @@ def method_table(
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
             LoginMethods(store, journal, askers, page_url),
-            NodeMethods(store, journal, askers),
+            NodeMethods(store, journal, askers, node_host),
+            NodeCommandMethods(store, journal, askers, asking, node_host),
             ToolMethods(gate, askers),
             *more,
         )

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
 from channels.base import Channel, Groups, Reminders, Resumable, Threads
-from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
+from channels.cards import (
+    NoticeCard,
+    OutcomeCard,
+    PromptCard,
+    build_outcome,
+    build_prompt,
+    node_choices,
+)
 from core.errors import ChannelError
 from core.model.approval import Approval
 from core.model.identity import Target
@@ -95,6 +102,8 @@ class Delivery:
                 await self._remind(first)
             case outbox.OutboxKind.EDIT if first.payload == outbox.OF_REMINDER:
                 await self._end_reminder(first)
+            case outbox.OutboxKind.EDIT if first.payload.startswith(outbox.OF_NOTICE):
+                await self._end_notice(first)
             case outbox.OutboxKind.EDIT:
                 await self._edit(items)
             case outbox.OutboxKind.PROMPT if len(items) == 1:
@@ -107,7 +116,19 @@ class Delivery:
         words = redact(str(payload["text"]), multiline=True)
         if payload.get("output"):
             words = phrase("{}\n{}", words, printed(str(payload["output"])))
-        message = await self.channels[item.target.channel].notify(item.target, NoticeCard(words))
+        node = payload.get("node")
+        card = NoticeCard(words, node_choices(str(node["code"])) if node else ())
+        message = await self.channels[item.target.channel].notify(item.target, card)
+        await self.store.write(outbox.sent, item.id, message)
+
+    async def _end_notice(self, item: outbox.OutboxItem) -> None:
+        """Put how it ended in a notice's place, or below it where messages cannot be replaced."""
+        channel, message = self.channels[item.target.channel], item.message or ""
+        card = NoticeCard(redact(str(json.loads(item.payload)["text"]), multiline=True))
+        if isinstance(channel, Reminders) and message:
+            await channel.end_reminder(item.target, message, card)
+        else:
+            await channel.notify(item.target, card)
         await self.store.write(outbox.sent, item.id, message)
 
     async def _remind(self, item: outbox.OutboxItem) -> None:

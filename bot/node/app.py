@@ -1,23 +1,26 @@
 """Compose a node: journal, guard, runner, judge, ledger, and the connection to its gateway."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from bot.factories.sandbox import sandbox_of
+from bot.node.commands import NodeCommands
 from bot.node.judge import Judge
 from bot.node.work import NodeWork
+from bot.settings import read
 from bot.wiring.companion import runner_of
 from core.audit.journal import AuditJournal
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
+from core.hosts.gateway import GatewayHost
 from core.nodes.ledger import Ledger
 from core.nodes.member import Member
-from core.nodes.node_file import node_key, required
+from core.nodes.node_file import NODE_JOURNAL, node_key, required
 from core.planning.planner import Planner
 from core.runner.runner import Runner
-
-JOURNAL = "node-audit.jsonl"
 
 
 @asynccontextmanager
@@ -28,16 +31,25 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
         BadRequest: the home does not say which gateway it belongs to.
         SaysoError: a part of it cannot be used; the message names it.
     """
-    file = required(home)
+    file, settings = required(home), read(home, os.environ).settings
     async with AsyncExitStack() as stack:
-        journal = stack.enter_context(AuditJournal(home / JOURNAL))
+        journal = stack.enter_context(AuditJournal(home / NODE_JOURNAL))
         ledger = Ledger.of(home)
         guard = Guard(Lockdown(home / NAME, HomeCheck.of(home)))
         runner = Runner(guard=guard)
         await runner.start()
-        judge = Judge.of(home, file.node_id, Planner())
+        judge = Judge.of(home, file.node_id, Planner(settings.tools.exec.search_path))
+        stack.callback(judge.rulebook.usage.flush)
+        commands = NodeCommands(
+            file.gateway_key, judge, journal, remote_approvals=settings.node.remote_approvals
+        )
         runs = runner_of(judge.rulebook.file, runner, guard, judge.rulebook)
-        work = NodeWork(file.gateway_key, judge, runs, ledger, journal)
+        sandbox = sandbox_of(settings, runner) if settings.node.sandbox else None
+        host = GatewayHost(runs) if sandbox is None else sandbox
+        work = NodeWork(file.gateway_key, judge, host, ledger, journal, commands)
         stack.push_async_callback(work.stop)
         stack.push_async_callback(runner.stop)
-        yield Member(file, node_key(home), work, say)
+        if sandbox is not None:
+            await sandbox.start()
+            stack.push_async_callback(sandbox.stop)
+        yield Member(file, node_key(home), work, say, caps=commands.names)

@@ -5,6 +5,7 @@ gateway sends can make this judgement laxer: what the file does not set is S0's 
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from core.approvals.file.usage import Usage
 from core.errors import ApprovalsFileError, StateError
 from core.gate.effective_policy import Rulebook
 from core.model.approval import ApprovalState
-from core.model.command import ExecPlan
+from core.model.command import ExecPlan, PinnedFile
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import AgentId
 from core.model.policy import (
@@ -28,6 +29,8 @@ from core.nodes.frames import Prepare, Prepared, Unprepared
 from core.nodes.prepared import PreparedPlans
 from core.planning.digest import bind
 from core.planning.planner import Planner, Refusal
+from core.policy.rules.compiled import Compiled
+from core.policy.rules.skills import skills_of
 
 APPROVALS = "exec-approvals.json"
 _SOURCE = "this node"
@@ -58,6 +61,18 @@ class Judge:
         return cls(
             node_id, Rulebook(configured, file, Usage(file), own), planner, PreparedPlans.of(home)
         )
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Look up the programs of skills that the gateway names (S1 "Auto-allow skill CLIs").
+
+        They count only for agents for which the file here sets ``autoAllowSkills``.
+        """
+
+        def find(name: str) -> PinnedFile | str:
+            found = self.planner.search.find(name, "/")
+            return found if isinstance(found, PinnedFile) else found.why
+
+        self.rulebook.compiled = Compiled(skills=skills_of(names, find))
 
     async def prepare(self, asked: Prepare) -> Prepared | Unprepared:
         """Return the plan and this node's verdict, or why there is no plan."""

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
+from bot.node.commands import NodeCommands
 from bot.node.judge import Judge
 from core.errors import (
     ApprovalsFileError,
@@ -17,7 +19,6 @@ from core.errors import (
     StateError,
 )
 from core.gate import journal_records
-from core.hosts.gateway import PlanRunner
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Intake, Requester
@@ -27,18 +28,23 @@ from core.nodes.frames import (
     BadFrame,
     Cancel,
     Ended,
+    Invoke,
     Noted,
     NotRun,
     Prepare,
+    Prepared,
     Query,
     Run,
+    Skills,
+    Started,
     Underway,
+    Unprepared,
 )
 from core.nodes.ledger import Ledger
 from core.nodes.link import LinkLost
 from core.nodes.member import Joined
 from core.policy.judge.evaluate import denial_reason
-from core.ports import Journal
+from core.ports import ExecutionHost, Journal
 
 _LOG = logging.getLogger(__name__)
 _MOST_PREPARING = 16
@@ -70,11 +76,13 @@ class NodeWork:
 
     gateway: str
     judge: Judge
-    runner: PlanRunner
+    host: ExecutionHost
     ledger: Ledger
     journal: Journal
+    commands: NodeCommands
     _joined: Joined | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
+    _started: set[ApprovalId] = field(default_factory=set)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
 
@@ -97,10 +105,14 @@ class NodeWork:
         match frame:
             case Prepare():
                 self._start(self._prepare(joined, frame))
+            case Invoke():
+                self._start(self._invoke(joined, frame))
+            case Skills():
+                await asyncio.to_thread(self.judge.learn, frame.bins)
             case Run():
                 await self._take(joined, frame)
             case Cancel():
-                await self.runner.cancel(frame.run_id)
+                await self.host.cancel(frame.run_id)
             case Noted():
                 await asyncio.to_thread(self.ledger.note, frame.run_id)
             case Query():
@@ -115,7 +127,7 @@ class NodeWork:
     async def dismissed(self) -> None:
         """End all that runs for a gateway that revoked this node."""
         for run_id in tuple(self._ordered):
-            await self.runner.cancel(run_id)
+            await self.host.cancel(run_id)
 
     async def stop(self) -> None:
         """Wait until what is under way has come to its end; the runner has been stopped."""
@@ -129,6 +141,25 @@ class NodeWork:
     async def _prepare(self, joined: Joined, frame: Prepare) -> None:
         async with self._turns:
             answer = await self.judge.prepare(frame)
+            if isinstance(answer, Prepared):
+                answer = await self._possible(answer)
+        await joined.link.send(answer)
+
+    async def _possible(self, prepared: Prepared) -> Prepared | Unprepared:
+        """Return why a plan could not start here at all, else the plan: nobody is asked in vain."""
+        try:
+            await self.host.check(prepared.plan)
+        except HostUnavailable as refusal:
+            reason, why = DenialReason.HOST_UNAVAILABLE, str(refusal)
+        except SpawnError as failure:
+            reason, why = DenialReason.SPAWN_FAILED, str(failure)
+        else:
+            return prepared
+        return Unprepared(id=prepared.id, reason=reason, why=why[:_WHY])
+
+    async def _invoke(self, joined: Joined, frame: Invoke) -> None:
+        async with self._turns:
+            answer = await self.commands.answer(frame)
         await joined.link.send(answer)
 
     def _status(self, run_id: ApprovalId) -> AnyFrame:
@@ -139,6 +170,8 @@ class NodeWork:
         ending = self.ledger.ending(run_id)
         if ending is not None:
             return ending
+        if run_id in self._started:
+            return Started(run_id=run_id)
         if run_id in self._ordered or self.ledger.knows(run_id):
             return Underway(run_id=run_id)
         why = "the connection to the node was lost before the order arrived, so nothing ran"
@@ -167,6 +200,7 @@ class NodeWork:
             await self._deliver(order.run_id, order.digest, ending)
         finally:
             self._ordered.discard(order.run_id)
+            self._started.discard(order.run_id)
 
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
@@ -176,7 +210,7 @@ class NodeWork:
                 raise BadOrder("the order is for a plan that this node did not make")
             verdict = self._judged(order, plan)
             watcher = _Watcher(self, order, plan, verdict)
-            result = await self.runner.run(run_id, plan, watcher)
+            result = await self.host.run(run_id, plan, watcher)
         except NotAllowed as refusal:
             return NotRun(run_id=run_id, reason=refusal.reason, why=str(refusal)[:_WHY])
         except tuple(_REASONS) as refusal:
@@ -198,14 +232,23 @@ class NodeWork:
             raise NotAllowed(verdict, f"on this node a person must allow it: {verdict.why}")
         return verdict
 
+    async def started(self, run_id: ApprovalId) -> None:
+        """Report that the first process of a run is there."""
+        self._started.add(run_id)
+        await self._say(Started(run_id=run_id))
+
+    async def _say(self, frame: AnyFrame) -> None:
+        """Send a frame where the gateway is there; what it must hear is sent again anyway."""
+        if self._joined is not None:
+            with contextlib.suppress(LinkLost):
+                await self._joined.link.send(frame)
+
     async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
         await asyncio.to_thread(self.ledger.end, run_id, digest, ending)
         if isinstance(ending, NotRun):
             record: dict[str, object] = {"run": run_id, "reason": ending.reason, "why": ending.why}
             await self._record("refuse", record)
-        if self._joined is not None:
-            with contextlib.suppress(LinkLost):
-                await self._joined.link.send(ending)
+        await self._say(ending)
 
     async def _record(self, kind: str, record: dict[str, object]) -> None:
         try:
@@ -236,7 +279,12 @@ class _Watcher:
         return await asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest)
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
-        """Note nothing: the supervisor ends what runs with this process."""
+        """Report the start; the supervisor ends what runs with this process."""
+        del pid, pgid, start_ticks
+        await self.work.started(self.order.run_id)
+        if self.verdict.decision is Decision.ALLOW:
+            book, now_ms = self.work.judge.rulebook, time.time_ns() // 1_000_000
+            book.note_uses(self.plan, self.verdict, now_ms)
 
     async def basis(self) -> Basis:
         """Return what the order says."""

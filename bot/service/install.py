@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from bot.service.systemctl import Systemd
-from bot.service.unit import NAME, Scope, is_ours
+from bot.service.unit import Program, Scope, is_ours
 from core.errors import Conflict, StateError
 from core.files.private import replace_private
 from core.files.unreadable import unreadable
@@ -32,14 +32,14 @@ class UnitState(StrEnum):
     EDITED = "edited"
 
 
-def unit_path(scope: Scope, environ: Mapping[str, str]) -> Path:
+def unit_path(scope: Scope, environ: Mapping[str, str], runs: Program = Program.GATEWAY) -> Path:
     """Return where the unit belongs."""
     if scope is Scope.SYSTEM:
-        return Path("/etc/systemd/system") / NAME
+        return Path("/etc/systemd/system") / runs.unit_name
     home = Path(environ.get("HOME") or Path.home())
     config = environ.get("XDG_CONFIG_HOME", "")
     base = Path(config) if config.startswith("/") else home / ".config"
-    return base / "systemd" / "user" / NAME
+    return base / "systemd" / "user" / runs.unit_name
 
 
 def program(environ: Mapping[str, str]) -> Path:
@@ -62,7 +62,7 @@ def program(environ: Mapping[str, str]) -> Path:
     if any(part in place for part in _PASSING) and not (Path(place).parent / "activate").exists():
         raise StateError(
             f"{place} may be gone tomorrow: it is in a temporary folder or a cache. Install Sayso "
-            "(uv tool install sayso, or pipx install sayso), and run its `sayso service install`."
+            "(uv tool install sayso, or pipx install sayso), and run this command of that one."
         )
     changeable = changeable_on_the_way(place)
     if changeable:
@@ -105,7 +105,7 @@ def difference(path: Path, text: str) -> str:
     """Return what differs, as a unified diff from the unit that is there; empty if nothing does."""
     there = (read(path) or "").splitlines(keepends=True)
     wanted = text.splitlines(keepends=True)
-    return "".join(unified_diff(there, wanted, str(path), "sayso service install"))
+    return "".join(unified_diff(there, wanted, str(path), "as this version writes it"))
 
 
 def verify(systemd: Systemd, text: str) -> bool:
@@ -116,7 +116,7 @@ def verify(systemd: Systemd, text: str) -> bool:
         SpawnError: nothing can be started.
     """
     with tempfile.TemporaryDirectory(prefix="sayso-unit-") as folder:
-        draft = Path(folder) / NAME
+        draft = Path(folder) / systemd.unit
         draft.write_text(text, encoding="utf-8")
         faults = systemd.faults(str(draft))
     if faults:
@@ -162,7 +162,7 @@ def remove(path: Path, text: str, *, force: bool) -> UnitState:
     except OSError as error:
         raise StateError(f"{path} cannot be removed: {error.strerror}.") from error
     with suppress(OSError):
-        path.with_name(f"{NAME}.d").rmdir()  # only where it is empty
+        path.with_name(f"{path.name}.d").rmdir()  # only where it is empty
     return before
 
 

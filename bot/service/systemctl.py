@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.service.own_program import Done, ran
-from bot.service.unit import NAME, Scope
+from bot.service.unit import Program, Scope
 from core.errors import HostUnavailable, SaysoError
 
 _BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
@@ -20,6 +20,12 @@ class Systemd:
 
     scope: Scope
     environ: Mapping[str, str]
+    runs: Program = Program.GATEWAY
+
+    @property
+    def unit(self) -> str:
+        """Return the name of the unit."""
+        return self.runs.unit_name
 
     def tell(self, *words: str) -> Done:
         """Run ``systemctl``.
@@ -33,7 +39,7 @@ class Systemd:
     def state(self) -> dict[str, str]:
         """Return what systemd knows of the unit; empty where it cannot be asked."""
         try:
-            done = self.tell("show", NAME, "--property", ",".join(_SHOWN))
+            done = self.tell("show", self.unit, "--property", ",".join(_SHOWN))
         except SaysoError:
             return {}
         if not done.well:
@@ -52,7 +58,7 @@ class Systemd:
             done = self._run("systemd-analyze", *words, XDG_RUNTIME_DIR=str(Path(unit).parent))
         except HostUnavailable:
             return None
-        about_us = [line for line in done.text.splitlines() if NAME in line]
+        about_us = [line for line in done.text.splitlines() if self.unit in line]
         return "" if done.well and not about_us else "\n".join(about_us) or done.text.strip()
 
     def _run(self, program: str, *words: str, **instead: str) -> Done:

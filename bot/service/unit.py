@@ -1,4 +1,4 @@
-"""Write the unit of the gateway, each line with its reason, and know one that a person edited."""
+"""Write the unit of a gateway or a node, each line with its reason; know one that was edited."""
 
 import hashlib
 import re
@@ -15,8 +15,30 @@ _USER = re.compile(r"^User=(.+)$", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+,=-]+")
 
 
+class Program(StrEnum):
+    """What the unit runs."""
+
+    GATEWAY = "gateway"
+    NODE = "node"
+
+    @property
+    def unit_name(self) -> str:
+        """Return what the unit is called."""
+        return NAME if self is Program.GATEWAY else "sayso-node.service"
+
+    @property
+    def words(self) -> str:
+        """Return the command of `sayso` that runs it."""
+        return "serve" if self is Program.GATEWAY else "node run"
+
+    @property
+    def command(self) -> str:
+        """Return the command that installs it."""
+        return "sayso service install" if self is Program.GATEWAY else "sayso node install"
+
+
 class Scope(StrEnum):
-    """Whose service manager runs the gateway."""
+    """Whose service manager runs it."""
 
     USER = "user"
     SYSTEM = "system"
@@ -42,19 +64,28 @@ class Unit:
     home: Path | None = None
     user: str = ""
     sudo: bool = True
+    runs: Program = Program.GATEWAY
 
     def text(self) -> str:
         """Return the unit's file."""
         body = _UNIT.format(
+            **_OF_PROGRAM[self.runs],
             network=_NETWORK if self.scope is Scope.SYSTEM else "",
-            serve=f"{quoted(str(self.program))} serve",
+            serve=f"{quoted(str(self.program))} {self.runs.words}",
             who=f"User={self.user}\n" if self.user else "",
             home=_home(self.home),
-            more=_SYSTEM if self.scope is Scope.SYSTEM else "",
+            more=self._system() if self.scope is Scope.SYSTEM else "",
             privileges=_LEFT_OUT if self.sudo else self._forbidden(),
             target="multi-user" if self.scope is Scope.SYSTEM else "default",
         )
-        return f"{_HEAD}{_MARK}{_digest(body)}\n{body}"
+        head = _HEAD.format(install=self.runs.command, status=self._status())
+        return f"{head}{_MARK}{_digest(body)}\n{body}"
+
+    def _status(self) -> str:
+        return self.runs.command.replace("install", "status")
+
+    def _system(self) -> str:
+        return _KEYRING + (_RUNTIME_FOLDER if self.runs is Program.GATEWAY else "")
 
     def _forbidden(self) -> str:
         return _NO_SUDO + (_NO_SUDO_SYSTEM if self.scope is Scope.SYSTEM else "")
@@ -99,8 +130,8 @@ def _digest(body: str) -> str:
 
 
 _HEAD = """\
-# Written by `sayso service install`. To change something, write a drop-in instead: `systemctl edit`
-# (with --user for a user's unit); it outlives upgrades. `sayso service status` shows differences.
+# Written by `{install}`. To change something, write a drop-in instead: `systemctl edit`
+# (with --user for a user's unit); it outlives upgrades. `{status}` shows differences.
 """
 _NETWORK = """\
 Wants=network-online.target
@@ -109,43 +140,69 @@ After=network-online.target
 _UNIT = """\
 
 [Unit]
-Description=Sayso gateway: agents run commands on your say-so
+Description={about}
 {network}# Five failures in five minutes, and it stays down: see `journalctl`.
 StartLimitIntervalSec=300
 StartLimitBurst=5
 
 [Service]
-# Started means that requests are served; `systemctl status` shows what waits and what runs.
-Type=notify
+{started}Type=notify
 ExecStart={serve}
-# Reads the configuration again; nothing that runs or waits is interrupted.
-ExecReload=/bin/kill -HUP $MAINPID
-{who}{home}Restart=on-failure
+{reload}{who}{home}Restart=on-failure
 RestartSec=2
 # 2 is a wrong configuration: another start would find the same.
 RestartPreventExitStatus=2
-# A large database is migrated before requests are served.
-TimeoutStartSec=300
-# Commands have 5 s to end, then TERM, grace and KILL.
+{time_to_start}# Commands have 5 s to end, then TERM, grace and KILL.
 TimeoutStopSec=30
-# A gateway whose event loop is stuck says nothing for a minute, and is ended and started again. A
-# database that is away does not count. With the fault handler the log then shows where it was.
-WatchdogSec=60
-Environment=PYTHONFAULTHANDLER=1
-# TERM goes to the gateway only, which ends its commands in order; KILL to whatever is left.
+{watched}# TERM goes to the {it} only, which ends its commands in order; KILL to whatever is left.
 KillMode=mixed
-# A command that takes all memory is killed alone; the gateway goes on.
+# A command that takes all memory is killed alone; the {it} goes on.
 OOMPolicy=continue
-# The gateway's own files are private (commands have umask 022), and no core dump holds its secrets.
+# The {it}'s own files are private (commands have umask 022), and no core dump holds its secrets.
 UMask=0077
 LimitCORE=0
 {more}{privileges}
 [Install]
 WantedBy={target}.target
 """
-_SYSTEM = """\
+_OF_PROGRAM = {
+    Program.GATEWAY: {
+        "it": "gateway",
+        "about": "Sayso gateway: agents run commands on your say-so",
+        "started": """\
+# Started means that requests are served; `systemctl status` shows what waits and what runs.
+""",
+        "reload": """\
+# Reads the configuration again; nothing that runs or waits is interrupted.
+ExecReload=/bin/kill -HUP $MAINPID
+""",
+        "time_to_start": """\
+# A large database is migrated before requests are served.
+TimeoutStartSec=300
+""",
+        "watched": """\
+# A gateway whose event loop is stuck says nothing for a minute, and is ended and started again. A
+# database that is away does not count. With the fault handler the log then shows where it was.
+WatchdogSec=60
+Environment=PYTHONFAULTHANDLER=1
+""",
+    },
+    Program.NODE: {
+        "it": "node",
+        "about": "Sayso node: runs what a gateway orders and this machine allows",
+        "started": """\
+# Started means that it dials; `systemctl status` shows whether the gateway has let it in.
+""",
+        "reload": "",
+        "time_to_start": "",
+        "watched": "",
+    },
+}
+_KEYRING = """\
 # No keys of another session of this user are in reach.
 KeyringMode=private
+"""
+_RUNTIME_FOLDER = """\
 # The folder of the socket for agents that run as other users (intake.socket).
 RuntimeDirectory=sayso
 RuntimeDirectoryMode=0755

@@ -51,6 +51,8 @@ def gate_of(
     execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
     planner = Planner(settings.tools.exec.search_path, run_as=run_as_of(settings))
     gate = Gate(rulebook, planner, broker, execution, store, journal, node)
+    if node is not None:
+        node.skills = lambda: gate.rulebook.compiled.skills.names
     connect(channels, gate)
     return gate
 

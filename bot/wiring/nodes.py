@@ -6,7 +6,7 @@ Where it does not, nothing of the WebSocket library is loaded for them.
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,14 @@ class StoredNodes:
         """
         draft = PairingDraft(NodeId(auth.node_id), auth.token, auth.name, address)
         return await self.store.write(nodes.request, draft)
+
+    async def waits(self, node_id: NodeId) -> bool:
+        """Return whether a node's request still waits for a person.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        return await self.store.read(nodes.waits, node_id)
 
     async def listed(self) -> tuple[Node, ...]:
         """Return the paired nodes.
@@ -112,6 +120,16 @@ class StoredRuns:
             StoreError: the store cannot be read.
         """
         return await self.store.read(on_node.node_of, run_id)
+
+    async def started(self, run_id: ApprovalId) -> None:
+        """Note that a node reports a start; where the store is away, the ending says it too."""
+        with suppress(StoreError):
+            await self.store.write(runs.reported, run_id)
+
+    async def gone(self, node_id: NodeId) -> None:
+        """Note when a node was last connected, where the store can have it now."""
+        with suppress(StoreError):
+            await self.store.write(nodes.left, node_id)
 
     async def _finish(self, owner: str, ending: Ended | NotRun) -> None:
         if isinstance(ending, NotRun):

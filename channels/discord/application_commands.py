@@ -92,6 +92,10 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("clear", "clear all of these", choices=("reset",)),
     ),
     "elevated": (Option("mode", "how", required=True, choices=tuple(Elevation)),),
+    "node": (
+        Option("answer", "allow or deny it", choices=("approve", "deny")),
+        Option("code", "the code that the notice shows", longest=6),
+    ),
     "pair": (Option("code", "the pairing code", required=True, longest=64),),
 }
 

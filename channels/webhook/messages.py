@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from channels import button_payload
 from channels.base import Inbound, Reply
-from channels.cards import NoticeCard, OutcomeCard, PromptCard, facts
+from channels.cards import Choice, NoticeCard, OutcomeCard, PromptCard, facts
 from channels.commands import Command
 from channels.grammar import parse
 from core.errors import BadRequest
@@ -61,7 +61,8 @@ def outcome(card: OutcomeCard) -> _Json:
 
 def notice(card: NoticeCard) -> _Json:
     """Return words that ask for nothing."""
-    return {"type": "notice", "text": card.text.text}
+    choices = {"choices": _choices(card.choices)} if card.choices else {}
+    return {"type": "notice", "text": card.text.text, **choices}
 
 
 def body_of(target: Target, message: str, content: _Json) -> bytes:
@@ -72,11 +73,15 @@ def body_of(target: Target, message: str, content: _Json) -> bytes:
 
 def encode_reply(reply: Reply) -> bytes:
     """Return the answer to an answer."""
-    choices = [
-        {"label": choice.label, "press": button_payload.encode(choice.command)}
-        for choice in reply.choices
-    ]
+    choices = _choices(reply.choices)
     return json.dumps({"tone": reply.tone, "text": reply.text.text, "choices": choices}).encode()
+
+
+def _choices(offered: tuple[Choice, ...]) -> list[dict[str, str]]:
+    return [
+        {"label": choice.label, "press": button_payload.encode(choice.command)}
+        for choice in offered
+    ]
 
 
 class AnswerBody(BaseModel):

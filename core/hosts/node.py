@@ -7,17 +7,29 @@ when the node is back, and until then nothing is guessed.
 
 import asyncio
 import contextlib
-import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
-from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError, StoreError
+from pydantic import JsonValue
+
+from core.errors import (
+    BadRequest,
+    HostUnavailable,
+    SpawnError,
+    StoreError,
+)
+from core.hosts.node_answers import (
+    NodeRuns,
+    away,
+    bounded,
+    failure_of,
+    fault_of,
+)
 from core.model.command import ExecOverrides, ExecPlan, ExecRequest
 from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
-from core.model.node import Node, NodeId, NodePlan
+from core.model.node import Node, NodeId, NodePlan, NodeState
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.model.stdio import Capture
@@ -28,50 +40,31 @@ from core.nodes.frames import (
     BadFrame,
     Cancel,
     Ended,
+    Invoked,
     Noted,
+    NotInvoked,
     NotRun,
     Prepare,
     Prepared,
     Query,
+    Skills,
+    Started,
     Underway,
     Unprepared,
 )
 from core.nodes.link import LinkLost
+from core.nodes.questions import Questions
 from core.nodes.selection import NoNode, select
-from core.planning.digest import digest_of
 from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
 
-_LOG = logging.getLogger(__name__)
-_PREPARE_S = 20.0
-"""How long a node may read and bind a command."""
+_ANSWER_S = 20.0
+"""How long a node may read and bind a command, or do what else it is asked."""
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
-_MOST_TEXT, _MOST_TAIL = 200_000, 20_000
 _SETTLE_AGAIN_S = 5.0
-
-
-class NodeRuns(Protocol):
-    """The runs of nodes, as the store keeps them. ``left``: an earlier gateway ordered them."""
-
-    async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
-        """Store the ending of a run that nobody waits for; ``False`` where that fails now."""
-
-    async def left_on(self, node_id: NodeId) -> tuple[ApprovalId, ...]:
-        """Return the runs that were left on a node and have not ended.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-
-    async def node_of(self, run_id: ApprovalId) -> NodeId | None:
-        """Return the node of a run that has not ended, ``None`` where it runs on none.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
 
 
 @dataclass(slots=True, eq=False)
@@ -82,24 +75,29 @@ class _Waiting:
     session: str
     ending: "asyncio.Future[Ended | NotRun]"
     cancelled: bool = False
+    started: bool = False
 
 
 @dataclass(slots=True)
 class NodeHost:
-    """The execution host ``node``, over the paired nodes and their runs in the store."""
+    """The execution host ``node``, over the paired nodes and their runs in the store.
+
+    ``skills`` returns the names of ``skills.bins``.
+    """
 
     key: SigningKey
     directory: Directory
     runs: NodeRuns
+    skills: Callable[[], tuple[str, ...]] = tuple
     fleet: Fleet = field(init=False)
-    _prepares: dict[tuple[NodeId, str], "asyncio.Future[Prepared | Unprepared]"] = field(
-        default_factory=dict
-    )
+    _questions: Questions = field(default_factory=Questions)
+    _skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _runs: dict[ApprovalId, _Waiting] = field(default_factory=dict)
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _settling: dict[ApprovalId, "asyncio.Task[None]"] = field(default_factory=dict)
     _left_cancelled: set[ApprovalId] = field(default_factory=set)
     _away_since: dict[NodeId, float] = field(default_factory=dict)
-    _began: float = field(default_factory=time.time)
+    _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
         """Hear the nodes."""
@@ -122,16 +120,21 @@ class NodeHost:
             return Refusal(DenialReason.BAD_REQUEST, why)
         node = await self._meant(policy.node)
         if isinstance(node, NoNode):
-            return _away(node.why)
+            return away(node.why)
         try:
             answer = await self._prepared(node, request, policy.timeout_ms)
         except (LinkLost, BadFrame) as failure:
-            return _away(f"the node {node.name} does not answer: {failure}")
+            return Refusal(
+                DenialReason.HOST_UNAVAILABLE, f"the node {node.name} does not answer: {failure}"
+            )
         if isinstance(answer, Unprepared):
             return Refusal(answer.reason, f"node {node.name}: {answer.why}")
-        fault = _fault(answer.plan, node, request, policy)
+        fault = fault_of(answer.plan, node, request, policy)
         if fault:
-            return _away(f"the node {node.name} returned a plan for something else: {fault}")
+            return Refusal(
+                DenialReason.HOST_UNAVAILABLE,
+                f"the node {node.name} returned a plan for something else: {fault}",
+            )
         return NodePlan(answer.plan, answer.verdict, answer.unasked)
 
     async def check(self, plan: ExecPlan) -> None:
@@ -165,8 +168,8 @@ class NodeHost:
             del self._runs[run_id]
         self._settle_soon(node_id, ending)
         if isinstance(ending, NotRun):
-            raise _failure(ending)
-        return _bounded(ending.result)
+            raise failure_of(ending)
+        return bounded(ending.result)
 
     async def _order(
         self, connection: Connection, run_id: ApprovalId, plan: ExecPlan, basis: Basis
@@ -216,7 +219,7 @@ class NodeHost:
         node_id = await self.runs.node_of(run_id) if waiting is None else waiting.node
         if node_id is None or self.fleet.connection(node_id) is not None:
             return None
-        lost_at = self._away_since.get(node_id, self._began)
+        lost_at = self._away_since.get(node_id, self._since)
         since = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(lost_at))
         return LiveOutput(f"running (node unreachable since {since})", 0)
 
@@ -235,6 +238,7 @@ class NodeHost:
         Raises:
             LinkLost: it is gone already, or must come again because the store cannot be read.
         """
+        await self._teach(connection)
         node_id = connection.node.id
         try:
             asked = {one: one in self._left_cancelled for one in await self.runs.left_on(node_id)}
@@ -255,10 +259,10 @@ class NodeHost:
             BadFrame: a node never says that.
         """
         match frame:
-            case Prepared() | Unprepared():
-                asked = self._prepares.get((connection.node.id, frame.id))
-                if asked is not None and not asked.done():
-                    asked.set_result(frame)
+            case Prepared() | Unprepared() | Invoked() | NotInvoked():
+                self._questions.answered(connection.node.id, frame)
+            case Started():
+                self._began(connection.node.id, frame.run_id)
             case Ended() | NotRun():
                 self._ended(connection.node.id, frame)
             case Underway():
@@ -270,10 +274,10 @@ class NodeHost:
         """Note since when the runs of a node are out of sight, and end what it was asked."""
         if self.fleet.connection(connection.node.id) is not None:
             return  # a newer connection replaced it
+        self._soon(self.runs.gone(connection.node.id))
         self._away_since[connection.node.id] = time.time()
-        for (node_id, _), asked in self._prepares.items():
-            if node_id == connection.node.id and not asked.done():
-                asked.set_exception(LinkLost("the connection ended"))
+        self._questions.lost(connection.node.id)
+        self._skills.pop(connection.session, None)
 
     async def dismiss(self, connection: Connection) -> None:
         """End what a revoked node runs, and wait for that, not for long.
@@ -296,6 +300,36 @@ class NodeHost:
             if waiting.node not in known and not waiting.ending.done():
                 unseen = Finished(run_id, None, None, Output(), duration_ms=0)
                 waiting.ending.set_result(Ended(run_id=run_id, result=unseen))
+
+    async def invoke(
+        self, node: Node, command: str, params: Mapping[str, JsonValue]
+    ) -> dict[str, JsonValue]:
+        """Have a node do what it advertises besides running commands, and return what came of it.
+
+        Raises:
+            HostUnavailable: it is not connected, does not answer, or failed.
+            BadRequest: it does not take the command, or refuses these params.
+            Conflict: what was to be changed has changed.
+        """
+        connection = self.fleet.connection(node.id)
+        if connection is None:
+            raise HostUnavailable(f"The node {node.name} is not connected; nothing was done.")
+        if command not in connection.caps:
+            raise BadRequest(
+                f"The node {node.name} does not advertise {command}; nothing was done."
+            )
+        try:
+            return await self._questions.invoke(connection, command, params, _ANSWER_S)
+        except (LinkLost, BadFrame) as failure:
+            raise HostUnavailable(f"The node {node.name} does not answer: {failure}.") from None
+
+    def state(self, node_id: NodeId) -> NodeState:
+        """Return how a node is connected, and how much of it has not ended."""
+        running = sum(waiting.node == node_id for waiting in self._runs.values())
+        found = self.fleet.connection(node_id)
+        if found is None:
+            return NodeState(running=running)
+        return NodeState(found.since_ms, found.caps, running)
 
     def _connection(self, plan: ExecPlan) -> Connection:
         connection = self.fleet.connection(plan.node)
@@ -321,24 +355,44 @@ class NodeHost:
 
         Raises:
             LinkLost: it is gone, or takes too long.
-            BadFrame: the request is too large to be sent.
+            BadFrame: the request is too large to be sent, or the answer is none to it.
         """
         connection = self.fleet.connection(node.id)
         if connection is None:
             raise LinkLost("it is not connected")
-        key = (node.id, new_id())
-        asked: asyncio.Future[Prepared | Unprepared]
-        asked = self._prepares[key] = asyncio.get_running_loop().create_future()
+        await self._teach(connection)
         bare = replace(request, origin=None, request_key=None, overrides=ExecOverrides())
-        try:
-            async with asyncio.timeout(_PREPARE_S):
-                frame = Prepare(id=key[1], name=node.name, request=bare, timeout_ms=timeout_ms)
-                await connection.link.send(frame)
-                return await asked
-        except TimeoutError:
-            raise LinkLost(f"nothing within {_PREPARE_S:.0f} s") from None
-        finally:
-            del self._prepares[key]
+        frame = Prepare(id=new_id(), name=node.name, request=bare, timeout_ms=timeout_ms)
+        answer = await self._questions.ask(connection, frame, _ANSWER_S)
+        if not isinstance(answer, Prepared | Unprepared):
+            raise BadFrame(f"{answer.t} is no answer to prepare")
+        return answer
+
+    async def _teach(self, connection: Connection) -> None:
+        """Send the names of ``skills.bins`` where they are not what was sent last.
+
+        Raises:
+            LinkLost: the node is gone.
+        """
+        names, session = self.skills(), connection.session
+        if names != self._skills.get(session, ()):
+            self._skills[session] = names
+            await connection.link.send(Skills(bins=names))
+
+    def _began(self, node_id: NodeId, run_id: ApprovalId) -> None:
+        """Hand on that a run started; only the node that was ordered the run may say so."""
+        waiting = self._runs.get(run_id)
+        if waiting is None:
+            self._soon(self._began_earlier(node_id, run_id))
+        elif waiting.node == node_id and not waiting.started:
+            waiting.started = True
+            self._soon(self.runs.started(run_id))
+
+    async def _began_earlier(self, node_id: NodeId, run_id: ApprovalId) -> None:
+        """Hand on the start of a run that an earlier gateway ordered."""
+        with contextlib.suppress(StoreError):
+            if await self.runs.node_of(run_id) == node_id:
+                await self.runs.started(run_id)
 
     def _ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
         """Hand an ending to whoever waits; only the node that was ordered the run may end it."""
@@ -356,6 +410,11 @@ class NodeHost:
             self._settling[run_id] = task
             task.add_done_callback(lambda _: self._settling.pop(run_id, None))
 
+    def _soon(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _settled(self, node_id: NodeId, ending: Ended | NotRun) -> None:
         """Tell the node that its ending is stored."""
         while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
@@ -368,46 +427,3 @@ class NodeHost:
         if connection is not None:
             with contextlib.suppress(LinkLost):
                 await connection.link.send(frame)
-
-
-def _away(why: str) -> Refusal:
-    return Refusal(DenialReason.HOST_UNAVAILABLE, why)
-
-
-def _fault(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolicy) -> str:
-    """Return what in a node's plan is not what was asked; empty if it is."""
-    text = request.line
-    bound = {
-        "host": plan.host is ExecHost.NODE,
-        "node": plan.node == node.id and plan.node_name == node.name,
-        "command": plan.text == text if text is not None else _argv(plan) == request.argv,
-        "agent": (plan.agent, plan.session, plan.task)
-        == (request.agent, request.session, request.task),
-        "environment": set(plan.requested_env) == {name for name, _ in request.env},
-        "input": plan.stdio == request.stdio and plan.cpu_s == request.cpu_s,
-        "timeout": plan.timeout_ms <= policy.timeout_ms,
-        "digest": plan.digest == digest_of(plan),
-    }
-    return ", ".join(name for name, well in bound.items() if not well)
-
-
-def _argv(plan: ExecPlan) -> tuple[str, ...]:
-    return plan.commands[0].argv if len(plan.commands) == 1 else ()
-
-
-_FAILURES: dict[DenialReason, type[SaysoError]] = {
-    DenialReason.PLAN_DRIFT: PlanDrift,
-    DenialReason.SPAWN_FAILED: SpawnError,
-    DenialReason.LOCKED_DOWN: LockedDown,
-}
-
-
-def _failure(ending: NotRun) -> SaysoError:
-    return _FAILURES.get(ending.reason, HostUnavailable)(ending.why)
-
-
-def _bounded(result: Finished) -> Finished:
-    """Return a result no longer than our own runner's; a node's word does not fill the store."""
-    output = result.output
-    short = replace(output, text=output.text[:_MOST_TEXT], tail=output.tail[-_MOST_TAIL:])
-    return replace(result, output=short, streams=None)

@@ -26,6 +26,27 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeState:
+    """How a paired node is connected now; ``since_ms`` epoch ms, ``None`` where it is not.
+
+    ``caps`` are the commands that it advertises, ``running`` counts what it was ordered and has
+    not ended, on an earlier connection too.
+    """
+
+    since_ms: int | None = None
+    caps: tuple[str, ...] = ()
+    running: int = 0
+
+    @property
+    def connected(self) -> bool:
+        """Return whether it is connected."""
+        return self.since_ms is not None
+
+
+AWAY = NodeState()
+
+
+@dataclass(frozen=True, slots=True)
 class PairingRequest:
     """A node that nobody has allowed yet; ``code`` is what a person types to allow it."""
 

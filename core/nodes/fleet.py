@@ -55,6 +55,13 @@ class Directory(Protocol):
             StoreError: the store cannot be used.
         """
 
+    async def waits(self, node_id: NodeId) -> bool:
+        """Return whether a node's request still waits for a person.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+
     async def listed(self) -> tuple[Node, ...]:
         """Return the paired nodes.
 
@@ -91,11 +98,16 @@ class Answering(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connection:
-    """One node that was let in. ``session`` names this connection in what is signed for it."""
+    """One node that was let in. ``session`` names this connection in what is signed for it.
+
+    ``caps`` are the commands that the node takes.
+    """
 
     node: Node
     session: str
     link: NodeLink
+    caps: tuple[str, ...] = ()
+    since_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
 
 @dataclass(slots=True)
@@ -190,7 +202,7 @@ class Fleet:
         if node is None:
             return None
         await link.send(Welcome(name=node.name))
-        return Connection(node, auth.session, link)
+        return Connection(node, auth.session, link, auth.caps)
 
     async def _authenticated(self, link: NodeLink) -> Auth | None:
         """Return who is at the other end; ``None`` where the signature is not that key's."""
@@ -217,10 +229,12 @@ class Fleet:
                     node = await self.directory.admit(NodeId(auth.node_id), auth.token, link.peer)
                     if node is not None:
                         return node
+                    if not await self.directory.waits(NodeId(auth.node_id)):
+                        break
                     await _first(changes, gone)
             finally:
                 gone.cancel()
-        await link.send(Refused(why="Nobody allowed this node in time."))
+        await link.send(Refused(why="Nobody allowed this node in time, or it was refused."))
         return None
 
     async def _stay(self, connection: Connection) -> None:

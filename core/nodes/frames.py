@@ -4,22 +4,27 @@
 
     gateway                                  node
     hello {nonce, gateway, now_ms}     ─▶
-                                       ◀─    auth {node_id, name, token, session, signature}
+                                       ◀─    auth {node_id, name, token, session, caps, signature}
     waiting {code, expires_ms}         ─▶    a person must allow it first
     welcome {name}                     ─▶    or refused {why}, and the end
+    skills {bins}                      ─▶    what autoAllowSkills of the node's file lets run
     prepare {id, name, request}        ─▶
                                        ◀─    prepared {id, plan, verdict, unasked} or unprepared
+    invoke {id, command, params}       ─▶    a command that auth.caps names
+                                       ◀─    invoked {id, result} or not_invoked {id, error, why}
     run {plan, payload, signature}     ─▶
+                                       ◀─    started {run_id}
                                        ◀─    ended {run_id, result} or not_run {run_id, reason}
     noted {run_id}                     ─▶    the ending is on the gateway's disk
     cancel {run_id}                    ─▶
     query {run_id}                     ─▶    after a loss; an ending is answered,
-                                       ◀─    or underway {run_id}
+                                       ◀─    or started {run_id}, or underway {run_id}
 """
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from core.ipc.errors import FrameError
 from core.ipc.strict_json import parsed
@@ -36,10 +41,16 @@ LARGEST_UNKNOWN = 4 << 10
 """The same for a node that has not proven who it is."""
 AUTHENTICATED = b"sayso-node-v1\0"
 _LONGEST_WORDS = 2_000
+_MOST_CAPS = 32
+_MOST_BINS = 10_000
 
 Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 RunId = Annotated[ApprovalId, Field(pattern="^[0-9a-z]{26}$")]
 Words = Annotated[str, Field(max_length=_LONGEST_WORDS)]
+NodeCommand = Annotated[
+    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*$", max_length=64)
+]
+"""A command of ``node.invoke``, such as ``system.which`` (S1)."""
 
 
 class BadFrame(ValueError):
@@ -54,7 +65,7 @@ class Hello(_Frame):
     """The gateway: who it is, a nonce to sign, and its time (epoch ms)."""
 
     t: Literal["hello"] = "hello"
-    v: Literal[1] = 1
+    v: Literal[2] = 2
     nonce: RequestId
     gateway: KeyId
     now_ms: int
@@ -64,15 +75,17 @@ class Auth(_Frame):
     """The node: who it is. ``session`` names this connection in everything that is signed for it.
 
     The signature is over ``AUTHENTICATED``, the nonce, the gateway's id and the session, so it
-    proves nothing to another gateway, nor another time.
+    proves nothing to another gateway, nor another time. ``caps`` are the commands that the node
+    takes; S1: it "must advertise" what its approvals file can be edited with.
     """
 
     t: Literal["auth"] = "auth"
-    v: Literal[1] = 1
+    v: Literal[2] = 2
     node_id: KeyId
     name: NodeName
     token: PairingToken
     session: RequestId
+    caps: Annotated[tuple[NodeCommand, ...], Field(max_length=_MOST_CAPS)] = ()
     signature: Signature
 
 
@@ -127,6 +140,50 @@ class Unprepared(_Frame):
     why: Words
 
 
+class Skills(_Frame):
+    """The gateway: the names of ``skills.bins``, whenever they are others than it said last.
+
+    They count only for agents for which the node's own file sets ``autoAllowSkills``.
+    """
+
+    t: Literal["skills"] = "skills"
+    bins: Annotated[tuple[Annotated[str, Field(max_length=255)], ...], Field(max_length=_MOST_BINS)]
+
+
+class Fault(StrEnum):
+    """Why a node did not do what it was asked."""
+
+    BAD_REQUEST = "bad_request"
+    CONFLICT = "conflict"
+    FAILED = "failed"
+
+
+class Invoke(_Frame):
+    """The gateway: do what one of the node's ``caps`` names; nothing that runs a command."""
+
+    t: Literal["invoke"] = "invoke"
+    id: RequestId
+    command: NodeCommand
+    params: dict[str, JsonValue]
+
+
+class Invoked(_Frame):
+    """The node: what came of it."""
+
+    t: Literal["invoked"] = "invoked"
+    id: RequestId
+    result: dict[str, JsonValue]
+
+
+class NotInvoked(_Frame):
+    """The node: nothing was done, and why."""
+
+    t: Literal["not_invoked"] = "not_invoked"
+    id: RequestId
+    error: Fault
+    why: Words
+
+
 class Run(_Frame):
     """The gateway: run this plan, as its signed payload says (``core.nodes.envelope``)."""
 
@@ -134,6 +191,13 @@ class Run(_Frame):
     plan: ExecPlan
     payload: Annotated[str, Field(max_length=16_384)]
     signature: Signature
+
+
+class Started(_Frame):
+    """The node: the first process of a run is there; not sent again if it is lost."""
+
+    t: Literal["started"] = "started"
+    run_id: RunId
 
 
 class Ended(_Frame):
@@ -175,7 +239,7 @@ class Query(_Frame):
 
 
 class Underway(_Frame):
-    """The node: that run has not ended."""
+    """The node: that run has not begun yet."""
 
     t: Literal["underway"] = "underway"
     run_id: RunId
@@ -190,7 +254,12 @@ AnyFrame = (
     | Prepare
     | Prepared
     | Unprepared
+    | Skills
+    | Invoke
+    | Invoked
+    | NotInvoked
     | Run
+    | Started
     | Ended
     | NotRun
     | Noted

@@ -71,13 +71,17 @@ def _log(words: str) -> None:
 
 @dataclass(slots=True)
 class Member:
-    """This node's side of the connection; ``say`` tells its person what to know."""
+    """This node's side of the connection; ``say`` tells its person what to know.
+
+    ``caps`` are the commands that the gateway may invoke.
+    """
 
     file: NodeFile
     key: SigningKey
     work: Work
     say: Callable[[str], None] = _log
     backoff: Backoff = field(default_factory=Backoff)
+    caps: tuple[str, ...] = ()
 
     async def run(self) -> None:
         """Be connected whenever that is possible, until the task is cancelled."""
@@ -129,6 +133,7 @@ class Member:
             name=self.file.display_name,
             token=self.file.pairing_token,
             session=session,
+            caps=self.caps,
             signature=self.key.sign(signed).hex(),
         )
 

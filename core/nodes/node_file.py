@@ -21,6 +21,7 @@ from core.validation.model_errors import faults, place
 
 NODE_FILE = "node.json"
 NODE_KEY = "node.key"
+NODE_JOURNAL = "node-audit.jsonl"
 _TOKEN_BYTES = 32
 _HIGHEST_PORT = 65_535
 

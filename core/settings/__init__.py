@@ -34,6 +34,7 @@ from core.settings.gateway import (
     IntakeSection,
     LoggingSection,
     LogLevel,
+    NodeSection,
     NodesSection,
     ProofSection,
     RemoteSection,
@@ -68,6 +69,7 @@ __all__ = [
     "LocalApprovers",
     "LogLevel",
     "LoggingSection",
+    "NodeSection",
     "NodesSection",
     "PlatformId",
     "ProofSection",
@@ -117,6 +119,9 @@ class CoreSettings(Section):
     )
     remote: RemoteSection = Field(
         default_factory=RemoteSection, description="exec for other machines' agents"
+    )
+    node: NodeSection = Field(
+        default_factory=NodeSection, description="this machine as a node of another gateway"
     )
     nodes: NodesSection = Field(
         default_factory=NodesSection, description="other machines that take whole requests"

@@ -110,6 +110,19 @@ class NodesSection(Section):
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+class NodeSection(Section):
+    """``node``: this machine as a node of a gateway, read by `sayso node run`."""
+
+    sandbox: bool = Field(
+        default=False,
+        description="run what the gateway orders in this machine's sandbox, or not at all",
+    )
+    remote_approvals: bool = Field(
+        default=True,
+        description="let the gateway show and replace this machine's exec-approvals.json",
+    )
+
+
 class StoreSection(Section):
     """``store``: where approvals, runs and events are kept."""
 

@@ -153,3 +153,29 @@ async def test_each_change_wakes_who_listens(bench: OpenStore) -> None:
     before = len(bench.notes)
     await bench.store.write(nodes.admit, A, "t1", "10.0.0.7")
     assert len(bench.notes) == before
+
+
+async def test_a_denied_request_is_over(bench: OpenStore) -> None:
+    """The code is used up, and pairs nothing; another request waits on."""
+    asked, other = await _asked(bench), await _asked(bench, _draft(B, "db"))
+    assert await bench.store.read(nodes.waits, A)
+    assert await bench.store.write(nodes.deny, asked.code.lower()) == asked
+    assert not await bench.store.read(nodes.waits, A)
+    assert await bench.store.read(nodes.requests) == (other,)
+    for act in (nodes.deny, nodes.approve):
+        with pytest.raises(NotFound):
+            await bench.store.write(act, asked.code, *(() if act is nodes.deny else ("uid:0",)))
+
+
+async def test_when_a_node_was_seen_last_is_when_it_left(bench: OpenStore) -> None:
+    """Not when it came; one that is not paired is let go."""
+    node = await _paired(bench)
+    await bench.store.write(nodes.admit, A, "t1", "10.0.0.1")
+    (came,) = await bench.store.read(nodes.listed)
+    await bench.advance(MINUTE)
+    await bench.store.write(nodes.left, node.id)
+    await bench.store.write(nodes.left, B)
+    (left,) = await bench.store.read(nodes.listed)
+    assert came.seen_ms is not None
+    assert left.seen_ms is not None
+    assert left.seen_ms - came.seen_ms >= MINUTE

@@ -1,6 +1,7 @@
 """What every engine must do with runs and session events."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from core.errors import Conflict
 from core.model.decision import DenialReason
 from core.model.events import EventKind
 from core.model.identity import ApprovalId, SessionKey
+from core.model.policy import ExecHost
 from core.model.result import Denied, Finished, Output, Unknown
 from core.store import approvals
 from core.store.engine import replicas
 from core.store.runs import runs
-from core.store.schema.records import OrphanedRun
+from core.store.schema.records import OrphanedRun, RunDraft
 from core.store.schema.states import RowState
 from core.store.sessions import events
 from tests.support.store_records import ALICE, ONCE, SESSION, draft, finished, new_id, run_draft
@@ -353,3 +355,41 @@ def as_unknown(conn: Connection, run_id: ApprovalId) -> bool:
         text("UPDATE runs SET state = 'unknown' WHERE id = :id RETURNING id"), {"id": run_id}
     )
     return found.first() is not None
+
+
+async def _on_node(bench: OpenStore) -> RunDraft:
+    run = run_draft()
+    there = replace(run, plan=replace(run.plan, host=ExecHost.NODE, node="ab" * 32))
+    assert await bench.store.write(runs.begin, there)
+    return there
+
+
+async def _kinds(bench: OpenStore) -> list[EventKind]:
+    return [event.kind for event in await bench.store.read(events.drain, SESSION)]
+
+
+async def test_a_nodes_run_starts_when_the_node_reported_it(bench: OpenStore) -> None:
+    """Claimed is not started there; it is said once, and only then that it takes long."""
+    run = await _on_node(bench)
+    assert await _kinds(bench) == []
+    assert not await bench.store.write(runs.running, run.id, 10)
+    assert await bench.store.write(runs.reported, run.id)
+    assert not await bench.store.write(runs.reported, run.id)
+    assert await bench.store.write(runs.running, run.id, 10)
+    assert not await bench.store.write(runs.running, run.id, 10)
+    assert await bench.store.write(runs.finish, run.id, finished(run.id))
+    assert not await bench.store.write(runs.reported, run.id)
+    assert await _kinds(bench) == [EventKind.STARTED, EventKind.RUNNING, EventKind.FINISHED]
+
+
+async def test_a_lost_report_of_a_start_is_made_up_for(bench: OpenStore) -> None:
+    """It ended, so it had started; a run of this machine hears nothing twice."""
+    run = await _on_node(bench)
+    assert await bench.store.write(runs.finish, run.id, finished(run.id))
+    assert await _kinds(bench) == [EventKind.STARTED, EventKind.FINISHED]
+
+    here = run_draft()
+    assert await bench.store.write(runs.begin, here)
+    assert not await bench.store.write(runs.reported, here.id)
+    assert await bench.store.write(runs.finish, here.id, finished(here.id))
+    assert (await _kinds(bench))[2:] == [EventKind.STARTED, EventKind.FINISHED]

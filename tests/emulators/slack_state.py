@@ -16,7 +16,18 @@ SCOPES = frozenset(("chat:write", "commands", "im:write", "im:history", "app_men
     "users:read",
     "usergroups:read",
 }
-COMMANDS = ("approve", "pending", "history", "run", "tail", "stop", "exec", "elevated", "pair")
+COMMANDS = (
+    "approve",
+    "pending",
+    "history",
+    "run",
+    "tail",
+    "stop",
+    "exec",
+    "elevated",
+    "node",
+    "pair",
+)
 _BURST = 4
 
 

@@ -140,6 +140,12 @@ class NoRuns:
         """Return none."""
         return None
 
+    async def started(self, _run: ApprovalId) -> None:
+        """Let the report go."""
+
+    async def gone(self, _node: NodeId) -> None:
+        """Let the report go."""
+
 
 @asynccontextmanager
 async def connected(host: NodeHost, home: Path, port: int) -> AsyncIterator[Member]:

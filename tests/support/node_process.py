@@ -56,6 +56,12 @@ class NodeProcess:
         draft.chmod(0o600)
         draft.rename(path)
 
+    def cli(self, *words: str, environ: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+        """Run a command of this machine to its end."""
+        return subprocess.run(
+            [*SAYSO, *words], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+        )
+
     def kill(self) -> None:
         """End it as a crash would."""
         assert self.process is not None

@@ -1,6 +1,7 @@
 """Show the state of the gateway's parts as gauges: what alert rules are made of.
 
-Label values are names of parts, channels and entry points, which the configuration decides.
+Label values are names of parts, channels and entry points, which the configuration decides, and of
+nodes, which a person allowed.
 """
 
 import math
@@ -25,6 +26,37 @@ class Status:
     oldest_ms: int | None = None
     due_ms: int | None = None
     health: Mapping[str, object] = field(default_factory=dict)
+
+
+class _NodeGauges:
+    """The gauges of the nodes, by name."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._up = Gauge(
+            "sayso_node_connected", "1: the node is connected", ("node",), registry=registry
+        )
+        self._seen_s = Gauge(
+            "sayso_node_seen_timestamp_seconds",
+            "When the node was last connected, in epoch seconds; now where it is",
+            ("node",),
+            registry=registry,
+        )
+        self._runs = Gauge(
+            "sayso_node_runs",
+            "Runs that a node was ordered and has not ended",
+            ("node",),
+            registry=registry,
+        )
+
+    def show(self, found: object) -> None:
+        """Set every gauge; nodes that are gone are shown no more."""
+        for gauge in (self._up, self._seen_s, self._runs):
+            gauge.clear()
+        for name, node in _rows(found):
+            self._up.labels(name).set(node.get("connected") is True)
+            seen_ms, running = node.get("seenMs"), node.get("running")
+            self._seen_s.labels(name).set(seen_ms / 1000 if isinstance(seen_ms, int) else 0)
+            self._runs.labels(name).set(running if isinstance(running, int) else 0)
 
 
 class StatusGauges:
@@ -59,6 +91,8 @@ class StatusGauges:
             registry=registry,
         )
 
+        self._nodes = _NodeGauges(registry)
+
     def show(self, status: Status) -> None:
         """Set every gauge; parts that are gone are shown no more."""
         now_ms = time.time() * 1000
@@ -69,6 +103,7 @@ class StatusGauges:
         self._parts.clear()
         for name, part in _rows(status.health.get("parts")):
             self._parts.labels(name).set(part.get("ok") is True)
+        self._nodes.show(status.health.get("nodes"))
         self._held.clear()
         self._proved_s.clear()
         for name, proof in _rows(status.health.get("gateProofs")):

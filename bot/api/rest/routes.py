@@ -136,8 +136,21 @@ _TOOLS = (
 _NODES = (
     Route("GET", "/v1/nodes", "node.list"),
     Route("POST", "/v1/nodes/approve", "node.approve", Style.CHANGE, clashes=True),
+    Route("GET", "/v1/nodes/{id}", "node.get", finds=True),
+    Route("PUT", "/v1/nodes/{id}", "node.rename", Style.CHANGE, finds=True, clashes=True),
     Route("POST", "/v1/nodes/{id}/rename", "node.rename", Style.CHANGE, finds=True, clashes=True),
     Route("DELETE", "/v1/nodes/{id}", "node.revoke", Style.CHANGE, finds=True),
+    Route("POST", "/v1/nodes/{node}/invoke", "node.invoke", finds=True, clashes=True),
+    Route("GET", "/v1/nodes/{id}/approvals", "exec.approvals.node.get", finds=True),
+    Route(
+        "PUT",
+        "/v1/nodes/{id}/approvals",
+        "exec.approvals.node.set",
+        Style.CHANGE,
+        finds=True,
+        clashes=True,
+        about="Replace a node's exec-approvals.json, if `baseHash` is still its hash.",
+    ),
 )
 _REMOTE = (
     Route(

@@ -5,19 +5,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot.cli import remark
+from bot.cli import fail, remark
 from bot.cli.approvals.text import entry_words, pattern_words, plain, worded
 from bot.cli.call import print_json
 from bot.cli.parser import arg, command, group
 from bot.cli.paths import home
 
 if TYPE_CHECKING:
-    from bot.cli.parser import Commands
+    from bot.cli.approvals.node_file import NodeApprovals
+    from bot.cli.parser import Commands, Parser
     from core.approvals.file.file import ApprovalsFile
+    from core.model.approval import AllowlistEntry
 
 _GET = """\
 sayso approvals get                   every agent's settings and patterns, with their last use
 sayso approvals get --agent main --json
+sayso approvals get --node web        the file of a node
 """
 _SET = """\
 sayso approvals set --file approvals.json     put a checked file in place; its socket is kept
@@ -26,6 +29,7 @@ sayso approvals get --json | jq '.defaults.ask = "always"' | sayso approvals set
 _ADD = """\
 sayso approvals allowlist add --agent main /usr/bin/rg
 sayso approvals allowlist add --agent main /usr/bin/git --argv status --short
+sayso approvals allowlist add --node web --agent main /usr/bin/rg
 sayso approvals allowlist add --dry-run /usr/bin/rm    what it would have matched; adds nothing
 """
 _REMOVE = """\
@@ -40,8 +44,8 @@ def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
     inner = group(commands, "approvals", "view and edit exec-approvals.json")
     one = arg("--agent", metavar="A", help="one agent only (default: all)")
-    command(inner, "get", "print the file without its token", _GET, get, one)
-    source = command(inner, "set", "replace the whole file", _SET, put)
+    _whose(command(inner, "get", "print the file without its token", _GET, get, one))
+    source = _whose(command(inner, "set", "replace the whole file", _SET, put))
     choice = source.add_mutually_exclusive_group(required=True)
     choice.add_argument("--file", metavar="F", help="read the text from a file")
     choice.add_argument("--stdin", action="store_true", help="read the text from standard input")
@@ -49,7 +53,7 @@ def register(commands: "Commands") -> None:
     agent = arg("--agent", default="main", metavar="A", help="the agent (default: main)")
     dry = "add nothing; say which of the agent's last 500 commands it would have matched"
     argv = "exactly these arguments, templates allowed; must come last (default: any)"
-    command(
+    adding = command(
         members,
         "add",
         "allow a program for an agent",
@@ -60,14 +64,24 @@ def register(commands: "Commands") -> None:
         arg("--dry-run", action="store_true", help=dry),
         arg("--argv", nargs=argparse.REMAINDER, metavar="WORD", help=argv),
     )
+    _whose(adding)
     pattern = arg("pattern", metavar="PATTERN", help="the entry's pattern or its id")
-    command(members, "remove", "remove an entry", _REMOVE, remove, pattern, agent)
-    command(members, "list", "print an agent's patterns", _LIST, show, agent)
+    _whose(command(members, "remove", "remove an entry", _REMOVE, remove, pattern, agent))
+    _whose(command(members, "list", "print an agent's patterns", _LIST, show, agent))
+
+
+def _whose(parser: "Parser") -> "Parser":
+    """Let a command name whose file is meant."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--gateway", action="store_true", help="the gateway's file (default)")
+    node = "a node's file, through the running gateway; a change takes a terminal"
+    choice.add_argument("--node", metavar="N", help=node)
+    return parser
 
 
 def get(args: argparse.Namespace) -> int:
     """Print the file with each entry's last use, and what is wrong with it."""
-    file = _file()
+    file = _file(args)
     text: dict[str, Any] = file.shown()
     if args.agent is not None:
         agents = text.get("agents", {})
@@ -75,7 +89,7 @@ def get(args: argparse.Namespace) -> int:
     if args.json:
         print_json(text)
     else:
-        sys.stdout.writelines(f"{line}\n" for line in worded(_path(), text))
+        sys.stdout.writelines(f"{line}\n" for line in worded(_named(args), text))
     return _warn(file)
 
 
@@ -88,12 +102,12 @@ def put(args: argparse.Namespace) -> int:
         text = Path(source).read_bytes().decode(errors="surrogateescape")
     except OSError as error:
         raise BadRequest(f"{source} cannot be read: {error.strerror}.") from error
-    file = _file()
+    file = _file(args)
     file.replace(text)
     if args.json:
         print_json({"warnings": list(file.lint())})
         return 0
-    sys.stdout.write(f"{_path()} was replaced\n")
+    sys.stdout.write(f"{_named(args)} was replaced\n")
     return _warn(file)
 
 
@@ -101,16 +115,19 @@ def add(args: argparse.Namespace) -> int:
     """Add a pattern and print its entry; one that is there already stays, an idle one starts over.
 
     With ``--dry-run`` nothing is added; what it would have matched is printed.
+
+    Raises:
+        BadRequest: the entry could never match; nothing was added.
     """
     argv = None if args.argv is None else tuple(args.argv)
+    if args.dry_run and args.node is not None:
+        words = "give one of --dry-run and --node: what a node ran is not looked through"
+        return fail(words, "sayso approvals allowlist add")
     if args.dry_run:
         return _try(args, argv)
-    import os  # noqa: PLC0415 - only here
+    from core.policy.rules.lint_entries import counts_in_part  # noqa: PLC0415 - slow to import
 
-    from bot.policy_tools.allowlist_add import add as add_entry  # noqa: PLC0415 - slow to import
-    from core.policy.rules.lint_entries import counts_in_part  # noqa: PLC0415 - the same
-
-    entry = add_entry(_file(), os.environ, args.agent, args.pattern, argv)
+    entry = _added(args, argv)
     if args.json:
         limit = {} if argv is None else {"argv": list(argv)}
         print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
@@ -120,6 +137,16 @@ def add(args: argparse.Namespace) -> int:
     if part is not None:
         remark("note", plain(part))
     return 0
+
+
+def _added(args: argparse.Namespace, argv: tuple[str, ...] | None) -> "AllowlistEntry":
+    import os  # noqa: PLC0415 - only here
+
+    from bot.policy_tools.allowlist_add import add as add_entry  # noqa: PLC0415 - slow to import
+
+    if args.node is not None:
+        return _of_node(args).add(args.agent, args.pattern, argv)
+    return add_entry(_own(), os.environ, args.agent, args.pattern, argv)
 
 
 def _try(args: argparse.Namespace, argv: tuple[str, ...] | None) -> int:
@@ -144,11 +171,12 @@ def remove(args: argparse.Namespace) -> int:
     Raises:
         NotFound: the agent has none by that pattern or id.
     """
-    if not _file().remove(args.agent, args.pattern):
+    if not _file(args).remove(args.agent, args.pattern):
         from core.errors import NotFound  # noqa: PLC0415
 
         agent, pattern = plain(args.agent), plain(args.pattern)
-        seen = f"see `sayso approvals allowlist list --agent {agent}`"
+        whose = "" if args.node is None else f" --node {plain(args.node)}"
+        seen = f"see `sayso approvals allowlist list --agent {agent}{whose}`"
         raise NotFound(f"Agent {agent} has no entry {pattern}; {seen}.")
     if args.json:
         return print_json({"removed": True})
@@ -158,7 +186,7 @@ def remove(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Print an agent's entries, one a line, with their last use."""
-    file = _file()
+    file = _file(args)
     text: dict[str, Any] = file.shown()
     part = text.get("agents", {}).get(args.agent, {})
     entries = part.get("allowlist", [])
@@ -173,13 +201,28 @@ def _path() -> Path:
     return Path(home()) / "exec-approvals.json"
 
 
-def _file() -> "ApprovalsFile":
+def _named(args: argparse.Namespace) -> str:
+    """Return what the file is called in messages."""
+    return str(_path()) if args.node is None else plain(_of_node(args).words)
+
+
+def _file(args: argparse.Namespace) -> "ApprovalsFile | NodeApprovals":
+    return _own() if args.node is None else _of_node(args)
+
+
+def _of_node(args: argparse.Namespace) -> "NodeApprovals":
+    from bot.cli.approvals.node_file import NodeApprovals  # noqa: PLC0415 - slow to import
+
+    return NodeApprovals(args.node)
+
+
+def _own() -> "ApprovalsFile":
     from core.approvals.file.file import ApprovalsFile  # noqa: PLC0415 - pydantic costs 60 ms
 
     return ApprovalsFile(_path())
 
 
-def _warn(file: "ApprovalsFile") -> int:
+def _warn(file: "ApprovalsFile | NodeApprovals") -> int:
     for line in file.lint():
         remark("warning", plain(line))
     return 0

@@ -1,18 +1,17 @@
 """Format exec-approvals.json for a terminal."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 _SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")
 
 
-def worded(path: Path, text: dict[str, Any]) -> Iterator[str]:
+def worded(name: str, text: dict[str, Any]) -> Iterator[str]:
     """Word the whole file, line by line."""
     if not text:
-        yield f"{path} does not exist: only tools.exec of config.json5 applies"
+        yield f"{name} does not exist: only tools.exec of config.json5 applies"
         return
-    yield f"{path}"
+    yield name
     yield f"defaults: {_settings(text.get('defaults', {}))}"
     for agent, part in text.get("agents", {}).items():
         yield f"agent {plain(agent)}: {_settings(part)}"

@@ -1,4 +1,4 @@
-"""Offer `sayso service`: run the gateway under systemd."""
+"""Offer `sayso service`, and the same of `sayso node`: run it under systemd."""
 
 import argparse
 import os
@@ -25,6 +25,11 @@ sudo sayso service install --system      a unit of the system that runs as you
 def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
     inner = group(commands, "service", "run the gateway as a service of systemd", _EXAMPLES)
+    add_commands(inner, "service", "gateway")
+
+
+def add_commands(inner: "Commands", name: str, runs: str) -> None:
+    """Add `install`, `uninstall` and `status` to the group ``name``; ``runs`` is what they run."""
     which = (
         arg("--user", action="store_true", help="the service manager of your user (default)"),
         arg(
@@ -39,13 +44,15 @@ def register(commands: "Commands") -> None:
     force = arg("--force", action="store_true", help="even if a person edited the unit")
     now = arg("--now", action="store_true", help="also enable and start it")
     show = arg("--print", dest="dry", action="store_true", help="print the unit, write nothing")
-    example = "sayso service install --now"
+    example = f"sayso {name} install --now"
     purpose = "write the unit, after checking it and the configuration"
-    command(inner, "install", purpose, example, install, *which, now, show, force)
-    purpose = "stop the service and remove the unit"
-    command(inner, "uninstall", purpose, "sayso service uninstall", uninstall, *which, force)
-    purpose = "show the unit's state; exit 1 if it is not running"
-    command(inner, "status", purpose, "sayso service status --json", status, *which)
+    made = [command(inner, "install", purpose, example, install, *which, now, show, force)]
+    purpose, example = "stop the service and remove the unit", f"sayso {name} uninstall"
+    made.append(command(inner, "uninstall", purpose, example, uninstall, *which, force))
+    purpose, example = "show the unit's state; exit 1 if it is not running", f"sayso {name} status"
+    made.append(command(inner, "status", purpose, f"{example} --json", status, *which))
+    for parser in made:
+        parser.set_defaults(runs=runs)
 
 
 def install(args: argparse.Namespace) -> int:
@@ -63,11 +70,12 @@ def install(args: argparse.Namespace) -> int:
     if args.dry:
         sys.stdout.write(text)
         return 0
+    _must_have_a_gateway(unit)
     notes = [_checked_config(unit), *_advice(unit)]
     notes += [f"{name} is set here and not in the unit" for name in lost_settings(os.environ)]
     if not verify(systemd, text):
         notes.append("systemd-analyze is not installed, so the unit was not verified")
-    path = unit_path(unit.scope, os.environ)
+    path = unit_path(unit.scope, os.environ, unit.runs)
     before = put(path, text, force=args.force)
     started = _start(systemd, before) if args.now else None
     after = "" if args.now else _next(unit, before)
@@ -88,17 +96,17 @@ def uninstall(args: argparse.Namespace) -> int:
         StateError: it cannot be removed.
     """
     from bot.service.install import UnitState, read, remove, unit_path  # noqa: PLC0415 - heavy
-    from bot.service.unit import NAME, is_ours  # noqa: PLC0415
+    from bot.service.unit import is_ours  # noqa: PLC0415
     from core.errors import Conflict, SaysoError  # noqa: PLC0415
 
     systemd = _systemd(args)
-    path = unit_path(systemd.scope, os.environ)
+    path = unit_path(systemd.scope, os.environ, systemd.runs)
     there = read(path)
     if there is not None and not is_ours(there) and not args.force:
         raise Conflict(f"{path} was edited, so it was not removed. Remove it with --force.")
     note = ""
     try:
-        done = systemd.tell("disable", "--now", NAME) if there is not None else None
+        done = systemd.tell("disable", "--now", systemd.unit) if there is not None else None
         note = "" if done is None or done.well else done.text.strip()
     except SaysoError as failure:
         note = str(failure)
@@ -120,7 +128,7 @@ def status(args: argparse.Namespace) -> int:
     from bot.service.install import UnitState, difference, unit_path, unit_state  # noqa: PLC0415 - heavy
 
     unit, systemd = _unit(args), _systemd(args)
-    path, text = unit_path(unit.scope, os.environ), unit.text()
+    path, text = unit_path(unit.scope, os.environ, unit.runs), unit.text()
     how = unit_state(path, text)
     diff = difference(path, text) if how in {UnitState.OLDER, UnitState.EDITED} else ""
     state = systemd.state()
@@ -129,7 +137,8 @@ def status(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"running": running, **found})
         return 0 if running else 1
-    sys.stdout.write(f"unit      {path}: {_COMPARED[how]}\n")
+    words = _COMPARED[how].format(install=unit.runs.command)
+    sys.stdout.write(f"unit      {path}: {words}\n")
     words = " ".join(
         state[key] for key in ("ActiveState", "SubState", "UnitFileState") if key in state
     )
@@ -140,9 +149,9 @@ def status(args: argparse.Namespace) -> int:
 
 
 _COMPARED = {
-    "missing": "not installed; see `sayso service install`",
+    "missing": "not installed; see `{install}`",
     "same": "as this version writes it",
-    "older": "another version wrote it; `sayso service install` replaces it",
+    "older": "another version wrote it; `{install}` replaces it",
     "edited": "a person edited it; this version would write",
 }
 
@@ -153,23 +162,25 @@ def _unit(args: argparse.Namespace) -> "Unit":
     from bot.service.install import program, read, unit_path  # noqa: PLC0415
     from bot.service.unit import Unit, chosen  # noqa: PLC0415
 
-    scope = _systemd(args).scope
-    before = chosen(read(unit_path(scope, os.environ)) or "")
+    systemd = _systemd(args)
+    scope, runs = systemd.scope, systemd.runs
+    before = chosen(read(unit_path(scope, os.environ, runs)) or "")
     home = os.environ.get("SAYSO_HOME")
     user = _user(args.run_as or before.user) if args.system_wide else ""
     place = Path(home).absolute() if home else None
     sudo = before.sudo and not args.no_sudo
-    return Unit(scope, program(os.environ), place, user, sudo=sudo)
+    return Unit(scope, program(os.environ), place, user, sudo=sudo, runs=runs)
 
 
 def _systemd(args: argparse.Namespace) -> "Systemd":
     from bot.service.systemctl import Systemd  # noqa: PLC0415 - lazily, as everything heavy here
-    from bot.service.unit import Scope  # noqa: PLC0415
+    from bot.service.unit import Program, Scope  # noqa: PLC0415
     from core.errors import BadRequest  # noqa: PLC0415
 
     if args.user and args.system_wide:
         raise BadRequest("Give either --user or --system.")
-    return Systemd(Scope.SYSTEM if args.system_wide else Scope.USER, os.environ)
+    scope = Scope.SYSTEM if args.system_wide else Scope.USER
+    return Systemd(scope, os.environ, Program(args.runs))
 
 
 def _user(named: str) -> str:
@@ -200,6 +211,23 @@ def _checked_config(unit: "Unit") -> str:
     return ""
 
 
+def _must_have_a_gateway(unit: "Unit") -> None:
+    """Refuse a service of a node that belongs to no gateway: it would end at once.
+
+    Raises:
+        BadRequest: the home belongs to no gateway yet.
+        StateError: node.json cannot be used.
+    """
+    from pathlib import Path  # noqa: PLC0415
+
+    from bot.cli.paths import home  # noqa: PLC0415
+    from bot.service.unit import Program  # noqa: PLC0415
+    from core.nodes.node_file import required  # noqa: PLC0415
+
+    if unit.runs is Program.NODE and unit.user in {"", _own_name()}:
+        required(Path(home()))
+
+
 def _own_name() -> str:
     import pwd  # noqa: PLC0415
 
@@ -221,11 +249,11 @@ def _start(systemd: "Systemd", before: "UnitState") -> bool:
     Raises:
         StateError: systemd refused.
     """
-    from bot.service.unit import NAME  # noqa: PLC0415
     from core.errors import StateError  # noqa: PLC0415
 
+    name = systemd.unit
     changed = before not in {"missing", "same"}
-    orders = (("daemon-reload",), ("enable", NAME), ("restart" if changed else "start", NAME))
+    orders = (("daemon-reload",), ("enable", name), ("restart" if changed else "start", name))
     for words in orders:
         done = systemd.tell(*words)
         if not done.well:
@@ -236,10 +264,10 @@ def _start(systemd: "Systemd", before: "UnitState") -> bool:
 
 
 def _next(unit: "Unit", before: "UnitState") -> str:
-    from bot.service.unit import NAME, Scope  # noqa: PLC0415
+    from bot.service.unit import Scope  # noqa: PLC0415
 
     tool = "sudo systemctl" if unit.scope is Scope.SYSTEM else "systemctl --user"
-    name = NAME.removesuffix(".service")
+    name = unit.runs.unit_name.removesuffix(".service")
     if before in {"older", "edited"}:
         return f"{tool} daemon-reload && {tool} restart {name}"
     return f"{tool} enable --now {name}"

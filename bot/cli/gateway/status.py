@@ -67,6 +67,7 @@ def _asked(client: Client) -> "dict[str, Any]":
         "started": client.call("history.list", running, _PATIENCE_S)["history"],
         "lockdown": health.get("lockdown"),
         "proofs": proofs,
+        "nodes": health.get("nodes", {}),
     }
 
 
@@ -100,6 +101,7 @@ def _screen(found: "Row") -> str:
             "waiting": _some(found["waiting"], _waiting, "sayso pending")
             + _answer(found["waiting"]),
             "running": _some(found["started"], _running, "sayso history --state running"),
+            **({"nodes": _nodes(found["nodes"])} if found["nodes"] else {}),
             "lockdown": lockdown,
             "last proof": _proof(found["proofs"]),
         }
@@ -108,6 +110,17 @@ def _screen(found: "Row") -> str:
 
 def _channel(name: str, part: "Row") -> str:
     return f"{paint('ok', GREEN) if part['ok'] else paint('fail', RED)}  {name}: {part['detail']}"
+
+
+def _nodes(rows: "Mapping[str, Row]") -> str:
+    return "\n".join(f"{name}: {_node(row)}" for name, row in rows.items())
+
+
+def _node(row: "Row") -> str:
+    if row["connected"]:
+        return f"{paint('connected', GREEN)}, {row['running']} running"
+    seen = f"last seen {moment(row['seenMs'])}" if row["seenMs"] else "never seen"
+    return f"{paint('away', YELLOW)}, {seen}"
 
 
 def _some(rows: "list[Row]", worded: "Callable[[Row], str]", more: str) -> str:

@@ -11,6 +11,9 @@ from bot.cli.policy import checks, history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
     from bot.cli.parser import Commands
 
 _HOSTS = ("sandbox", "gateway")
@@ -18,6 +21,7 @@ _EXAMPLES = """\
 sayso policy explain -c 'git log | head -5'     the verdict, and what would allow it
 sayso policy explain --agent coder -- make test
 sayso policy explain --host gateway -c 'make test'   as if the request named that host
+sayso policy explain --node web -c 'uname -a'        its plan, and the verdicts of both
 sayso policy explain --batch < commands.jsonl   judge JSON lines; see docs/reference/policy.md
 """
 
@@ -40,6 +44,7 @@ def register(commands: "Commands") -> None:
             "--agent", default="main", metavar="A", help="the agent that would ask (default: main)"
         ),
         arg("--host", choices=_HOSTS, help=host),
+        arg("--node", metavar="N", help="ask this node too, through the running gateway"),
         arg("--session", default="main", metavar="K", help="whose grants and settings apply"),
         arg("--task", metavar="T", help="as if the request named this task"),
         arg("--cwd", metavar="D", help="where it would run (default: here)"),
@@ -65,7 +70,62 @@ def explain(args: argparse.Namespace) -> int:
 
         run_batch(sys.stdin.buffer, sys.stdout, os.getcwd())  # noqa: PTH109 - text, not a Path
         return 0
+    if args.node is not None:
+        return _explain_on_node(args)
     return _explain_one(args)
+
+
+def _explain_on_node(args: argparse.Namespace) -> int:
+    from bot.cli.paths import socket_path  # noqa: PLC0415 - for a running gateway only
+    from bot.client import Client  # noqa: PLC0415 - the same
+
+    if args.host is not None:
+        return fail("give one of --host and --node", "sayso policy explain")
+    given = {
+        "command": args.line,
+        "argv": list(args.argv) or None,
+        "agent": args.agent,
+        "session": args.session,
+        "task": args.task,
+        "cwd": os.path.abspath(args.cwd or os.getcwd()),  # noqa: PTH100, PTH109 - text, not a Path
+        "host": "node",
+        "node": args.node,
+    }
+    with Client(socket_path()) as client:
+        answer = client.call("policy.explain", {k: v for k, v in given.items() if v is not None})
+    return show(args, answer, _worded)
+
+
+def _worded(answer: "Mapping[str, Any]") -> str:
+    """Return the verdict that holds, then those of both, then each command as the node found it."""
+    lines = [f"{answer['decision'].upper()}  {_plain(answer['why'])}"]
+    node, gateway = answer.get("node"), answer.get("gateway")
+    if node is not None and gateway is not None:
+        called = _plain(f"node {node['name']}")
+        width = max(len(called), len("gateway"))
+        lines += ["", _verdict("gateway", width, gateway), _verdict(called, width, node)]
+        lines.append(f"{'plan':<{width}}  {answer['plan']}")
+    for number, one in enumerate(answer["segments"], 1):
+        lines += ["", *_segment(number, one)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(who: str, width: int, said: "Mapping[str, Any]") -> str:
+    return f"{who:<{width}}  {said['decision']} ({said['reason']}): {_plain(said['why'])}"
+
+
+def _segment(number: int, one: "Mapping[str, Any]") -> "Iterator[str]":
+    # ascii() shows every boundary, and each invisible or misleading character as an escape.
+    yield f"{number}. {'  '.join(ascii(word) for word in one['argv'])}"
+    yield f"   program   {_plain(one['resolved'] or 'not found')}"
+    yield f"   verdict   {one['decision']}: {_plain(one['rule'])}"
+
+
+def _plain(text: str) -> str:
+    """Return what a node said as a terminal may show it."""
+    from core.text.render import redact  # noqa: PLC0415 - slow to import
+
+    return redact(text).text
 
 
 def _explain_one(args: argparse.Namespace) -> int:

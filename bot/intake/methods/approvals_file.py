@@ -4,7 +4,6 @@ Its entries let programs run unasked, so replacing it gives rights (docs/decisio
 """
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,9 +19,7 @@ from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AgentParams, Params
 from bot.intake.results.answer import safe
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
-from core.approvals.file.file import ApprovalsFile
-from core.approvals.file.last_use import without_uses
-from core.errors import Conflict
+from core.approvals.file.base_hash import base_hash, must_be
 from core.gate.effective_policy import Rulebook
 from core.ports import Journal
 from core.text.render import redact
@@ -82,7 +79,7 @@ class ApprovalsFileMethods:
             shown = {**found, "agents": {} if own is None else {params.agent: own}}
         lint = () if caller.agents is not None else await asyncio.to_thread(file.lint)
         warnings = [safe(one) for one in lint]
-        return FileAnswer(file=shown, hash=_hash(found), warnings=warnings)
+        return FileAnswer(file=shown, hash=base_hash(found), warnings=warnings)
 
     async def put(self, params: FileParams, caller: Caller) -> FileChangeAnswer:
         """Replace the file, if it still is the one that was read."""
@@ -90,25 +87,13 @@ class ApprovalsFileMethods:
         if why is not None:
             return FileChangeAnswer.of(why, done=False)
         file = self.rulebook.file
-        await asyncio.to_thread(_is_still, file, params.base_hash)
+        await asyncio.to_thread(must_be, file, params.base_hash)
         text = json.dumps(params.file, ensure_ascii=False)
         record: dict[str, object] = {"by": caller.ref, "text": redact(text).text}
         await self.journal.append("approvals file", record)
-        done = await asyncio.to_thread(
-            file.replace, text, lambda: _is_still(file, params.base_hash)
-        )
+        done = await asyncio.to_thread(file.replace, text, lambda: must_be(file, params.base_hash))
         return FileChangeAnswer(
             done=True,
             sentence="exec-approvals.json was replaced.",
             warnings=[safe(one) for one in done.warnings],
         )
-
-
-def _is_still(file: ApprovalsFile, base_hash: str) -> None:
-    if _hash(file.shown()) != base_hash:
-        raise Conflict("exec-approvals.json has changed; read it again. Nothing was changed.")
-
-
-def _hash(shown: dict[str, object]) -> str:
-    """Return the SHA-256 of what is shown of a file; token and last uses have no part in it."""
-    return hashlib.sha256(json.dumps(without_uses(shown), sort_keys=True).encode()).hexdigest()

@@ -10,7 +10,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
-from bot.intake.registry.params import CommandParams, NoParams
+from bot.intake.registry.params import ExplainParams, NoParams
 from bot.intake.results.gateway import HealthAnswer
 from bot.intake.results.rules import ExplainAnswer, SkillsAnswer
 from core.gate import Gate
@@ -45,10 +45,11 @@ class OutlookMethods:
             ),
             Method(
                 name="policy.explain",
-                params=CommandParams,
+                params=ExplainParams,
                 scopes=FOLLOWS,
                 handler=self.explain,
                 summary="Evaluate a command as the gateway would now; nothing is run or stored.",
+                note="a node is asked for its plan and verdict",
                 result=ExplainAnswer,
             ),
         )
@@ -61,7 +62,7 @@ class OutlookMethods:
         """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
         return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
 
-    async def explain(self, params: CommandParams, caller: Caller) -> ExplainAnswer:
+    async def explain(self, params: ExplainParams, caller: Caller) -> ExplainAnswer:
         """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it.
 
         The grants and settings of the session count, and the grants of the task.
@@ -72,4 +73,5 @@ class OutlookMethods:
         explaining = Explaining(
             gate.rulebook, gate.planner, gate.broker.asking, names, gate.execution.withheld
         )
-        return ExplainAnswer.model_validate(to_json(explaining.explain(request, context)))
+        explained = await explaining.explain_anywhere(request, context, gate.nodes)
+        return ExplainAnswer.model_validate(to_json(explained))

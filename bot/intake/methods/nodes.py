@@ -7,7 +7,7 @@ rights away, so every local process may.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -25,11 +25,14 @@ from bot.intake.results.nodes import (
     PairedNodeAnswer,
 )
 from core.errors import NotFound
-from core.model.node import NODE_NAME_LENGTH, Node
+from core.model.node import AWAY, NODE_NAME_LENGTH, Node, NodeState
 from core.nodes.selection import NoNode, select
 from core.ports import Journal
 from core.store import Store
 from core.store.people import nodes
+
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
 
 NodeName = Annotated[
     str, Field(min_length=1, max_length=NODE_NAME_LENGTH, pattern=r"^[^\x00-\x1f\x7f]+$")
@@ -66,9 +69,13 @@ class NodeMethods:
     store: Store
     journal: Journal
     askers: Askers
+    host: "NodeHost | None" = None
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
+        return (*self._looking(), *self._changing())
+
+    def _looking(self) -> Iterable[AnyMethod]:
         return (
             Method(
                 name="node.list",
@@ -78,6 +85,18 @@ class NodeMethods:
                 summary="List the paired nodes, and those that wait to be allowed.",
                 result=NodesAnswer,
             ),
+            Method(
+                name="node.get",
+                params=NodeRefParams,
+                scopes=READS,
+                handler=self.get,
+                summary="Show one paired node: how it is connected, and what it takes.",
+                result=NodeAnswer,
+            ),
+        )
+
+    def _changing(self) -> Iterable[AnyMethod]:
+        return (
             Method(
                 name="node.approve",
                 params=ApproveNodeParams,
@@ -111,9 +130,21 @@ class NodeMethods:
         paired = await self.store.read(nodes.listed)
         asked = await self.store.read(nodes.requests)
         return NodesAnswer(
-            nodes=[NodeAnswer.of(one) for one in paired],
+            nodes=[NodeAnswer.of(one, self._state(one)) for one in paired],
             requests=[NodeRequestAnswer.of(one) for one in asked],
         )
+
+    async def get(self, params: NodeRefParams, _caller: Caller) -> NodeAnswer:
+        """Show one node.
+
+        Raises:
+            NotFound: no node is meant, or several are.
+        """
+        node = await meant(self.store, params.id)
+        return NodeAnswer.of(node, self._state(node))
+
+    def _state(self, node: Node) -> NodeState:
+        return AWAY if self.host is None else self.host.state(node.id)
 
     async def approve(self, params: ApproveNodeParams, caller: Caller) -> PairedNodeAnswer:
         """Pair a node that waits.
@@ -143,7 +174,7 @@ class NodeMethods:
         why = await self.askers.refusal(caller)
         if why is not None:
             return ChangeAnswer.of(why, done=False)
-        node = await self._meant(params.id)
+        node = await meant(self.store, params.id)
         await self._record(caller, "rename", f"{node.name} {node.id} to {params.name}")
         await self.store.write(nodes.rename, node.id, params.name)
         return ChangeAnswer.of(f"The node {node.name} is called {params.name} now.")
@@ -154,17 +185,23 @@ class NodeMethods:
         Raises:
             NotFound: no node is meant, or several are.
         """
-        node = await self._meant(params.id)
+        node = await meant(self.store, params.id)
         await self._record(caller, "revoke", f"{node.name} {node.id}")
         await self.store.write(nodes.revoke, node.id)
         return ChangeAnswer.of(f"The node {node.name} is revoked and takes no more commands.")
 
-    async def _meant(self, word: str) -> Node:
-        found = select(word, await self.store.read(nodes.listed))
-        if isinstance(found, NoNode):
-            raise NotFound(safe(f"Nothing was changed: {found.why}."))
-        return found
-
     async def _record(self, caller: Caller, what: str, which: str) -> None:
         record: dict[str, object] = {"by": caller.ref, "what": what, "node": safe(which)}
         await self.journal.append("node", record)
+
+
+async def meant(store: Store, word: str) -> Node:
+    """Return the paired node that a word means.
+
+    Raises:
+        NotFound: no node is meant, or several are.
+    """
+    found = select(word, await store.read(nodes.listed))
+    if isinstance(found, NoNode):
+        raise NotFound(safe(f"Nothing was changed: {found.why}."))
+    return found

@@ -138,6 +138,17 @@ class CommandParams(SessionParams):
         return DEFAULT_AGENT if self.agent is None else AgentId(self.agent)
 
 
+class ExplainParams(CommandParams):
+    """``policy.explain``."""
+
+    node: Name | None = Field(default=None, description="the node, where host is node")
+
+    def request(self, requester: Requester) -> ExecRequest:
+        """Return the domain's request; who asks comes from the connection."""
+        overrides = ExecOverrides(self.host, node=self.node)
+        return replace(super().request(requester), overrides=overrides)
+
+
 class RunParams(CommandParams):
     """``exec.run``; ``timeoutMs`` is wall clock."""
 

@@ -1,12 +1,16 @@
 """Define what the methods about nodes answer."""
 
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe
-from core.model.node import Node, PairingRequest
+from core.model.node import Node, NodeState, PairingRequest
 from core.nodes.words import fingerprint_words
 
 
 class NodeAnswer(Answer):
-    """A paired node; ``address`` is where it connected from last, ``words`` its key to compare."""
+    """A paired node; ``address`` is where it connected from last, ``words`` its key to compare.
+
+    ``commands`` are what it takes by ``node.invoke`` while it is connected, since ``sinceMs``;
+    ``running`` is how many runs it was ordered that have not ended.
+    """
 
     id: str
     name: str
@@ -15,10 +19,14 @@ class NodeAnswer(Answer):
     paired_by: str
     paired_ms: Milliseconds
     seen_ms: Milliseconds | None
+    connected: bool
+    since_ms: Milliseconds | None
+    running: int
+    commands: list[str]
 
     @classmethod
-    def of(cls, node: Node) -> "NodeAnswer":
-        """Return a node."""
+    def of(cls, node: Node, state: NodeState) -> "NodeAnswer":
+        """Return a node and how it is connected."""
         return cls(
             id=node.id,
             name=safe(node.name),
@@ -27,6 +35,10 @@ class NodeAnswer(Answer):
             paired_by=safe(node.by),
             paired_ms=node.paired_ms,
             seen_ms=node.seen_ms,
+            connected=state.connected,
+            since_ms=state.since_ms,
+            running=state.running,
+            commands=list(state.caps),
         )
 
 
@@ -60,6 +72,15 @@ class NodesAnswer(Answer):
 
     nodes: list[NodeAnswer]
     requests: list[NodeRequestAnswer]
+
+
+class InvokedAnswer(Answer):
+    """What came of a command on a node; ``result`` as the command's own page has it."""
+
+    node: str
+    name: str
+    command: str
+    result: dict[str, object]
 
 
 class PairedNodeAnswer(ChangeAnswer):

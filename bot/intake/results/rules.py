@@ -92,7 +92,8 @@ class GrantsAnswer(Answer):
 class ExplainAnswer(Answer):
     """The verdict on a command, as `sayso policy explain --json` prints it.
 
-    Which grant counts, and who gave it, is shown to the scope `read` only.
+    Which grant counts, and who gave it, is shown to the scope `read` only. For a node `node` and
+    `gateway` are the verdicts of both, the stricter of which holds, and `plan` the plan's digest.
     """
 
     decision: Literal["allow", "ask", "deny"]
@@ -107,6 +108,9 @@ class ExplainAnswer(Answer):
     idle: list[str]
     asks: dict[str, object] | None
     unread: str | None = None
+    node: dict[str, object] | None = None
+    gateway: dict[str, object] | None = None
+    plan: str | None = None
 
 
 class SkillAnswer(Answer):

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from channels import button_payload
-from channels.base import Choice
-from channels.cards import PromptCard
+from channels.cards import Choice, PromptCard
 from channels.commands import Approve, Choose, Command, Details
 from core.model.approval import ApprovalReply
 
@@ -53,10 +52,19 @@ def labelled(card: PromptCard, row: int) -> tuple[Button, ...]:
 
 def choices(offered: tuple[Choice, ...]) -> tuple[Button, ...]:
     """Return the buttons under a reply, in rows of five."""
+    return _in_rows(offered, _REPLY)
+
+
+def notice_buttons(offered: tuple[Choice, ...]) -> tuple[Button, ...]:
+    """Return the buttons under a notice, which stays as it is when one is pressed."""
+    return _in_rows(offered, _PROMPT)
+
+
+def _in_rows(offered: tuple[Choice, ...], mark: str) -> tuple[Button, ...]:
     return tuple(
         Button(
             choice.label[:_LONGEST_LABEL],
-            _REPLY + button_payload.encode(choice.command),
+            mark + button_payload.encode(choice.command),
             Style.GREY,
             number // ROW,
         )

@@ -34,7 +34,7 @@ from channels.cards import (
     front,
     listed,
 )
-from channels.discord.render.buttons import Button, buttons, choices
+from channels.discord.render.buttons import Button, buttons, choices, notice_buttons
 from channels.discord.render.layout import FENCE_UNITS, MAX_UNITS, block, sentence, unbroken
 from channels.utf16 import chunks, cut, tail, units
 from core.model.approval import ApprovalState
@@ -157,8 +157,9 @@ def render_outcome(card: OutcomeCard) -> Message:
 
 
 def render_notice(card: NoticeCard) -> tuple[Message, ...]:
-    """Return a notice, in as many messages as it takes, or as a file."""
-    return render_text(card.text)
+    """Return a notice, in as many messages as it takes, or as a file; buttons on the last one."""
+    *before, last = render_text(card.text)
+    return (*before, replace(last, buttons=notice_buttons(card.choices)))
 
 
 def render_reply(reply: Reply) -> tuple[Message, ...]:

@@ -4,9 +4,8 @@ A button's ``action_id`` is the press of ``channels.button_payload`` and its blo
 is: below a prompt, or below a reply of which the press is to take the buttons away.
 """
 
-from channels.base import Choice
 from channels.button_payload import answer, decode, encode
-from channels.cards import PromptCard
+from channels.cards import Choice, PromptCard
 from channels.commands import Choose, Command, Details
 from channels.slack.render.layout import Json, cut, plain
 from core.model.approval import ApprovalReply
@@ -14,7 +13,7 @@ from core.model.approval import ApprovalReply
 ALLOW_ONCE, ALWAYS, DENY, DETAILS = "Allow once", "Always allow…", "Deny", "Details"
 _GROUPED = {ALLOW_ONCE: "once", ALWAYS: "always…", DENY: "deny", DETAILS: "details"}
 _STYLES = {ALLOW_ONCE: "primary", DENY: "danger"}
-_CHOICES = "choices"
+_CHOICES, _NOTICE = "choices", "notice"
 _ROW = 5
 _LABEL = 75
 
@@ -41,9 +40,18 @@ def row(card: PromptCard, *, offered: bool, grouped: bool = False) -> Json:
 
 def choice_rows(choices: tuple[Choice, ...]) -> list[Json]:
     """Return the buttons below a reply, a few in a row."""
+    return _rows(choices, _CHOICES)
+
+
+def notice_rows(choices: tuple[Choice, ...]) -> list[Json]:
+    """Return the buttons below a notice, which stays as it is when one is pressed."""
+    return _rows(choices, _NOTICE)
+
+
+def _rows(choices: tuple[Choice, ...], block: str) -> list[Json]:
     buttons = [_button(choice.label, encode(choice.command)) for choice in choices]
     return [
-        {"type": "actions", "block_id": f"{_CHOICES}:{at}", "elements": buttons[at : at + _ROW]}
+        {"type": "actions", "block_id": f"{block}:{at}", "elements": buttons[at : at + _ROW]}
         for at in range(0, len(buttons), _ROW)
     ]
 

@@ -31,7 +31,7 @@ from channels.cards import (
     whole_text,
 )
 from channels.slack.render import layout
-from channels.slack.render.buttons import choice_rows, row
+from channels.slack.render.buttons import choice_rows, notice_rows, row
 from channels.slack.render.layout import Json, cut
 from core.model.approval import ApprovalState
 from core.model.identity import Target
@@ -142,8 +142,9 @@ def render_outcome(card: OutcomeCard) -> Message:
 
 
 def render_notice(card: NoticeCard) -> tuple[Message, ...]:
-    """Return a notice, in as many messages as it takes."""
-    return _text(card.text, "Sayso has a notice.")
+    """Return a notice, in as many messages as it takes; its buttons stand below the last one."""
+    *before, last = _text(card.text, "Sayso has a notice.")
+    return (*before, Message(last.text, [*last.blocks, *notice_rows(card.choices)]))
 
 
 def render_reply(reply: Reply) -> tuple[Message, ...]:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
-from channels.base import Choice
 from channels.button_payload import FOREIGN
 from channels.button_payload import decode as decode_press
 from channels.button_payload import encode as encode_press
-from channels.cards import PromptCard
+from channels.cards import Choice, PromptCard
 from channels.commands import Approve, Choose, Command, Malformed
 from core.model.approval import ApprovalReply
 
@@ -70,6 +69,12 @@ def choice_keyboard(
     ]
     rows = [made[start : start + _PER_ROW] for start in range(0, len(made), _PER_ROW)]
     return InlineKeyboardMarkup(rows) if rows else None
+
+
+def notice_keyboard(choices: tuple[Choice, ...]) -> InlineKeyboardMarkup | None:
+    """Return the buttons under a notice; ``None`` without choices."""
+    made = [_button(choice.label[:_LONGEST_LABEL], choice.command) for choice in choices]
+    return InlineKeyboardMarkup([made]) if made else None
 
 
 def decode(data: str) -> Pressed:

@@ -34,7 +34,7 @@ from channels.cards import (
     front,
     whole_text,
 )
-from channels.telegram.render.buttons import prompt_keyboard
+from channels.telegram.render.buttons import notice_keyboard, prompt_keyboard
 from channels.telegram.render.layout import MAX_UNITS, Layout
 from channels.utf16 import chunks, cut, tail, units
 from core.text.render import Redacted
@@ -92,8 +92,8 @@ def render_outcome(card: OutcomeCard) -> Message:
 
 
 def render_notice(card: NoticeCard) -> tuple[Message, ...]:
-    """Return a notice, in as many messages as it takes."""
-    return render_text(card.text)
+    """Return a notice, in as many messages as it takes; the last one has its buttons."""
+    return render_text(card.text, notice_keyboard(card.choices))
 
 
 def render_text(text: Redacted, markup: InlineKeyboardMarkup | None = None) -> tuple[Message, ...]:

@@ -22,11 +22,12 @@ Find = Callable[[str], PinnedFile | str]
 class Skills:
     """The programs of skills by their real paths, each with the name that it was listed under.
 
-    ``lint`` holds a sentence for each name that is not trusted.
+    ``lint`` holds a sentence for each name that is not trusted, ``names`` all that were listed.
     """
 
     pins: Mapping[str, tuple[str, PinnedFile]] = field(default_factory=dict)
     lint: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def name_of(self, file: PinnedFile) -> str | None:
         """Return the name of the skill program that a file is, ``None`` if it is none."""
@@ -38,14 +39,15 @@ def skills_of(names: Iterable[str], find: Find) -> Skills:
     """Look the programs of skills up and leave out what no path alone can vouch for."""
     pins: dict[str, tuple[str, PinnedFile]] = {}
     lint: list[str] = []
-    for name in names:
+    listed = tuple(names)
+    for name in listed:
         found = find(name) if "/" not in name else "only names on the search path are looked up"
         why = found if isinstance(found, str) else _refused(name, found)
         if why is not None:
             lint.append(f"skills.bins {name!r} is ignored: {why}")
         elif isinstance(found, PinnedFile):
             pins[found.realpath] = (name, found)
-    return Skills(pins, tuple(lint))
+    return Skills(pins, tuple(lint), listed)
 
 
 def _refused(name: str, file: PinnedFile) -> str | None:

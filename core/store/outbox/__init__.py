@@ -10,10 +10,12 @@ from core.store.outbox.claims import claim, next_due, reconcile
 from core.store.outbox.enqueue import enqueue_notice
 from core.store.outbox.message_lookup import asked_at, members
 from core.store.outbox.messages import OF_REMINDER, open_surfaces
+from core.store.outbox.node_notices import OF_NOTICE
 from core.store.schema.records import OutboxItem
 from core.store.schema.states import OutboxKind
 
 __all__ = [
+    "OF_NOTICE",
     "OF_REMINDER",
     "OutboxItem",
     "OutboxKind",

@@ -36,6 +36,7 @@ _SEEN = (
     .where(nodes.c.id == bindparam("p_id"))
     .values(seen_ms=bindparam("p_now"), address=bindparam("p_address"))
 )
+_LEFT = update(nodes).where(nodes.c.id == bindparam("p_id")).values(seen_ms=bindparam("p_now"))
 _RENAME = update(nodes).where(nodes.c.id == bindparam("p_id")).values(name=bindparam("p_name"))
 _REVOKE = delete(nodes).where(nodes.c.id == bindparam("p_id"))
 _REQUESTS = (
@@ -114,13 +115,7 @@ def approve(conn: Connection, code: str, by: str, name: str | None = None) -> No
         NotFound: no request has the code, or it expired.
         BadRequest: a paired node has the name; the request waits on.
     """
-    now = now_ms(conn)
-    typed = code.upper().translate(_LOOK_ALIKES)
-    row = conn.execute(_TAKE, {"p_code": typed, "p_now": now}).mappings().first()
-    if row is None:
-        raise NotFound(
-            "No node waits with this code; a request lasts 5 minutes. See `sayso node list`."
-        )
+    row, now = _taken(conn, code), now_ms(conn)
     called = row["name"] if name is None else name
     _must_be_free(conn, called, row["id"])
     made = {
@@ -134,6 +129,23 @@ def approve(conn: Connection, code: str, by: str, name: str | None = None) -> No
     conn.execute(insert(nodes), made)
     note(conn, CHANGED)
     return Node(row["id"], made["name"], row["address"], now, made["paired_by"])
+
+
+def deny(conn: Connection, code: str) -> PairingRequest:
+    """End the request that has a code, and return it.
+
+    Raises:
+        NotFound: no request has the code, or it expired.
+    """
+    row = _taken(conn, code)
+    note(conn, CHANGED)
+    return _request(row)
+
+
+def waits(conn: Connection, node_id: NodeId) -> bool:
+    """Return whether a node's request waits for a person."""
+    values = {"p_id": node_id, "p_now": now_ms(conn)}
+    return conn.execute(_REQUEST, values).first() is not None
 
 
 def listed(conn: Connection) -> tuple[Node, ...]:
@@ -159,6 +171,11 @@ def admit(conn: Connection, node_id: NodeId, token: str, address: str) -> Node |
     return replace(_node(row), address=plain(address), seen_ms=now)
 
 
+def left(conn: Connection, node_id: NodeId) -> None:
+    """Note that a node was connected until now; one that is not paired is let go."""
+    conn.execute(_LEFT, {"p_id": node_id, "p_now": now_ms(conn)})
+
+
 def rename(conn: Connection, node_id: NodeId, name: str) -> None:
     """Give a node another display name.
 
@@ -181,6 +198,21 @@ def revoke(conn: Connection, node_id: NodeId) -> None:
     if not conn.execute(_REVOKE, {"p_id": node_id}).rowcount:
         raise _unknown()
     note(conn, CHANGED)
+
+
+def _taken(conn: Connection, code: str) -> RowMapping:
+    """Take the request that has a code, however it is typed.
+
+    Raises:
+        NotFound: no request has the code, or it expired.
+    """
+    typed = code.upper().translate(_LOOK_ALIKES)
+    row = conn.execute(_TAKE, {"p_code": typed, "p_now": now_ms(conn)}).mappings().first()
+    if row is None:
+        raise NotFound(
+            "No node waits with this code; a request lasts 5 minutes. See `sayso node list`."
+        )
+    return row
 
 
 def _unknown() -> NotFound:

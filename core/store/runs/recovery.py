@@ -27,7 +27,7 @@ from core.store.engine.notifications import note_run
 from core.store.outbox import messages
 from core.store.schema.people_tables import nodes
 from core.store.schema.records import OrphanedRun
-from core.store.schema.states import RowState
+from core.store.schema.states import ALL_NOTED, RowState
 from core.store.schema.tables import IS_OPEN_RUN, replicas, runs
 from core.store.sessions import events
 
@@ -59,7 +59,7 @@ _RECOVER = (
             ),
         ),
     )
-    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"))
+    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"), noted=ALL_NOTED)
     .returning(
         runs.c.id,
         runs.c.session,
@@ -75,7 +75,7 @@ _FORGET = delete(replicas).where(replicas.c.id.in_(_DEAD))
 _RECOVER_OF = (
     update(runs)
     .where(_OTHERS_RUN, runs.c.owner.in_(_DEAD))
-    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"))
+    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"), noted=ALL_NOTED)
     .returning(*_RECOVER.exported_columns)
 )
 _UNCLAIMED = select(runs.c.id, runs.c.created_ms).where(

@@ -11,6 +11,7 @@ from core.model.command import ExecPlan
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
 from core.model.identity import ApprovalId
+from core.model.policy import ExecHost
 from core.model.result import Finished
 from core.store.approvals.idempotency import by_request_key, claim_key, free_key, request_digest
 from core.store.approvals.insert import place_of
@@ -23,7 +24,7 @@ from core.store.runs.outcomes import storable as kept_form
 from core.store.runs.recovery import InterruptedRun, interrupted, recover, recover_of, unclaimed
 from core.store.schema.json_columns import dump, load, plain
 from core.store.schema.records import OrphanedRun, RunDraft
-from core.store.schema.states import RowState
+from core.store.schema.states import RUNNING_NOTED, START_NOTED, RowState
 from core.store.schema.tables import IS_OPEN_RUN, questions, runs
 from core.store.sessions import events
 
@@ -44,6 +45,7 @@ __all__ = [
     "recover",
     "recover_of",
     "refuse",
+    "reported",
     "request_digest",
     "running",
     "start",
@@ -53,6 +55,8 @@ __all__ = [
 _IS_STARTED = runs.c.state == RowState.STARTED.value
 _OF_RUN = runs.c.id == bindparam("p_id")
 _SESSION_AND_PLACE = (runs.c.session, runs.c.place)
+_HERE = (ExecHost.GATEWAY.value, ExecHost.SANDBOX.value)
+"""The places that are no node: what is claimed there starts in the same moment."""
 _INSERT = insert(runs).on_conflict_do_nothing().returning(runs.c.id)
 _START = (
     update(runs)
@@ -72,8 +76,21 @@ _IDENTIFY = (
 )
 _NOTE_ONCE = (
     update(runs)
-    .where(_OF_RUN, _IS_STARTED, runs.c.noted == 0)
-    .values(noted=1)
+    .where(
+        _OF_RUN,
+        _IS_STARTED,
+        or_(
+            and_(runs.c.noted == 0, runs.c.place.in_(_HERE)),
+            runs.c.noted == START_NOTED,
+        ),
+    )
+    .values(noted=runs.c.noted + RUNNING_NOTED)
+    .returning(*_SESSION_AND_PLACE)
+)
+_NOTE_START = (
+    update(runs)
+    .where(_OF_RUN, _IS_STARTED, runs.c.place.not_in(_HERE), runs.c.noted == 0)
+    .values(noted=START_NOTED)
     .returning(*_SESSION_AND_PLACE)
 )
 _HAS_OWNER = bindparam("p_owner", type_=Text).is_not(None)
@@ -91,7 +108,7 @@ _FINISH = (
         exit_code=bindparam("p_code"),
         result=bindparam("p_result"),
     )
-    .returning(*_SESSION_AND_PLACE)
+    .returning(*_SESSION_AND_PLACE, runs.c.noted)
 )
 _REFUSE = (
     update(runs)
@@ -142,8 +159,7 @@ def begin(conn: Connection, draft: RunDraft) -> bool:
     row = _row(draft, now) | {"owner": draft.owner, "started_ms": now}
     if conn.execute(_INSERT, row | {"state": RowState.STARTED.value}).first() is None:
         return False
-    text = started_text(place_of(draft.plan), draft.id)
-    _notify(conn, draft.plan.session, EventKind.STARTED, text, draft.id, now)
+    _notify_start(conn, draft.plan.session, place_of(draft.plan), draft.id, now)
     return True
 
 
@@ -158,7 +174,17 @@ def start(conn: Connection, run_id: ApprovalId, owner: str) -> bool:
     row = conn.execute(_START, {"p_id": run_id, "p_owner": owner, "p_now": now}).first()
     if row is None:
         return False
-    _notify(conn, row.session, EventKind.STARTED, started_text(row.place, run_id), run_id, now)
+    _notify_start(conn, row.session, row.place, run_id, now)
+    return True
+
+
+def reported(conn: Connection, run_id: ApprovalId) -> bool:
+    """Notify the session, once, that a node started a run; ``False``: not now, or not again."""
+    row = conn.execute(_NOTE_START, {"p_id": run_id}).first()
+    if row is None:
+        return False
+    text = started_text(row.place, run_id)
+    _notify(conn, row.session, EventKind.STARTED, text, run_id, now_ms(conn))
     return True
 
 
@@ -171,7 +197,10 @@ def identify(
 
 
 def running(conn: Connection, run_id: ApprovalId, seconds: int) -> bool:
-    """Notify the session, once, that a run passed the notice threshold; ``False``: not now."""
+    """Notify the session, once, that a run passed the notice threshold; ``False``: not now.
+
+    Of a run on a node its start must have been reported.
+    """
     row = conn.execute(_NOTE_ONCE, {"p_id": run_id}).first()
     if row is None:
         return False
@@ -193,6 +222,9 @@ def finish(
     row = conn.execute(_FINISH, values | {"p_code": result.exit_code}).first()
     if row is None:
         return False
+    if row.place not in _HERE and not row.noted & START_NOTED:
+        # The report of its start was lost with the link; it did start, since it ended.
+        _notify(conn, row.session, EventKind.STARTED, started_text(row.place, run_id), run_id, now)
     text = finished_text(row.place, run_id, code_words(result), event_tail(result.output))
     _notify(conn, row.session, EventKind.FINISHED, text, run_id, now)
     messages.update_shown(conn, [run_id], now)
@@ -263,6 +295,14 @@ def queued(conn: Connection, limit: int) -> tuple[tuple[ApprovalId, ExecPlan], .
     """Return approved runs that nobody has claimed, the oldest question first."""
     rows = conn.execute(_QUEUED, {"p_limit": limit})
     return tuple((ApprovalId(row.id), load(ExecPlan, row.plan)) for row in rows)
+
+
+def _notify_start(conn: Connection, session: str, place: str, run_id: str, now: int) -> None:
+    """Notify the session of a start; of one on a node only once the node has reported it (S1)."""
+    if place in _HERE:
+        _notify(conn, session, EventKind.STARTED, started_text(place, run_id), run_id, now)
+    else:
+        note_run(conn, run_id)
 
 
 def _notify(

@@ -14,6 +14,11 @@ class RowState(StrEnum):
     DENIED = "denied"
 
 
+RUNNING_NOTED, START_NOTED = 1, 2
+"""What a run's session heard, as the sum in ``runs.noted``: that it takes long, that it started."""
+ALL_NOTED = RUNNING_NOTED + START_NOTED
+
+
 class DecisionSource(StrEnum):
     """What decided: policy, a person, the deadline, the ask fallback, or the asker itself."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.service.unit import NAME, Scope, Unit, chosen, is_ours, quoted
+from bot.service.unit import NAME, Program, Scope, Unit, chosen, is_ours, quoted
 from core.errors import StateError
 
 PROGRAM = Path("/usr/bin/true")
@@ -15,10 +15,12 @@ UNITS = [
     Unit(Scope.USER, PROGRAM, Path("/srv/a home/$HOME%h\"'\\"), sudo=False),
     Unit(Scope.SYSTEM, PROGRAM, user="daemon"),
     Unit(Scope.SYSTEM, PROGRAM, Path("/srv/sayso"), "daemon", sudo=False),
+    Unit(Scope.USER, PROGRAM, runs=Program.NODE),
+    Unit(Scope.SYSTEM, PROGRAM, Path("/srv/node"), "daemon", sudo=False, runs=Program.NODE),
 ]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"{unit.scope} {unit.sudo}")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"{unit.runs} {unit.scope} {unit.sudo}")
 def test_systemd_accepts_it(unit: Unit, tmp_path: Path) -> None:
     """``systemd-analyze verify`` finds nothing; a line that it cannot know is the control."""
     assert shutil.which("systemd-analyze"), "missing; tests/system_packages.sh installs it"

@@ -20,6 +20,7 @@ from core.store.approvals import grants
 from core.store.engine.clock import HighWater
 from core.store.engine.sqlite.disk_reserve import Ballast
 from core.store.engine.sqlite.writer import Writer
+from core.store.outbox import node_notices
 from core.store.outbox.message_lookup import approval_of
 from core.store.people import page_links, people, tokens
 from core.store.runs import runs
@@ -62,6 +63,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "queued": (runs.queued, (10,)),
     "recover": (runs.recover, ("boot",)),
     "interrupted": (runs.interrupted, ("boot", 1_000)),
+    "reported": (runs.reported, (_QUESTION.id,)),
+    "unended node notices": (node_notices.unended, ()),
+    "recent node notices": (node_notices.recent, (1_000,)),
+    "end a node notice": (node_notices.end, (7, "")),
     "abandon": (runs.abandon, (_QUESTION.id, DenialReason.SPAWN_FAILED, "", "boot")),
     "create": (approvals.create, (_AGAIN, DEFAULT_LIMITS)),
     "ended_with": (approvals.ended_with, (_QUESTION.id,)),

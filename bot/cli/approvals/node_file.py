@@ -1,0 +1,89 @@
+"""Show and change a node's exec-approvals.json through the gateway."""
+
+import json
+from typing import Any
+
+from bot.cli.paths import socket_path
+from bot.client import Client
+from core.approvals.file import edit
+from core.errors import BadRequest, Forbidden
+from core.model.approval import AllowlistEntry
+
+
+class NodeApprovals:
+    """The file of one node; each change is refused where the file changed meanwhile."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+
+    @property
+    def words(self) -> str:
+        """Return what the file is called in messages."""
+        return f"exec-approvals.json of node {self.node}"
+
+    def shown(self) -> dict[str, Any]:
+        """Return the file's JSON without its socket.
+
+        Raises:
+            SaysoError: the gateway or the node cannot be asked.
+        """
+        found: dict[str, Any] = self._read()["file"]
+        return found
+
+    def lint(self) -> tuple[str, ...]:
+        """Return one sentence for each thing in the file that a person should look at."""
+        return tuple(map(str, self._read()["warnings"]))
+
+    def replace(self, text: str) -> None:
+        """Put a whole new text in the file's place; its socket is kept.
+
+        Raises:
+            BadRequest: the text is no JSON object, or the node refuses it; nothing was changed.
+            Forbidden: the gateway does not let this caller; nothing was changed.
+        """
+        try:
+            file = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadRequest(f"The new text is not JSON: {error}. Nothing was changed.") from None
+        if not isinstance(file, dict):
+            raise BadRequest("The new text is not a JSON object. Nothing was changed.")
+        file.pop("socket", None)
+        self._write(file, self._read()["hash"])
+
+    def add(self, agent: str, pattern: str, argv: tuple[str, ...] | None) -> AllowlistEntry:
+        """Add an entry, and return it; one that is there already is returned as it is.
+
+        Raises:
+            BadRequest: the entry could never match; nothing was changed.
+            Forbidden: the gateway does not let this caller; nothing was changed.
+        """
+        found = self._read()
+        file = {"version": 1, **found["file"]}
+        entry, changed = edit.add_entry(file, agent, pattern, argv)
+        if changed:
+            self._write(file, found["hash"])
+        return entry
+
+    def remove(self, agent: str, pattern_or_id: str) -> bool:
+        """Remove an entry; ``False``: there is none by that pattern or id.
+
+        Raises:
+            Forbidden: the gateway does not let this caller; nothing was changed.
+        """
+        found = self._read()
+        removed = edit.remove_entry(found["file"], agent, pattern_or_id)
+        if removed:
+            self._write(found["file"], found["hash"])
+        return removed
+
+    def _read(self) -> dict[str, Any]:
+        with Client(socket_path()) as client:
+            found: dict[str, Any] = client.call("exec.approvals.node.get", {"id": self.node})
+        return found
+
+    def _write(self, file: dict[str, Any], base_hash: str) -> None:
+        wanted = {"id": self.node, "file": file, "baseHash": base_hash}
+        with Client(socket_path()) as client:
+            done = client.call("exec.approvals.node.set", wanted)
+        if not done["done"]:
+            raise Forbidden(done["sentence"])

@@ -1,0 +1,104 @@
+"""Notify people of nodes that ask to be paired, and bring each notice to its true end.
+
+What people see is read from the store, so a restart in between changes nothing. Anybody who reaches
+the port may ask: beyond a few notices in a while, requests are seen in `sayso node list` only.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from core.errors import StoreError
+from core.model.node import Node, PairingRequest
+from core.nodes.words import fingerprint_words
+from core.store import Store
+from core.store.engine.clock import now_ms
+from core.store.engine.wakeups import wakeups
+from core.store.outbox import node_notices
+from core.store.people import nodes
+
+_LOG = logging.getLogger(__name__)
+_LOOK_S, _CALM_S = 2.0, 60.0
+_MOST, _WITHIN_MS = 6, 10 * 60_000
+"""Requests that people are asked about in a while."""
+Tell = Callable[[str, str, dict[str, object]], Awaitable[None]]
+"""Enqueues words for everybody concerned: the words, a key that is sent once, more to keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNotices:
+    """The notices of one gateway."""
+
+    store: Store
+    tell: Tell
+
+    async def run(self) -> None:
+        """Look whenever nodes or requests change, for as long as the task lives."""
+        with wakeups(self.store, nodes.CHANGED) as changes:
+            while True:
+                try:
+                    waiting = await self.look()
+                except StoreError as failure:
+                    _LOG.warning("cannot look for nodes that ask to be paired: %s", failure)
+                    waiting = True
+                await changes.wait(_LOOK_S if waiting else _CALM_S)
+
+    async def look(self) -> bool:
+        """Send what is new and end what is over; return whether anything is left to end.
+
+        Raises:
+            StoreError: the store cannot be used; what was not done is done by the next look.
+        """
+        asked = await self.store.read(nodes.requests)
+        for request in asked:
+            await self._send(request)
+        shown = await self.store.read(node_notices.unended)
+        if not shown:
+            return False
+        paired = await self.store.read(nodes.listed)
+        now = await self.store.read(now_ms)
+        codes = {request.code for request in asked}
+        for notice in shown:
+            facts = json.loads(notice.payload)["node"]
+            if facts["code"] not in codes:
+                words = _ended(facts, paired, now)
+                payload = json.dumps({"of": "notice", "text": words})
+                await self.store.write(node_notices.end, notice.id, payload)
+        return True
+
+    async def _send(self, request: PairingRequest) -> None:
+        recent = await self.store.read(node_notices.recent, _WITHIN_MS)
+        known = {json.loads(payload)["node"]["code"] for payload in recent}
+        if request.code in known or len(known) >= _MOST:
+            return
+        facts: dict[str, object] = {
+            "code": request.code,
+            "id": request.id,
+            "name": request.name,
+            "expiresMs": request.expires_ms,
+        }
+        await self.tell(_words(request), f"node:{request.code}", {"node": facts})
+
+
+def _words(request: PairingRequest) -> str:
+    code, minutes = request.code, (request.expires_ms - request.created_ms) // 60_000
+    return (
+        f"The node {request.name!r} at {request.address} asks to be paired.\n"
+        f"Key: {fingerprint_words(request.id)}\n"
+        f"Code: {code}; it waits {minutes} minutes.\n"
+        "Compare these words with those that the node printed. Once paired, commands may run on it "
+        f"as policy and people allow.\nAnswer: /node approve {code} or /node deny {code}"
+    )
+
+
+def _ended(facts: dict[str, object], paired: Sequence[Node], now: int) -> str:
+    """Word how a request ended; a node that is paired now was allowed, whoever looked first."""
+    head = f"The node {facts['name']!r} asked to be paired ({facts['code']})"
+    found = next((node for node in paired if node.id == facts["id"]), None)
+    if found is not None:
+        return f"{head}: allowed by {found.by}; it is called {found.name!r}."
+    expires = facts["expiresMs"]
+    if isinstance(expires, int) and now >= expires:
+        return f"{head}: nobody answered in time, so it is not paired."
+    return f"{head}: it was refused, or asks for something else now."

@@ -1,0 +1,92 @@
+"""Take a node's word: for what was asked only, no longer than ours, failures as our own.
+
+And name where their runs are kept.
+"""
+
+from dataclasses import replace
+from typing import Protocol
+
+from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
+from core.model.command import ExecPlan, ExecRequest
+from core.model.decision import DenialReason
+from core.model.identity import ApprovalId
+from core.model.node import Node, NodeId
+from core.model.policy import ExecHost, ExecPolicy
+from core.model.result import Finished
+from core.nodes.frames import Ended, NotRun
+from core.planning.digest import digest_of
+from core.planning.planner import Refusal
+
+_MOST_TEXT, _MOST_TAIL = 200_000, 20_000
+
+
+class NodeRuns(Protocol):
+    """The runs of nodes, as the store keeps them. ``left``: an earlier gateway ordered them."""
+
+    async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
+        """Store the ending of a run that nobody waits for; ``False`` where that fails now."""
+
+    async def left_on(self, node_id: NodeId) -> tuple[ApprovalId, ...]:
+        """Return the runs that were left on a node and have not ended.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+
+    async def node_of(self, run_id: ApprovalId) -> NodeId | None:
+        """Return the node of a run that has not ended, ``None`` where it runs on none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+
+    async def started(self, run_id: ApprovalId) -> None:
+        """Hear that a node started a run."""
+
+    async def gone(self, node_id: NodeId) -> None:
+        """Hear that a node is away."""
+
+
+def away(why: str) -> Refusal:
+    """Return a refusal for a node that cannot be asked now."""
+    return Refusal(DenialReason.HOST_UNAVAILABLE, why)
+
+
+def fault_of(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolicy) -> str:
+    """Return what in a node's plan is not what was asked; empty if it is."""
+    text = request.line
+    bound = {
+        "host": plan.host is ExecHost.NODE,
+        "node": plan.node == node.id and plan.node_name == node.name,
+        "command": plan.text == text if text is not None else _argv(plan) == request.argv,
+        "agent": (plan.agent, plan.session, plan.task)
+        == (request.agent, request.session, request.task),
+        "environment": set(plan.requested_env) == {name for name, _ in request.env},
+        "input": plan.stdio == request.stdio and plan.cpu_s == request.cpu_s,
+        "timeout": plan.timeout_ms <= policy.timeout_ms,
+        "digest": plan.digest == digest_of(plan),
+    }
+    return ", ".join(name for name, well in bound.items() if not well)
+
+
+def _argv(plan: ExecPlan) -> tuple[str, ...]:
+    return plan.commands[0].argv if len(plan.commands) == 1 else ()
+
+
+_FAILURES: dict[DenialReason, type[SaysoError]] = {
+    DenialReason.PLAN_DRIFT: PlanDrift,
+    DenialReason.SPAWN_FAILED: SpawnError,
+    DenialReason.LOCKED_DOWN: LockedDown,
+}
+
+
+def failure_of(ending: NotRun) -> SaysoError:
+    """Return why nothing ran as what our own runner would raise."""
+    return _FAILURES.get(ending.reason, HostUnavailable)(ending.why)
+
+
+def bounded(result: Finished) -> Finished:
+    """Return a result no longer than our own runner's; a node's word does not fill the store."""
+    output = result.output
+    short = replace(output, text=output.text[:_MOST_TEXT], tail=output.tail[-_MOST_TAIL:])
+    return replace(result, output=short, streams=None)

@@ -1,0 +1,94 @@
+"""Ask connected nodes something, and hand each answer to whoever asked."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from core.errors import BadRequest, Conflict, HostUnavailable, SaysoError
+from core.model.node import NodeId
+from core.nodes.fleet import Connection
+from core.nodes.frames import (
+    BadFrame,
+    Fault,
+    Invoke,
+    Invoked,
+    NotInvoked,
+    Prepare,
+    Prepared,
+    Unprepared,
+)
+from core.nodes.link import LinkLost
+from core.trust.ids import new_id
+
+_FAULTS: dict[Fault, type[SaysoError]] = {
+    Fault.BAD_REQUEST: BadRequest,
+    Fault.CONFLICT: Conflict,
+    Fault.FAILED: HostUnavailable,
+}
+Answer = Prepared | Unprepared | Invoked | NotInvoked
+
+
+@dataclass(slots=True)
+class Questions:
+    """What nodes were asked and have not answered; an answer of another node counts for nothing."""
+
+    _open: dict[tuple[NodeId, str], "asyncio.Future[Answer]"] = field(default_factory=dict)
+
+    async def ask(self, connection: Connection, frame: Prepare | Invoke, within_s: float) -> Answer:
+        """Return what a node answers.
+
+        Raises:
+            LinkLost: it is gone, or takes too long.
+            BadFrame: the question is too large to be sent.
+        """
+        key = connection.node.id, frame.id
+        asked: asyncio.Future[Answer]
+        asked = self._open[key] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(within_s):
+                await connection.link.send(frame)
+                return await asked
+        except TimeoutError:
+            raise LinkLost(f"nothing within {within_s:.0f} s") from None
+        finally:
+            del self._open[key]
+
+    async def invoke(
+        self,
+        connection: Connection,
+        command: str,
+        params: Mapping[str, JsonValue],
+        within_s: float,
+    ) -> dict[str, JsonValue]:
+        """Have a node do what it advertises, and return what came of it.
+
+        Raises:
+            LinkLost: it is gone, or takes too long.
+            BadFrame: the params are too large to be sent, or the answer is none to them.
+            HostUnavailable: it failed.
+            BadRequest: it refuses these params.
+            Conflict: what was to be changed has changed.
+        """
+        frame = Invoke(id=new_id(), command=command, params=dict(params))
+        answer = await self.ask(connection, frame, within_s)
+        match answer:
+            case Invoked(result=result):
+                return result
+            case NotInvoked(error=error, why=why):
+                raise _FAULTS[error](f"On node {connection.node.name}: {why}")
+            case _:
+                raise BadFrame(f"{answer.t} is no answer to invoke")
+
+    def answered(self, node_id: NodeId, frame: Answer) -> None:
+        """Hand over an answer; one that nobody waits for is let go."""
+        asked = self._open.get((node_id, frame.id))
+        if asked is not None and not asked.done():
+            asked.set_result(frame)
+
+    def lost(self, node_id: NodeId) -> None:
+        """End what a node was asked whose connection ended."""
+        for (asked_of, _), asked in self._open.items():
+            if asked_of == node_id and not asked.done():
+                asked.set_exception(LinkLost("the connection ended"))
