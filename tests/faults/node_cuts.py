@@ -118,6 +118,20 @@ class Trial:
             if self._ended(wish) != "denied":
                 return Case(token, blow, node.id)
 
+    def lose_endings(self) -> None:
+        """Begin a command on each node, and lose what the node says while it ends."""
+        self.mark.touch()
+        for node in self.fleet.nodes:
+            self._until_connected(node)
+            token = f"t{next(self._numbers)}x"
+            wish = self._wish(node, token, 1.0)
+            with Client(str(self.fleet.gateway.home / "gateway.sock")) as client:
+                client.begin("exec.run", wish)
+                self._until_begun(token)
+                node.relay.cut(Cut.LOST_ENDINGS, 2.5)
+            self._ended(wish)
+            self.cases.append(Case(token, Cut.LOST_ENDINGS, node.id))
+
     def _until_begun(self, token: str) -> None:
         """Wait for a command to begin; one that never does, not for long."""
         ends = time.monotonic() + 5

@@ -49,7 +49,7 @@ def test_a_node_that_forgets_is_found(tmp_path: Path) -> None:
     """The control: a ledger that knows no run calls what ran not run, and the judge says so."""
     with node_fleet(tmp_path, 3, module="tests.faults.node_that_forgets") as fleet:
         trial = Trial(fleet, tmp_path / "mark", SEED)
-        trial.run(9, {Cut.LOST_ENDINGS: 1})
+        trial.lose_endings()
         fleet.gateway.stop()
         faults = judge(trial.cases, trial.mark.read_text(), told(fleet))
 

@@ -305,10 +305,10 @@ HOSTILE: dict[str, Callable[[ApprovalId, str], dict[str, Any]]] = {
     "a question from a node": lambda run, _: {"t": "query", "run_id": run},
     "a welcome from a node": lambda run, _: {"t": "welcome", "name": "web"},
     "a hello from a node": lambda run, key: {
-        "t": "hello", "v": 1, "nonce": "0" * 32, "gateway": key, "now_ms": 0,
+        "t": "hello", "v": 2, "nonce": "0" * 32, "gateway": key, "now_ms": 0,
     },
     "a second auth": lambda run, key: {
-        "t": "auth", "v": 1, "node_id": key, "name": "web", "token": "0" * 64,
+        "t": "auth", "v": 2, "node_id": key, "name": "web", "token": "0" * 64,
         "session": "0" * 32, "signature": "0" * 128,
     },
 }  # fmt: skip
