@@ -193,8 +193,13 @@ async def _sent(bench: Bench, frame: Run | str) -> None:
             or gone is not None
         )
     )
-    await until(lambda: bench.host.fleet.connected)
+    await until(lambda: _is_open(bench))
     await asyncio.sleep(0.05)
+
+
+def _is_open(bench: Bench) -> bool:
+    """Return whether the node is connected, by a connection that has not ended meanwhile."""
+    return bool(bench.host.fleet.connected) and bench.connection.link.socket.close_code is None
 
 
 async def _accepts(bench: Bench, ran: Path) -> None:
