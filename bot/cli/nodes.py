@@ -85,7 +85,7 @@ def _add_service(inner: "Commands") -> None:
         purpose,
         "sayso node service launchd > ~/Library/LaunchAgents/sayso.node.plist",
         print_service,
-        arg("system", choices=("launchd", "windows"), help="whose service it is"),
+        arg("platform", choices=("launchd", "windows"), help="whose service it is"),
         arg("--program", metavar="P", help="the path of sayso there (default: that of this one)"),
         arg("--home", metavar="D", help="$SAYSO_HOME there (default: none is set)"),
         json="print a JSON object with the text",
@@ -103,12 +103,12 @@ def print_service(args: argparse.Namespace) -> int:
     from bot.service.install import program  # noqa: PLC0415 - slow to import
     from bot.service.other_systems import NodeService  # noqa: PLC0415 - the same
 
-    kind = PureWindowsPath if args.system == "windows" else PurePosixPath
+    kind = PureWindowsPath if args.platform == "windows" else PurePosixPath
     path = kind(args.program or program(os.environ))
     service = NodeService(path, None if args.home is None else kind(args.home))
-    text = service.windows() if args.system == "windows" else service.launchd()
+    text = service.windows() if args.platform == "windows" else service.launchd()
     if args.json:
-        return print_json({"system": args.system, "text": text})
+        return print_json({"system": args.platform, "text": text})
     sys.stdout.write(text)
     return 0
 

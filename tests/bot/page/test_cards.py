@@ -27,9 +27,15 @@ _OURS = {"article", "div", "h2", "a", "bdi", "span", "p", "i", "pre", "code", "d
 
 
 @pytest.fixture(scope="module")
-def cards() -> Cards:
-    """Return what makes cards."""
-    return Cards(Renderer(Assets.load(), UTC))
+def renderer() -> Renderer:
+    """Return what renders the templates."""
+    return Renderer(Assets.load(), UTC)
+
+
+@pytest.fixture
+def cards(renderer: Renderer) -> Cards:
+    """Return what makes cards, and has made none: plans of examples have no digest."""
+    return Cards(renderer)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda one: one["id"])

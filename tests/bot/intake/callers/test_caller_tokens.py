@@ -13,7 +13,7 @@ from bot.intake.methods.explain import OutlookMethods
 from bot.intake.registry.method import AnyMethod, Method, invoke, permit, table_of
 from bot.intake.results.answer import ChangeAnswer
 from core.approvals.routing.approvers import Approvers
-from core.errors import BadRequest, Forbidden, NotFound, Unauthenticated
+from core.errors import BadRequest, Forbidden, HostUnavailable, NotFound, Unauthenticated
 from core.ipc.unix import Peer
 from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
 from core.model.command import ExecOverrides
@@ -26,9 +26,10 @@ from core.model.identity import (
     Requester,
     SessionKey,
 )
+from core.model.node import NodeId
 from core.model.policy import ExecAsk, ExecSecurity
 from core.store import approvals
-from core.store.people import people, token_text, tokens
+from core.store.people import nodes, people, token_text, tokens
 from core.store.schema.people_tables import tokens as rows
 from core.store.sessions import overrides
 from core.text.secrets import mask
@@ -77,6 +78,8 @@ async def test_every_method_asks_for_its_scopes(api: Api) -> None:
 
 HARMLESS = {"health.get", "lockdown.get", "node.list", "skills.bins"}
 """What an agent may read although it is not of an agent: how the gateway is, and no more."""
+CARRYING = {"node.invoke"}
+"""What carries the call of another method, with the same caller."""
 
 
 async def test_what_an_agent_may_read_is_its_own(api: Api) -> None:
@@ -86,7 +89,37 @@ async def test_what_an_agent_may_read_is_its_own(api: Api) -> None:
         if await refusal(method, coder) is not None:
             continue
         narrowed = {"agent", "id"} & method.params.model_fields.keys()
-        assert narrowed or name in HARMLESS, name
+        assert narrowed or name in {*HARMLESS, *CARRYING}, name
+
+
+async def test_a_method_carried_by_another_is_bound_too(api: Api, tmp_path: Path) -> None:
+    """What `node.invoke` carries names an agent as it does by itself; the control is its own."""
+    draft = nodes.PairingDraft(NodeId("ab" * 32), "cd" * 32, "web", "127.0.0.1")
+    asked = await api.gate.store.write(nodes.request, draft)
+    await api.gate.store.write(nodes.approve, asked.code, "uid:0")
+    coder = await api.caller("coder", ASK, LOOK, agent="coder")
+    wish = {"command": "true", "cwd": str(tmp_path)}
+    for command, params in (
+        ("system.run", wish),
+        ("system.run.prepare", wish),
+        ("system.which", {"bins": ["true"]}),
+        ("system.execApprovals.get", {}),
+    ):
+        named = {**params, "agent": "other"}
+        with pytest.raises(Forbidden, match="bound to coder"):
+            await api.call(coder, "node.invoke", node="web", command=command, params=named)
+    with pytest.raises(Forbidden):
+        await api.call(
+            coder,
+            "node.invoke",
+            node="web",
+            command="system.execApprovals.set",
+            params={"file": {}, "baseHash": "00"},
+        )
+    with pytest.raises(HostUnavailable):
+        await api.call(
+            coder, "node.invoke", node="web", command="system.which", params={"bins": ["true"]}
+        )
 
 
 async def test_a_local_process_may_call_everything(api: Api) -> None:
@@ -283,6 +316,7 @@ async def test_an_agent_names_no_other_agent(api: Api, tmp_path: Path) -> None:
         "exec.approval.request": {"command": "true", "cwd": str(tmp_path)},
         "policy.explain": {"command": "true", "cwd": str(tmp_path)},
         "tool.call": {"tool": "Exec"},
+        "exec.approvals.node.get": {"id": "web"},
         "events.drain": {"session": "main"},
         "events.ack": {"session": "main", "seq": 0},
     }
