@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import PlanDrift, SpawnError
+from core.programs.profiles import tables
 from core.runner import pool
 from core.runner.runner import Runner
 from tests.support.runs import Watcher, new_run, planned, request
@@ -119,6 +120,8 @@ async def swaps(
 def become(uid: int, folder: Path) -> None:
     """Go on as another user, who may not see the folders that Python and this package are in."""
     planned(request("true"))  # imports all that is needed from there
+    for path in tables.FOLDER.rglob("*.toml"):
+        tables.table(str(path.relative_to(tables.FOLDER).with_suffix("")))
     if uid == os.getuid():
         return
     root = folder / "package"

@@ -5,6 +5,7 @@
 import asyncio
 import logging
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -47,7 +48,13 @@ class Scratch:
         self._ended: set[Path] = set()
         self._removals: set[asyncio.Future[None]] = set()
         # A thread of its own: what a command left may take long, and others wait for the shared.
-        self._remover = ThreadPoolExecutor(1, thread_name_prefix="removal")
+        # It may outlive the loop, whose signals would then end the process by their default.
+        self._remover = ThreadPoolExecutor(
+            1,
+            thread_name_prefix="removal",
+            initializer=signal.pthread_sigmask,
+            initargs=(signal.SIG_BLOCK, signal.valid_signals()),
+        )
 
     async def clear(self) -> None:
         """Remove what runs of a gateway that died have left."""

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-_DATA = Path(__file__).parents[1] / "data"
+FOLDER = Path(__file__).parents[1] / "data"
+"""The tables."""
 
 Table = Mapping[str, object]
 
@@ -13,7 +14,7 @@ Table = Mapping[str, object]
 @cache
 def table(name: str) -> Table:
     """Return the table ``data/<name>.toml``; the result is shared, so never change it."""
-    return tomllib.loads((_DATA / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def section(holder: Table, key: str) -> Table:

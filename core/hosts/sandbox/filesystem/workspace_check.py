@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -59,7 +60,12 @@ class Checks:
     protection: Protection = field(default_factory=Protection)
     _known: dict[tuple[int, int], Workspace] = field(default_factory=dict)
     _walker: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="sweep")
+        default_factory=lambda: ThreadPoolExecutor(
+            1,
+            thread_name_prefix="sweep",
+            initializer=signal.pthread_sigmask,
+            initargs=(signal.SIG_BLOCK, signal.valid_signals()),
+        )
     )
 
     def close(self) -> None:
