@@ -7,12 +7,12 @@ cp -a /etc "$scratch/etc" && mount --bind "$scratch/etc" /etc
 # The interpreter and the checkout may lie in a home that is closed to others.
 mkdir "$scratch/prefix" "$scratch/root" && mount --bind "$prefix" "$scratch/prefix"
 mount --bind "$root" "$scratch/root"
-case $prefix in /root/*|/home/*) covered=1 ;; *) covered= ;; esac
+case $prefix in /root/*|/home/*|/srv/*|/opt/*) covered=1 ;; *) covered= ;; esac
 for folder in /home /srv /opt /root; do mount -t tmpfs -o mode=755 none "$folder"; done
 mkdir -p /run && mount -t tmpfs -o mode=755 none /run
 mkdir -p /opt/sayso && mount --bind "$scratch/root" /opt/sayso
 if [ -n "$covered" ]; then mkdir -p "$prefix" && mount --bind "$scratch/prefix" "$prefix"; fi
-case $root in /root/*|/home/*) mkdir -p "$root" && mount --bind "$scratch/root" "$root" ;; esac
+case $root in /root/*|/home/*|/srv/*|/opt/*) mkdir -p "$root" && mount --bind "$scratch/root" "$root" ;; esac
 useradd --create-home ann
 
 sudo() { # as the page's reader would: `sudo [-u USER] [NAME=VALUE…] COMMAND`
