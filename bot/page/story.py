@@ -57,17 +57,21 @@ class Stories:
         Raises:
             Fault: it means none, or several.
         """
-        found: Any = await invoke(self.table["history.list"], {"id": ref}, caller)
-        rows = found["history"]
-        if len(rows) != 1:
-            raise Fault(FaultCode.NOT_FOUND, "No request has this id, or several do.")
-        row = rows[0]
-        known = await self._approval(row["id"], caller)
-        times = await self.gate.store.read(run_times, ApprovalId(row["id"]))
+        run_id = (await self._row(ref, caller))["id"]
+        # A request only moves on: what is read after its times knows the end that they know.
+        times = await self.gate.store.read(run_times, ApprovalId(run_id))
+        row = await self._row(run_id, caller)
+        known = await self._approval(run_id, caller)
         tail: Any = await self._tail(row["id"], caller)
         steps = [*_asked(row, known), *await self._shown(known, row, caller)]
         steps += [*_decided(row, known), *_ran(row, times)]
         return Story(row, tuple(steps), tail["text"], asked=known is not None)
+
+    async def _row(self, ref: str, caller: Caller) -> dict[str, Any]:
+        found: Any = await invoke(self.table["history.list"], {"id": ref}, caller)
+        if len(found["history"]) != 1:
+            raise Fault(FaultCode.NOT_FOUND, "No request has this id, or several do.")
+        return dict(found["history"][0])
 
     async def _approval(self, run_id: str, caller: Caller) -> dict[str, Any] | None:
         try:

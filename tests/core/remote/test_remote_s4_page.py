@@ -24,6 +24,7 @@ from core.runner.limits import Limits
 from core.trust.ids import new_id
 from tests.support.remote_machines import LISTED, Machines, two_machines
 from tests.support.runs import alive, marked
+from tests.support.waiting import until
 
 D = RemoteDenial
 QUICK = Limits(grace_ms=300)
@@ -32,11 +33,7 @@ BOMB = 1 << 30
 
 async def started(host: Machines, count: int = 1) -> None:
     """Wait until so many runs have a process."""
-    for _ in range(500):
-        if [one["kind"] for one in host.entries()].count("spawned") >= count:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(host.entries())
+    await until(lambda: [one["kind"] for one in host.entries()].count("spawned") >= count)
 
 
 def pid_of(host: Machines) -> int:
@@ -332,10 +329,7 @@ async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
     async with two_machines(tmp_path, lease_ms=60_000, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
         link.writer.transport.abort()
-        for _ in range(300):
-            if host.kinds()[-1] == "finished":
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: host.kinds()[-1] == "finished")
         assert not alive(pid_of(host))
 
     assert host.kinds() == ["requested", "started", "lease_expired", "finished"]
@@ -530,10 +524,7 @@ async def test_hanging_up_ends_what_was_asked(tmp_path: Path) -> None:
         await _pending(host)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        for _ in range(300):
-            if host.kinds()[-1] == "finished":
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: host.kinds()[-1] == "finished")
         assert not alive(pid_of(host))
 
 

@@ -81,9 +81,14 @@ async def test_a_folder_is_ready_for_the_next_run(tmp_path: Path) -> None:
     """It is a new one each time, nobody's before, and none stays in the end."""
     scratch = Scratch(tmp_path / "runs")
     await after(scratch, "0first")
-    ready = {one.stat().st_ino for one in (tmp_path / "runs").glob("spare*")}
-    second, third = await after(scratch, "0second"), await after(scratch, "0third")
-    await scratch.settle()
+    (spare,) = (tmp_path / "runs").glob("spare*")
+    held = os.open(spare, os.O_PATH)  # a file system gives a freed inode's number away again
+    try:
+        ready = {os.fstat(held).st_ino}
+        second, third = await after(scratch, "0second"), await after(scratch, "0third")
+        await scratch.settle()
+    finally:
+        os.close(held)
 
     assert ready == {second[0]}
     assert second[1] == third[1] == []

@@ -28,6 +28,7 @@ from core.remote.wire.link import LinkLost, StreamLink
 from core.remote.wire.listener import Listener
 from core.trust.certificate import server_context
 from tests.support.remote_machines import Machines, two_machines
+from tests.support.waiting import until
 
 D = RemoteDenial
 
@@ -126,10 +127,7 @@ async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_pat
         link = await host.link()
         link.writer.transport.pause_reading()
         await link.send(host.sealed(*flood))
-        for _ in range(500):
-            if "finished" in host.kinds() and not len(host.service.grounds.sessions):
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: "finished" in host.kinds() and not len(host.service.grounds.sessions))
         assert len(host.service.grounds.sessions) == 0
         assert (await host.run("echo", "hello")).code == 0
         await link.close()
