@@ -216,7 +216,6 @@ class NodeWork:
         except tuple(_REASONS) as refusal:
             reason = next(_REASONS[kind] for kind in type(refusal).__mro__ if kind in _REASONS)
             return NotRun(run_id=run_id, reason=reason, why=str(refusal)[:_WHY])
-        await self._record("finish", journal_records.finished(result))
         return Ended(run_id=run_id, result=result)
 
     def _judged(self, order: Order, plan: ExecPlan) -> Evaluation:
@@ -244,10 +243,8 @@ class NodeWork:
                 await self._joined.link.send(frame)
 
     async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        await asyncio.to_thread(self.ledger.end, run_id, digest, ending)
-        if isinstance(ending, NotRun):
-            record: dict[str, object] = {"run": run_id, "reason": ending.reason, "why": ending.why}
-            await self._record("refuse", record)
+        noting = asyncio.to_thread(self.ledger.end, run_id, digest, ending)
+        await asyncio.gather(self._record(*_recorded(ending)), noting)
         await self._say(ending)
 
     async def _record(self, kind: str, record: dict[str, object]) -> None:
@@ -255,6 +252,13 @@ class NodeWork:
             await self.journal.append(kind, record)
         except JournalError as failure:
             _LOG.error("a %s record cannot be written: %s", kind, failure)
+
+
+def _recorded(ending: Ended | NotRun) -> tuple[str, dict[str, object]]:
+    """Return the journal's kind and record of an ending."""
+    if isinstance(ending, Ended):
+        return "finish", journal_records.finished(ending.result)
+    return "refuse", {"run": ending.run_id, "reason": ending.reason, "why": ending.why}
 
 
 def _is_answered(order: Order, *, unasked: bool) -> bool:
@@ -275,8 +279,13 @@ class _Watcher:
         run_id, work = self.order.run_id, self.work
         who = Requester(Intake.REMOTE, f"gateway:{work.gateway}")
         decided = journal_records.decided(run_id, who, self.plan, self.verdict)
-        await work.journal.append("decision", decided)
-        return await asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest)
+        claiming = asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest)
+        # Both wait for the disk at the same time. No claim may come behind the ending that the
+        # journal's failure leads to, so the one is over too when the other fails.
+        decision = asyncio.ensure_future(work.journal.append("decision", decided))
+        await asyncio.wait({decision, claim := asyncio.ensure_future(claiming)})
+        decision.result()
+        return claim.result()
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Report the start; the supervisor ends what runs with this process."""

@@ -2,6 +2,7 @@
 
 import logging
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -19,6 +20,8 @@ _LOG = logging.getLogger(__name__)
 _LIBRARY = _LOG.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
+_READ_BYTES = 32 << 10
+"""What asyncio reads of a TLS connection at a time; it keeps as much for each, 256 KiB else."""
 
 
 @asynccontextmanager
@@ -36,6 +39,7 @@ async def listening(
         words = error.strerror or str(error)
         raise StateError(f"nodes.listen: {host}:{port} cannot listen: {words}.") from error
     context = key_context(key)
+    SSLProtocol.max_size = _READ_BYTES
     async with AsyncExitStack() as stack:
         for door in doors:
             await stack.enter_async_context(_served(door, context, answer))

@@ -55,13 +55,8 @@ def node_fleet(
     home: Path, count: int, module: str = "bot", gateway_module: str = "bot"
 ) -> Iterator[NodeFleet]:
     """Run a gateway and so many paired nodes; ``module`` is what the nodes are started with."""
-    folder = home / "gateway"
-    write_config(folder, None)
-    path, port = folder / "config.json5", free_port()
-    config = json.loads(path.read_text())
-    config["nodes"] = {"enabled": True, "listen": f"127.0.0.1:{port}"}
-    config["agents"] = {"list": [{"id": "free", "tools": {"exec": FULL}}]}
-    path.write_text(json.dumps(config))
+    folder, port = home / "gateway", free_port()
+    _write_config(folder, port)
     fleet = NodeFleet(GatewayProcess(folder, module=gateway_module))
     key = key_id(Identity.load(folder).agent)
     with ExitStack() as stack:
@@ -80,6 +75,27 @@ def node_fleet(
         for node in fleet.nodes:
             wait_until(f"{node.name} to be connected", node.has_connected, seconds=60)
         yield fleet
+
+
+@contextmanager
+def listening_gateway(home: Path) -> Iterator[tuple[GatewayProcess, str]]:
+    """Make a gateway that takes nodes, to be started in the block; yield it and its address."""
+    folder, port = home / "gateway", free_port()
+    _write_config(folder, port)
+    gateway = GatewayProcess(folder)
+    try:
+        yield gateway, f"127.0.0.1:{port}"
+    finally:
+        gateway.stop()
+
+
+def _write_config(folder: Path, port: int) -> None:
+    write_config(folder, None)
+    path = folder / "config.json5"
+    config = json.loads(path.read_text())
+    config["nodes"] = {"enabled": True, "listen": f"127.0.0.1:{port}"}
+    config["agents"] = {"list": [{"id": "free", "tools": {"exec": FULL}}]}
+    path.write_text(json.dumps(config))
 
 
 async def _paired(url: str, file: NodeFile) -> None:
