@@ -100,11 +100,12 @@ def _add_questions(commands: "Commands") -> None:
         _ID,
         arg("decision", metavar="DECISION", help=decision),
         arg("limit", metavar="LIMIT", nargs="?", help="limit of allow-always, such as 30m"),
+        arg("--totp", metavar="CODE", default="", help="code of your authenticator app"),
         _NOTE,
     )
     example = "sayso deny K3F7QZ --note 'wrong branch'"
     parser = command(commands, "deny", "deny a pending approval", example, answer, _ID, _NOTE)
-    parser.set_defaults(decision="deny", limit=None)
+    parser.set_defaults(decision="deny", limit=None, totp="")
     example = "sayso cancel K3F7QZ"
     purpose = "cancel a pending approval or a running command"
     command(commands, "cancel", purpose, example, Call("exec.cancel", "id", done="cancelled"), _ID)
@@ -117,6 +118,8 @@ def answer(args: argparse.Namespace) -> int:
         NotFound: the id means no approval, or several.
     """
     params = {"id": args.id, "note": args.note, **_decision(args.decision.lower(), args.limit)}
+    if args.totp:
+        params["totp"] = args.totp
     with Client(socket_path()) as client:
         answered = client.call("exec.approval.resolve", params)
     if answered["outcome"] in {"unknown", "ambiguous"}:
@@ -159,9 +162,27 @@ def _add_people(commands: "Commands") -> None:
         ),
         ("revoke", "revoke a person's or an account's right to approve", both, _WHO),
         ("restore", "restore a revoked right to approve", "sayso people restore ana", _WHO),
+        (
+            "forget-totp",
+            "remove a person's authenticator app",
+            "sayso people forget-totp ana",
+            name,
+        ),
     ):
-        call = Call(f"people.{action}", given[0][0])
+        method = "forgetTotp" if action == "forget-totp" else action
+        call = Call(f"people.{method}", given[0][0])
         command(inner, action, purpose, example, call, given)
+    purpose = (
+        "enrol an authenticator app, whose codes step-up answers need; the secret is shown once"
+    )
+    call = Call("people.totp", "name", _enrolled)
+    command(inner, "totp", purpose, "sayso people totp ana", call, name)
+
+
+def _enrolled(made: "Mapping[str, Any]") -> str:
+    """Return what the app reads, alone for standard output."""
+    sys.stderr.write(f"{made['sentence']}\n")
+    return f"{made['uri']}\n"
 
 
 def _add_grants(commands: "Commands") -> None:

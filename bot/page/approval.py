@@ -66,7 +66,11 @@ class ApprovalPages:
         """Take an answer from a form."""
         form = await visit.form()
         raw: dict[str, object] = {"id": visit.path("ref"), "decision": form.get("decision", "")}
-        await self._must_be_typed(visit, form)
+        totp = form.get("totp", "").replace(" ", "")
+        if totp:
+            raw["totp"] = totp
+        else:
+            await self._must_be_typed(visit, form)
         if form.get("decision") == ApprovalReply.DENY and form.get("note"):
             raw["note"] = form["note"][:2000]
         if form.get("decision") == ApprovalReply.ALLOW_ALWAYS and form.get("limit"):
@@ -106,7 +110,10 @@ class ApprovalPages:
         found = await self._meant(visit)
         typed = form.get("typed", "").strip().upper()
         if found.step_up and typed != found.code:
-            words = f"A button is not enough here: type the code {found.code} to allow it."
+            words = (
+                f"A button is not enough here: type the code {found.code} to allow it, or the "
+                "code of your authenticator app if you have one enrolled."
+            )
             raise Fault(FaultCode.CONFLICT, words)
 
     async def _meant(self, visit: Visit) -> Approval:

@@ -1,6 +1,6 @@
 """Accept a person's answer: who may answer, what is offered, and what became of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.approvals import messages
@@ -10,9 +10,12 @@ from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.identity import NETWORK, Actor, Intake, PersonId
 from core.store import Store, approvals
 from core.store.approvals.requesters import Meant
+from core.store.people import totp_keys
+from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal
 from core.text.stdin_preview import shows_input
+from core.trust.totp import matching_step
 
 _TRIES = 3
 
@@ -30,6 +33,7 @@ class AnswerOutcome(StrEnum):
     REVOKED = "revoked"
     NOT_OFFERED = "not_offered"
     NOT_TYPED = "not_typed"
+    NOT_PROVEN = "not_proven"
     OFFERED = "offered"
 
 
@@ -48,7 +52,8 @@ class Answer:
 
     ``key`` makes a redelivered answer the same answer. ``process`` is a local actor's kernel
     session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
-    words what to allow; a press of a button did not.
+    words what to allow; a press of a button did not. ``totp``: the code of the person's
+    authenticator app, where one is enrolled and the question wants a step-up.
     """
 
     ref: str
@@ -59,6 +64,7 @@ class Answer:
     process: tuple[int, int] | None = None
     terms: GrantTerms | None = None
     typed: bool = False
+    totp: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,7 @@ class _Authorised:
 
     approval: Approval
     person: PersonId
+    app: TotpKey | None = None
 
 
 class Answering:
@@ -107,7 +114,22 @@ class Answering:
         found = await self._authorised(answer)
         if isinstance(found, Answered):
             return found
-        return await self._resolve(answer, found.approval, found.person)
+        if found.app is None or not _wants_step_up(answer, found.approval):
+            return await self._resolve(answer, found, None)
+        step = await self._proven(answer, found.approval, found.app)
+        return step if isinstance(step, Answered) else await self._resolve(answer, found, step)
+
+    async def _proven(self, answer: Answer, approval: Approval, app: TotpKey) -> int | Answered:
+        """Return the step of the code, or why it proves nothing; each try is counted first."""
+        at_ms = await self._store.write(totp_keys.take_try, app.person)
+        if at_ms is None:
+            words = messages.too_many_codes(approval)
+            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
+        step = matching_step(app.secret, answer.totp, at_ms)
+        if step is None or step <= app.last_step:
+            words = messages.wrong_code(approval, used=step is not None)
+            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
+        return step
 
     async def _authorised(self, answer: Answer) -> Answered | _Authorised:
         """Find the one approval that is meant, and say why this person may not answer it so."""
@@ -119,7 +141,7 @@ class Answering:
             codes = tuple(approval.code for approval in found)
             return Answered(AnswerOutcome.AMBIGUOUS, messages.ambiguous(answer.ref, codes))
         refusal = self._refusal(answer, found[0], meant)
-        return refusal or _Authorised(found[0], meant.known.person)
+        return refusal or _Authorised(found[0], meant.known.person, meant.app)
 
     def _refusal(self, answer: Answer, approval: Approval, meant: Meant) -> Answered | None:
         if meant.known.revoked:
@@ -138,21 +160,23 @@ class Answering:
         if eligibility is Eligibility.NOT_LISTED:
             own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
             return Answered(AnswerOutcome.NOT_LISTED, messages.not_listed(answer.actor, own))
-        return None if approval.resolution is not None else _not_taken(answer, approval)
+        ended = approval.resolution is not None
+        return None if ended else _not_taken(answer, approval, meant.app)
 
     async def _resolve(
-        self, answer: Answer, approval: Approval, person: PersonId
+        self, answer: Answer, found: _Authorised, step: int | None
     ) -> Answered | None:
         outcome = await self._store.write(
             approvals.answer,
-            approval.id,
+            found.approval.id,
             answer.reply,
             answer.actor,
             answer.key,
             answer.note,
             answer.terms,
-            person,
+            found.person,
             answer.process,
+            step,
         )
         if outcome is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
@@ -161,12 +185,22 @@ class Answering:
         return _answered(answer, outcome)
 
 
-def _not_taken(answer: Answer, approval: Approval) -> Answered | None:
+def _wants_step_up(answer: Answer, approval: Approval) -> bool:
+    waits = approval.resolution is None
+    return waits and approval.step_up and answer.reply is not ApprovalReply.DENY
+
+
+def _not_taken(answer: Answer, approval: Approval, app: TotpKey | None) -> Answered | None:
     """Return why what still waits is not answered so by anybody, or return ``None``."""
     words = _not_offered(answer, approval)
     if words:
         return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
-    if approval.step_up and not answer.typed and answer.reply is not ApprovalReply.DENY:
+    if not _wants_step_up(answer, approval):
+        return None
+    if app is not None:
+        words = messages.not_proven(approval, answer.reply)
+        return None if answer.totp else Answered(AnswerOutcome.NOT_PROVEN, words, approval)
+    if not answer.typed:
         words = messages.not_typed(approval, answer.reply)
         return Answered(AnswerOutcome.NOT_TYPED, words, approval)
     return None

@@ -193,6 +193,36 @@ def not_typed(approval: Approval, reply: ApprovalReply) -> str:
     )
 
 
+def not_proven(approval: Approval, reply: ApprovalReply) -> str:
+    """Word an allow without the code that the person has enrolled an app for."""
+    return (
+        f"{approval.code} is not allowed yet: this needs a code of your authenticator app. Allow "
+        f"it on the control page, or with `sayso approve {approval.code} {reply} --totp CODE`; or "
+        "answer deny."
+    )
+
+
+def wrong_code(approval: Approval, *, used: bool) -> str:
+    """Word an allow with a code that is wrong, or was used before."""
+    if used:
+        return (
+            f"{approval.code} is not allowed yet: a code counts once, and this one was used. Wait "
+            "for the next one, 30 seconds at most."
+        )
+    return (
+        f"{approval.code} is not allowed yet: this is not the code that your authenticator app "
+        "shows now. Check the phone's clock."
+    )
+
+
+def too_many_codes(approval: Approval) -> str:
+    """Word an allow after too many codes that were wrong."""
+    return (
+        f"{approval.code} is not allowed yet: too many codes were tried. No code is looked at for "
+        "15 minutes; denying is still possible."
+    )
+
+
 def no_task(approval: Approval) -> str:
     """Word an allow-always for a task where the request names none."""
     return (

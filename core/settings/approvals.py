@@ -119,7 +119,8 @@ class TierSection(Section):
     step_up: bool = Field(
         default=False,
         description=(
-            "whether allowing needs a typed answer (/approve CODE allow-once) instead of a button"
+            "whether allowing needs a typed answer (/approve CODE allow-once) instead of a button, "
+            "or from who has an authenticator app its code"
         ),
     )
 

@@ -123,3 +123,21 @@ def test_the_programs_of_skills_are_told(tmp_path: Path) -> None:
 
     assert [{"name": "seq", "path": str(Path("/usr/bin/seq").resolve())}] == found["bins"]
     assert ["'bash'", "'no-such-skill'"] == [line.split(" ")[1] for line in found["ignored"]]
+
+
+def test_an_app_is_enrolled_at_a_terminal_only(quiet: GatewayProcess) -> None:
+    """Its secret is shown once and is in no journal; a program neither enrols nor removes one."""
+    typed(quiet, "people", "add", "ana")
+    for action in ("totp", "forget-totp"):
+        refused = quiet.cli("people", action, "ana", own_session=True)
+        assert (refused.returncode, "secret" in refused.stdout) == (3, False)
+    code, shown = typed(quiet, "people", "totp", "ana", "--json")
+    uri = json.loads(shown)["uri"]
+    nobody = typed(quiet, "people", "totp", "bob")
+    removed = [typed(quiet, "people", "forget-totp", "ana")[0] for _ in range(2)]
+
+    found = re.fullmatch(r"otpauth://totp/Sayso:ana\?secret=([A-Z2-7]{32})&issuer=Sayso", uri)
+    assert (code, found is not None) == (0, True)
+    assert found is not None
+    assert found[1] not in (quiet.home / "audit.jsonl").read_text()
+    assert (nobody[0], removed) == (2, [0, 3])

@@ -34,6 +34,14 @@ HOLDERS: dict[str, tuple[frozenset[Scope], str | None, str | None]] = {
 """Who calls in the tests: scopes, agent, person."""
 ALLOWED = ("/usr/bin/echo", "/usr/bin/true", "/usr/bin/sleep", "/usr/bin/seq")
 
+CRITICAL = {
+    "match": {"argv": ["git", "push", "--force", "<NAME>", "<NAME>"]},
+    "decide": "ask",
+    "tier": "critical",
+    "reason": "it rewrites what others have",
+}
+"""A rule whose questions may want a step-up."""
+
 
 @dataclass
 class ApiGateway:
@@ -96,12 +104,14 @@ def configure(
     pending: dict[str, int] | None = None,
     timeout: int = 60,
     store: str | None = None,
+    step_up: bool = False,
     **http: Any,
 ) -> None:
     """Write the settings of a gateway with an API and what may run without asking.
 
     ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
     who have ``timeout`` seconds. ``store`` is the URL of a database other than the home's own.
+    ``step_up``: `git push --force NAME NAME` is of a tier that wants one.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
@@ -112,6 +122,9 @@ def configure(
         "channels": {"terminal": {"approvers": [f"uid:{os.getuid()}"]}},
         "http": {"enabled": True, "listen": "127.0.0.1:0", **http},
     }
+    if step_up:
+        config["tools"]["exec"]["rules"] = [CRITICAL]
+        config["approvals"]["exec"]["tiers"] = {"critical": {"stepUp": True}}
     if store is not None:
         config["store"] = {"url": store}
     if tooled:
@@ -132,10 +145,19 @@ def api_gateway(
     pending: dict[str, int] | None = None,
     timeout: int = 60,
     store: str | None = None,
+    step_up: bool = False,
     **http: Any,
 ) -> Iterator[ApiGateway]:
     """Run a gateway with an API for as long as the block lasts."""
-    configure(home, tooled=tooled, pending=pending, timeout=timeout, store=store, **http)
+    configure(
+        home,
+        tooled=tooled,
+        pending=pending,
+        timeout=timeout,
+        store=store,
+        step_up=step_up,
+        **http,
+    )
     ready: Future[ApiGateway] = Future()
     thread = threading.Thread(target=asyncio.run, args=(_live(home, ready),))
     thread.start()

@@ -42,6 +42,8 @@ NEEDS = {
     "people.unlink": "admin",
     "people.revoke": "admin",
     "people.restore": "admin",
+    "people.totp": "",
+    "people.forgetTotp": "",
     "grants.list": "read",
     "grants.revoke": "approve admin",
     "tasks.end": "approve admin",

@@ -28,6 +28,7 @@ _UNDECIDED: Mapping[AnswerOutcome, FaultCode] = {
     AnswerOutcome.ALREADY_ENDED: FaultCode.CONFLICT,
     AnswerOutcome.NOT_OFFERED: FaultCode.CONFLICT,
     AnswerOutcome.NOT_TYPED: FaultCode.CONFLICT,
+    AnswerOutcome.NOT_PROVEN: FaultCode.CONFLICT,
     AnswerOutcome.AMBIGUOUS: FaultCode.CONFLICT,
     AnswerOutcome.UNKNOWN: FaultCode.NOT_FOUND,
     AnswerOutcome.NOT_LISTED: FaultCode.FORBIDDEN,

@@ -109,7 +109,8 @@ class QuestionMethods:
             note=params.note,
             terms=params.terms,
             process=_session(caller),
-            typed=True,  # the call names the approval and the decision in words
+            typed=not params.totp,  # the call names the approval and the decision in words
+            totp=params.totp,
         )
         answered = await self.gate.answer(answer)
         sentence = answered.sentence

@@ -16,12 +16,13 @@ from bot.intake.callers.terminal import Askers
 from bot.intake.registry.method import AnyMethod, Method, P
 from bot.intake.registry.params import Name, NoParams, Params
 from bot.intake.results.answer import ChangeAnswer, safe
-from bot.intake.results.people import PairAnswer, PeopleAnswer, PersonAnswer
+from bot.intake.results.people import PairAnswer, PeopleAnswer, PersonAnswer, TotpAnswer
 from core.errors import NotFound
 from core.model.access import PEOPLES_SCOPES, Scope
 from core.ports import Journal
 from core.store import Store
-from core.store.people import pairing, people
+from core.store.people import pairing, people, totp_keys
+from core.trust import totp
 
 RULES = frozenset({Scope.ADMIN})
 PERSON = "[person at a terminal](../decisions/0009-people-over-the-socket.md)"
@@ -58,6 +59,9 @@ class PeopleMethods:
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
+        return (*self._directory(), *self._proving())
+
+    def _directory(self) -> Iterable[AnyMethod]:
         return (
             Method(
                 name="people.list",
@@ -88,6 +92,30 @@ class PeopleMethods:
             ),
             _change(
                 "restore", WhoParams, self.restore, "Restore a revoked right to approve", TYPED
+            ),
+        )
+
+    def _proving(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="people.totp",
+                params=NameParams,
+                scopes=RULES,
+                handler=self.enrol,
+                result=TotpAnswer,
+                summary="Enrol a person's authenticator app; an earlier one ends.",
+                note=f"only from a {PERSON}",
+                local=True,
+            ),
+            Method(
+                name="people.forgetTotp",
+                params=NameParams,
+                scopes=RULES,
+                handler=self.forget_app,
+                result=ChangeAnswer,
+                summary="Remove a person's authenticator app; the typed code counts again.",
+                note=f"only from a {PERSON}",
+                local=True,
             ),
         )
 
@@ -173,6 +201,31 @@ class PeopleMethods:
         if await self.store.write(people.restore, who):
             return ChangeAnswer.of(f"{who} may approve again where listed.")
         return ChangeAnswer.of(f"{who} is not revoked.", done=False)
+
+    async def enrol(self, params: NameParams, caller: Caller) -> TotpAnswer:
+        """Draw the secret of a person's app; it is shown this once."""
+        name = params.name
+        refusal = await self.askers.refusal(caller)
+        if refusal is not None:
+            return TotpAnswer.of(refusal, done=False)
+        await self._record(caller, "totp", name)
+        secret = totp.new_secret()
+        await self.store.write(totp_keys.enrol, name, secret, caller.ref)
+        sentence = (
+            f"Give this link to {name}'s authenticator app; it is not shown again. Where a tier "
+            f"has stepUp, {name} allows with a code of the app only, from now on."
+        )
+        return TotpAnswer(done=True, sentence=sentence, uri=totp.uri(secret, name))
+
+    async def forget_app(self, params: NameParams, caller: Caller) -> ChangeAnswer:
+        """Remove a person's app."""
+        refusal = await self._refusal(caller)
+        if refusal is not None:
+            return refusal
+        await self._record(caller, "forget totp", params.name)
+        if await self.store.write(totp_keys.remove, params.name):
+            return ChangeAnswer.of(f"{params.name} has no authenticator app any longer.")
+        return ChangeAnswer.of(safe(f"{params.name!a} has no authenticator app."), done=False)
 
     async def _refusal(self, caller: Caller) -> ChangeAnswer | None:
         why = await self.askers.refusal(caller)

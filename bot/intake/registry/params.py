@@ -229,6 +229,11 @@ class ResolveParams(Params):
     limit: Name | None = Field(
         default=None, description="the limit of allow-always: 30m, 2h, 7d, 5x, session or task"
     )
+    totp: Annotated[str, Field(pattern=r"^([0-9]{6})?$")] = Field(
+        default="",
+        repr=False,
+        description="the code of the person's authenticator app, which allows what `stepUp` asks",
+    )
 
     @model_validator(mode="after")
     def _understood(self) -> Self:

@@ -50,6 +50,12 @@ class PairAnswer(ChangeAnswer):
     expires_ms: Milliseconds | None = None
 
 
+class TotpAnswer(ChangeAnswer):
+    """Whether an app was enrolled; the secret is shown this once."""
+
+    uri: str | None = None
+
+
 class TokenAnswer(Answer):
     """What is known of a token; never its text."""
 

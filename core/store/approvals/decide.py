@@ -13,7 +13,7 @@ from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
-from core.store.approvals import grants, requesters, votes
+from core.store.approvals import grants, proofs, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
 from core.store.approvals.queries import get
 from core.store.approvals.redelivery import Recorded, before, remember
@@ -21,7 +21,7 @@ from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
 from core.store.outbox.message_lookup import is_asked_elsewhere
-from core.store.people import people
+from core.store.people import people, totp_keys
 from core.store.schema.json_columns import load
 from core.store.schema.records import Answer, AnswerRefusal
 from core.store.schema.states import DecisionSource
@@ -45,7 +45,13 @@ _END = (
     )
 )
 _ASKED = (
-    select(approvals.c.quorum, questions.c.requester)
+    select(
+        approvals.c.quorum,
+        approvals.c.state,
+        approvals.c.digest,
+        questions.c.requester,
+        questions.c.step_up,
+    )
     .join(questions, questions.c.id == approvals.c.id)
     .where(approvals.c.id == bindparam("p_id"))
 )
@@ -81,6 +87,7 @@ def answer(
     terms: GrantTerms | None = None,
     person: PersonId | None = None,
     process: tuple[int, int] | None = None,
+    step: int | None = None,
 ) -> Answer | None:
     """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
@@ -88,7 +95,8 @@ def answer(
     message again gets the same answer, which also settles a commit that was in doubt. ``person``
     is who the caller found the actor to be and authorised; another one now is refused. ``process``
     is a local actor's kernel session: one that asked it, or an identical question, is refused.
-    ``terms`` limit an allow-always.
+    ``terms`` limit an allow-always. ``step`` is that of the code which the person proved a step-up
+    with: it is used up here, and refused as ``CHANGED`` where it was before.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
@@ -103,14 +111,43 @@ def answer(
     refusal = _refusal(conn, requester, known, person)
     if refusal is None and requesters.asks_itself(conn, approval_id, process):
         refusal = AnswerRefusal.REQUESTER
-    if refusal is not None:
-        return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
     ballot = _Ballot(
         approval_id, reply, actor, known.person, inbound_key, note, _limits(reply, terms)
     )
-    if asked.quorum > 1 and reply is not ApprovalReply.DENY:
-        return _vote(conn, ballot, requester, asked.quorum)
+    waits = asked.step_up and asked.state == ApprovalState.PENDING
+    proving = refusal is None and _needs_proof(conn, ballot, step_up=waits)
+    if proving and not _spent(conn, ballot.person, step):
+        refusal = AnswerRefusal.CHANGED
+    if refusal is not None:
+        return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
+    made = _count(conn, ballot, requester, asked.quorum)
+    if proving and step is not None and (made.won or made.counted):
+        _keep_proof(conn, ballot, asked.digest, step)
+    return made
+
+
+def _count(conn: Connection, ballot: _Ballot, requester: Requester, quorum: int) -> Answer:
+    if quorum > 1 and ballot.reply is not ApprovalReply.DENY:
+        return _vote(conn, ballot, requester, quorum)
     return _decide(conn, ballot)
+
+
+def _needs_proof(conn: Connection, ballot: _Ballot, *, step_up: bool) -> bool:
+    """Return whether only a proof allows it: a step-up, and a person who has an app."""
+    if not step_up or ballot.reply is ApprovalReply.DENY:
+        return False
+    return totp_keys.key_of(conn, ballot.person) is not None
+
+
+def _spent(conn: Connection, person: PersonId, step: int | None) -> bool:
+    return step is not None and totp_keys.spend(conn, person, step)
+
+
+def _keep_proof(conn: Connection, ballot: _Ballot, digest: str, step: int) -> None:
+    proof = proofs.Proof(
+        ballot.approval_id, ballot.person, digest, ballot.reply, step, now_ms(conn)
+    )
+    proofs.record(conn, proof)
 
 
 def _refusal(

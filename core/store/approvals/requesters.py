@@ -13,7 +13,7 @@ from core.model.approval import Approval
 from core.model.identity import Actor, ApprovalId, Intake, PersonId, Requester
 from core.store.approvals import votes
 from core.store.approvals.queries import find
-from core.store.people import people
+from core.store.people import people, totp_keys
 from core.store.schema.json_columns import load
 from core.store.schema.tables import HAS_LEADER, IS_PENDING, approvals, questions
 
@@ -33,13 +33,14 @@ class Meant:
     """What a reference may mean, who the actor is, and who asked it where it means one thing.
 
     ``asker`` is the person who asked it in a chat or with a token, ``askers`` are all who asked it
-    or an identical question that waits with it.
+    or an identical question that waits with it. ``app`` is the actor's authenticator app.
     """
 
     approvals: tuple[Approval, ...]
     known: people.KnownAs
     asker: PersonId | None = None
     askers: tuple[Requester, ...] = ()
+    app: totp_keys.TotpKey | None = None
 
 
 def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
@@ -48,7 +49,8 @@ def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
     if len(found) != 1:
         return Meant(found, known)
     asker = votes.requester_person(conn, found[0].requester)
-    return Meant(found, known, asker, askers_of(conn, found[0].id))
+    app = totp_keys.key_of(conn, known.person) if found[0].step_up else None
+    return Meant(found, known, asker, askers_of(conn, found[0].id), app)
 
 
 def references(conn: Connection, requester: Requester) -> frozenset[str]:

@@ -94,6 +94,31 @@ page_links = Table(
     Column("used_ms", BigInteger),
 )
 
+# The authenticator app of a person, whose code allows what a step-up tier asks.
+totp_keys = Table(
+    "totp_keys",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("secret", Text, nullable=False),  # base32; the gateway computes the codes from it
+    Column("created_by", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("last_step", BigInteger, nullable=False),  # codes up to this one are used
+    Column("tries", Integer, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),  # when the tries began to be counted
+)
+
+# What an allow of a step-up question was proven with, beside its decision or vote.
+proofs = Table(
+    "proofs",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("person", Text, primary_key=True),
+    Column("digest", Text, nullable=False),  # of the plan that was allowed
+    Column("reply", Text, nullable=False),
+    Column("step", BigInteger, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
 grants = Table(
     "grants",
     metadata,

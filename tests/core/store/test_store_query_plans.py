@@ -16,13 +16,13 @@ from core.model.decision import DenialReason
 from core.model.identity import Intake, Requester
 from core.model.pending_limits import DEFAULT_LIMITS
 from core.store import approvals, outbox
-from core.store.approvals import grants
+from core.store.approvals import grants, proofs
 from core.store.engine.clock import HighWater
 from core.store.engine.sqlite.disk_reserve import Ballast
 from core.store.engine.sqlite.writer import Writer
 from core.store.outbox import node_notices
 from core.store.outbox.message_lookup import approval_of
-from core.store.people import page_links, people, tokens
+from core.store.people import page_links, people, tokens, totp_keys
 from core.store.runs import runs
 from core.store.schema.tables import session_events
 from core.store.sessions import origins, overrides, threads
@@ -49,6 +49,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "run_times": (run_times, (_QUESTION.id,)),
     "page link opened": (page_links.open_in, ("secret", "browser")),
     "page link used": (page_links.use, ("secret", "browser", "Firefox on Linux")),
+    "totp key": (totp_keys.key_of, ("ana",)),
+    "totp try": (totp_keys.take_try, ("ana",)),
+    "totp spent": (totp_keys.spend, ("ana", 7)),
+    "proofs": (proofs.of_approval, (_QUESTION.id,)),
     "page session ends": (tokens.sign_out, ("4k7w",)),
     "token": (tokens.holder, ("ab" * 32,)),
     "token used": (tokens.used, ("7",)),

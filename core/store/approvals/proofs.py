@@ -1,0 +1,58 @@
+"""Keep what an allow of a step-up question was proven with: for which digest, by whom, how."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
+
+from core.model.approval import ApprovalReply
+from core.model.identity import ApprovalId, PersonId
+from core.store.schema.people_tables import proofs
+
+_RECORD = insert(proofs)
+_REPLACE = _RECORD.on_conflict_do_update(
+    index_elements=[proofs.c.approval_id, proofs.c.person],
+    set_={name: _RECORD.excluded[name] for name in ("digest", "reply", "step", "at_ms")},
+)
+_OF = select(proofs).where(proofs.c.approval_id == bindparam("p_id")).order_by(proofs.c.at_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A code of step ``step`` that a person gave for one reply to one plan, at an epoch ms."""
+
+    approval_id: ApprovalId
+    person: PersonId
+    digest: str
+    reply: ApprovalReply
+    step: int
+    at_ms: int
+
+
+def record(conn: Connection, proof: Proof) -> None:
+    """Store a proof with its decision or vote; a person's later vote replaces the earlier one."""
+    row = {
+        "approval_id": proof.approval_id,
+        "person": proof.person,
+        "digest": proof.digest,
+        "reply": proof.reply.value,
+        "step": proof.step,
+        "at_ms": proof.at_ms,
+    }
+    conn.execute(_REPLACE, row)
+
+
+def of_approval(conn: Connection, approval_id: str) -> tuple[Proof, ...]:
+    """Return the proofs that an approval was allowed with, the earliest first."""
+    rows = conn.execute(_OF, {"p_id": approval_id}).mappings()
+    return tuple(
+        Proof(
+            ApprovalId(row["approval_id"]),
+            PersonId(row["person"]),
+            row["digest"],
+            ApprovalReply(row["reply"]),
+            row["step"],
+            row["at_ms"],
+        )
+        for row in rows
+    )
