@@ -1,6 +1,7 @@
 """Show what waits and what runs now, and how the gateway is."""
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from bot.api.http.errors import Fault, FaultCode
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.cards import Cards, ShownCard
@@ -15,12 +17,14 @@ from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from core.errors import SaysoError
 from core.gate import Gate
+from core.model.identity import ApprovalId
 from core.store import approvals
-from core.store.views.status import pending
+from core.store.views.status import pending, pending_after
 
 MOST_CARDS = 20
-"""Cards on the page; the rest is counted, and moves up as these are answered."""
+"""Cards on a page; the rest is counted, moves up as these are answered, and has further pages."""
 MOST_RUNS = 12
+_ID = re.compile(r"(?:[0-9a-z]{26})?")
 _HEALTH_S = 5.0
 _PATIENCE_S = 1.0
 _TAIL = 1_200
@@ -33,14 +37,17 @@ class Snapshot:
 
     cards: tuple[ShownCard, ...]
     total: int
+    more: int
     running: str
     runs: int
     health: str
+    after: str = ""
+    """The card before the first one, where it is a further page."""
 
     @property
-    def more(self) -> int:
-        """Return how many wait that are not among the cards."""
-        return max(0, self.total - len(self.cards))
+    def last(self) -> str:
+        """Return the last card's id, after which the next page begins."""
+        return self.cards[-1].id if self.cards else ""
 
 
 @dataclass(slots=True)
@@ -68,17 +75,20 @@ class Now:
         """
         permit(self.table["exec.approval.list"], visit.who)
         store = self.gate.store
-        waiting = await store.read(approvals.pending, MOST_CARDS)
-        total = await store.read(pending)
+        after = _after(visit)
+        waiting = await store.read(approvals.pending, MOST_CARDS, after or None)
         leading = [one for one in waiting if one.behind is None]
-        behind = len(waiting) - len(leading)
+        total = await store.read(pending) - (len(waiting) - len(leading))
+        full = len(waiting) == MOST_CARDS
         runs = await self._runs(visit.who)
         return Snapshot(
             cards=tuple(self.cards.listed(one, visit.csrf) for one in leading),
-            total=total - behind,
+            total=total,
+            more=await store.read(pending_after, waiting[-1].id) if full else 0,
             running=self.render.text("running.html", runs=runs, visit=visit),
             runs=len(runs),
             health=await self._health_line(visit),
+            after=after,
         )
 
     async def _runs(self, caller: Caller) -> list[Mapping[str, object]]:
@@ -123,6 +133,18 @@ class Now:
                     self._health = dict(_UNKNOWN)
                 self._health_until = time.monotonic() + _HEALTH_S
         return self._health
+
+
+def _after(visit: Visit) -> ApprovalId:
+    """Return the card that a further page begins after; empty for the first page.
+
+    Raises:
+        Fault: the address names none.
+    """
+    found = visit.query().get("after", "")
+    if not _ID.fullmatch(found):
+        raise Fault(FaultCode.BAD_REQUEST, "The address is malformed.")
+    return ApprovalId(found)
 
 
 def _groups(parts: Mapping[str, Any]) -> list[tuple[str, int]]:

@@ -66,9 +66,9 @@ class ApiGateway:
         parts = urlsplit(self.url)
         return parts.hostname or "", parts.port or 0
 
-    def do(self, work: Coroutine[Any, Any, T]) -> T:
+    def do(self, work: Coroutine[Any, Any, T], patience_s: float = 20) -> T:
         """Run a coroutine on the gateway's own loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(20)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(patience_s)
 
     def headers(self, who: str) -> dict[str, str]:
         """Return the header with somebody's token."""

@@ -97,7 +97,11 @@ class RecordMethods:
         if not any(filters):
             rows = await self.store.read(approvals.history, *span)
         else:
-            rows = await self.store.read(approvals.search, wanted(*filters), *span)
+            narrowing = approvals.Narrowing(
+                state=params.state, session=params.session, by=params.by, words=params.grep
+            )
+            keep = wanted(*filters)
+            rows = await self.store.read(approvals.search, keep, *span, narrowing)
         return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in rows])
 
 

@@ -9,7 +9,7 @@ const SHOWN_MS = 4000;
 export function follow(page) {
   const cards = page.querySelector("#cards");
   const seen = [...cards.children].map((card) => `${card.dataset.id}.${card.dataset.rev}`);
-  const stream = new EventSource(`${page.dataset.live}?seen=${seen.join(",")}`);
+  const stream = new EventSource(`${page.dataset.live}?after=${page.dataset.after}&seen=${seen.join(",")}`);
   stream.addEventListener("now", (event) => apply(page, cards, JSON.parse(event.data)));
   stream.addEventListener("signed-out", () => { stream.close(); location.reload(); });
   stream.addEventListener("open", () => page.classList.remove("offline"));
@@ -37,6 +37,7 @@ function apply(page, cards, event) {
   for (const id of event.order) if (event.cards[id]) put(cards, id, event.cards[id], event.order);
   text(page, "#total", event.total);
   text(page, "#more-count", event.more);
+  page.querySelector("#next").href = `/?after=${event.order.at(-1) ?? ""}`;
   page.querySelector("#more").hidden = event.more === 0;
   page.querySelector("#none").hidden = cards.children.length > 0;
   document.title = `${event.total ? `(${event.total}) ` : ""}Now · Sayso`;

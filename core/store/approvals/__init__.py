@@ -16,6 +16,7 @@ from core.store.approvals.duplicates import ended_with
 from core.store.approvals.history_rows import history, search
 from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
+from core.store.approvals.narrowing import Narrowing
 from core.store.approvals.queries import find, get, pending, unremembered
 from core.store.approvals.requesters import find_for, references
 from core.store.schema.records import (
@@ -33,6 +34,7 @@ __all__ = [
     "CodeTaken",
     "Created",
     "HistoryRow",
+    "Narrowing",
     "PromptDraft",
     "TooMany",
     "answer",

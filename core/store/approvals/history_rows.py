@@ -1,7 +1,7 @@
 """List what was asked, allowed and refused, the newest first."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from typing import TypeVar
 
 from sqlalchemy import (
     JSON,
@@ -21,14 +21,16 @@ from core.model.approval import ApprovalReply, ApprovalState, GrantTerms
 from core.model.decision import DenialReason
 from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey, TaskId
 from core.model.result import Finished, Output
+from core.store.approvals.narrowing import Narrowing
 from core.store.approvals.queries import actor_of
 from core.store.schema.json_columns import load
 from core.store.schema.records import HistoryRow
 from core.store.schema.states import DecisionSource, RowState
 from core.store.schema.tables import approvals, decisions, runs
 
+_Row = TypeVar("_Row", bound=tuple[object, ...])
 _PAGE, _MOST_SEARCHED = 500, 10_000
-"""Rows that a search reads at once, and in all."""
+"""Rows that a search reads at once, and of approvals or of runs in all."""
 
 # Only these parts of the result are read: what a run printed may be long, and a list is of many.
 _RESULT = cast(runs.c.result, JSON().with_variant(Text(), "sqlite"))
@@ -94,19 +96,33 @@ _UNASKED: Select[tuple[object, ...]] = (
 )
 
 
+def _times(table: Table) -> Select[tuple[int]]:
+    """Read when one row was made, ``p_skip`` rows before the newest."""
+    newest_first = select(table.c.created_ms).order_by(table.c.created_ms.desc())
+    return newest_first.limit(1).offset(bindparam("p_skip"))
+
+
+_ASKED_AT = _times(approvals)
+_UNASKED_AT = _times(runs).where(runs.c.asked == 0)
+_ANY = Narrowing()
+
+
 def history(
     conn: Connection,
     limit: int,
     before_ms: int | None = None,
     agent: str | None = None,
     since_ms: int | None = None,
+    narrowing: Narrowing = _ANY,
 ) -> tuple[HistoryRow, ...]:
     """Return the last ``limit`` approvals and unasked runs from ``since_ms`` to ``before_ms``."""
-    narrowed = partial(_narrowed, before_ms=before_ms, agent=agent, since_ms=since_ms)
     rows = [
         row
         for query, table in ((_ASKED, approvals), (_UNASKED, runs))
-        for row in conn.execute(narrowed(query, table), {"p_limit": limit}).mappings().all()
+        for row in conn.execute(
+            _narrowed(query, table, before_ms, agent, since_ms).where(*narrowing.conditions(table)),
+            {"p_limit": limit},
+        ).mappings()
     ]
     rows.sort(key=lambda row: (-int(row["created_ms"]), str(row["id"])))
     return tuple(_history_row(row) for row in rows[:limit])
@@ -119,13 +135,19 @@ def search(
     before_ms: int | None = None,
     agent: str | None = None,
     since_ms: int | None = None,
+    narrowing: Narrowing = _ANY,
 ) -> tuple[HistoryRow, ...]:
-    """Return the newest rows that ``keep`` takes, ``limit`` at most, among the last 10,000."""
+    """Return the newest rows that ``keep`` takes, ``limit`` at most, among the last 10,000.
+
+    That many approvals and that many unasked runs are looked at; ``narrowing`` leaves out in the
+    database what ``keep`` would not take.
+    """
+    since_ms = _searched_from(conn, before_ms, agent, since_ms)
     found: dict[ApprovalId, HistoryRow] = {}
     seen: set[ApprovalId] = set()
-    size = _PAGE
-    while len(seen) < _MOST_SEARCHED:
-        page = history(conn, size, before_ms, agent, since_ms)
+    size = min(limit, _PAGE)
+    while True:
+        page = history(conn, size, before_ms, agent, since_ms, narrowing)
         fresh = [row for row in page if row.id not in seen]
         seen.update(row.id for row in fresh)
         found.update((row.id, row) for row in fresh if keep(row))
@@ -135,6 +157,18 @@ def search(
         before_ms = page[-1].at_ms + 1
         size = _PAGE + sum(row.at_ms == page[-1].at_ms for row in page)
     return tuple(found.values())[:limit]
+
+
+def _searched_from(
+    conn: Connection, before_ms: int | None, agent: str | None, since_ms: int | None
+) -> int | None:
+    """Return from when on a search looks: its own beginning, or where 10,000 rows are looked at."""
+    begins = [since_ms]
+    for query, table in ((_ASKED_AT, approvals), (_UNASKED_AT, runs)):
+        narrowed = _narrowed(query, table, before_ms, agent, since_ms)
+        row = conn.execute(narrowed, {"p_skip": _MOST_SEARCHED - 1}).first()
+        begins.append(None if row is None else row.created_ms)
+    return max((one for one in begins if one is not None), default=None)
 
 
 def rows_of(conn: Connection, ids: Sequence[str]) -> tuple[HistoryRow, ...]:
@@ -148,12 +182,12 @@ def rows_of(conn: Connection, ids: Sequence[str]) -> tuple[HistoryRow, ...]:
 
 
 def _narrowed(
-    query: Select[tuple[object, ...]],
+    query: Select[_Row],
     table: Table,
     before_ms: int | None,
     agent: str | None,
     since_ms: int | None,
-) -> Select[tuple[object, ...]]:
+) -> Select[_Row]:
     if before_ms is not None:
         query = query.where(table.c.created_ms < before_ms)
     if since_ms is not None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, tuple_
 
 from core.model.approval import Approval
 from core.model.identity import ApprovalId
@@ -18,6 +18,13 @@ _TIMES = select(runs.c.created_ms, runs.c.started_ms, runs.c.ended_ms).where(
     runs.c.id == bindparam("p_id")
 )
 _PENDING = select(func.count()).select_from(approvals).where(IS_PENDING)
+_last = approvals.alias("last")
+_PENDING_AFTER = _PENDING.where(
+    tuple_(approvals.c.deadline_ms, approvals.c.id)
+    > select(_last.c.deadline_ms, _last.c.id)
+    .where(_last.c.id == bindparam("p_last"))
+    .scalar_subquery()
+)
 _WAITING = select(func.count(), func.min(approvals.c.created_ms)).where(IS_PENDING)
 
 
@@ -55,6 +62,11 @@ def run_times(conn: Connection, run_id: ApprovalId) -> RunTimes | None:
 def pending(conn: Connection) -> int:
     """Return how many approvals wait for an answer."""
     return int(conn.execute(_PENDING).scalar_one())
+
+
+def pending_after(conn: Connection, last: ApprovalId) -> int:
+    """Return how many wait after ``last``, in the order in which the pending are listed."""
+    return int(conn.execute(_PENDING_AFTER, {"p_last": last}).scalar_one())
 
 
 @dataclass(frozen=True, slots=True)

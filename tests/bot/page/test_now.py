@@ -44,6 +44,26 @@ def test_more_than_a_page_is_counted(home: ApiGateway, ana: PageBrowser) -> None
     _withdraw(home, *asked)
 
 
+def test_further_pages_hold_each_of_the_rest_once(home: ApiGateway, ana: PageBrowser) -> None:
+    """By links, as far as there are any, and the live view of a page is of that page."""
+    asked = [home.ask(f"git push origin page-{n}")["id"] for n in range(45)]
+    found, path = list[str](), "/"
+    while path:
+        text = ana.get(path).text
+        found += _CARD.findall(text)
+        shown = re.search(r'id="more"( hidden)?>.*?id="next" href="(.*?)"', text)
+        assert shown is not None
+        path = "" if shown[1] else shown[2]
+    assert [one for one in found if one in asked] == asked
+    assert len(found) == len(set(found))
+
+    last = ana.get(f"/?after={asked[-2]}").text
+    assert _CARD.findall(last) == asked[-1:]
+    assert f'data-after="{asked[-2]}"' in last
+    assert ana.get("/?after=1'%3Cb%3E").status_code == 400
+    _withdraw(home, *asked)
+
+
 def test_what_runs_shows_its_latest_output_masked(home: ApiGateway, ana: PageBrowser) -> None:
     """Secrets as everywhere."""
     secret = "ghp_" + "Z9y8X7w6V5" * 3 + "u4T3s2"
