@@ -8,6 +8,7 @@ from bot.factories.channels import approvers, forwarding, timing
 from bot.factories.executors import run_as_of
 from bot.factories.policy import rulebook_of
 from bot.settings import Settings
+from bot.wiring.agents import connect_agents
 from bot.wiring.companion import connect, nearby_of, runner_of
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
@@ -54,6 +55,8 @@ def gate_of(
     if node is not None:
         node.skills = lambda: gate.rulebook.compiled.skills.names
     connect(channels, gate)
+    if machines.agents is not None:
+        connect_agents(machines.agents, gate)
     return gate
 
 
