@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bot.executor_setup.archive import interpreter
 from bot.wiring.agents import connect_agents
-from core.approvals.answer import Answer
+from core.approvals.answer import Answer, AnswerOutcome
 from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
@@ -132,7 +132,8 @@ class Bench:
 
     async def answer(self, question: Approval, reply: ApprovalReply) -> None:
         """Have Ana answer; what she allowed is run as the gateway does it."""
-        await self.gate.answer(Answer(ref=question.id, reply=reply, actor=ANA))
+        answered = await self.gate.answer(Answer(ref=question.id, reply=reply, actor=ANA))
+        assert answered.outcome is AnswerOutcome.ACCEPTED, answered.sentence
         for run_id, plan in await self.gate.queued():
             await self.gate.run_approved(run_id, plan)
 

@@ -18,7 +18,7 @@ from core.store import approvals
 from core.store.sessions import events
 from tests.support.agents import KEY, Bench, Model, agents_at, model, workshop
 from tests.support.executors import USER
-from tests.support.gate import layer
+from tests.support.gate import layer, says
 from tests.support.waiting import until
 
 
@@ -35,9 +35,7 @@ def the_model() -> Iterator[Model]:
 
 
 @pytest.fixture
-async def bench(
-    tmp_path: Path, path: str, folder: Path, the_model: Model
-) -> AsyncIterator[Bench]:
+async def bench(tmp_path: Path, path: str, folder: Path, the_model: Model) -> AsyncIterator[Bench]:
     async with agents_at(tmp_path, path, folder, the_model.url) as found:
         yield found
 
@@ -65,7 +63,9 @@ async def test_allowed_once_the_file_is_there(bench: Bench) -> None:
     assert "made by the agent" in question.plan.text
     assert question.evaluation.promise == ()
 
-    await bench.answer(question, ApprovalReply.ALLOW_ALWAYS)
+    always = await bench.gate.answer(says(question.id, ApprovalReply.ALLOW_ALWAYS))
+    assert "cannot be allowed always" in always.sentence
+    await bench.answer(question, ApprovalReply.ALLOW_ONCE)
     done = await under_way
     assert isinstance(done, Finished)
     assert '"optionId": "yes-1"' in done.output.text
@@ -235,9 +235,7 @@ async def test_the_model_gets_the_key_and_the_agent_does_not(
     assert ("get_api_key", "ok") in calls
 
 
-async def test_where_there_is_no_key_the_model_is_not_asked(
-    bench: Bench, the_model: Model
-) -> None:
+async def test_where_there_is_no_key_the_model_is_not_asked(bench: Bench, the_model: Model) -> None:
     """The agent gets an error, and the journal says why."""
     before = len(the_model.asked)
     under_way = bench.give("model")
