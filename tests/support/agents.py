@@ -5,7 +5,7 @@ import pwd
 import shutil
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -59,7 +59,7 @@ def model() -> Iterator[Model]:
             self.end_headers()
             self.wfile.write(b"the model's answer")
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its base names it
             """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -115,15 +115,14 @@ class Bench:
         """Submit a prompt."""
         return asyncio.ensure_future(self.gate.submit(self.prompt(text, **given)))
 
-    async def question(self) -> Approval:
+    async def question(self, seconds: float = PATIENCE_S) -> Approval:
         """Return the question that an agent's tool call became."""
-
-        (found,) = await self.questions(1)
+        (found,) = await self.questions(1, seconds)
         return found
 
-    async def questions(self, count: int) -> tuple[Approval, ...]:
+    async def questions(self, count: int, seconds: float = PATIENCE_S) -> tuple[Approval, ...]:
         """Return so many questions, once they are there."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(seconds):
             while True:
                 waiting = await self.gate.store.read(approvals.pending, 10, None, None)
                 if len(waiting) >= count:
@@ -147,6 +146,9 @@ async def agents_at(
     everyone: PolicyLayer | None = None,
     *,
     command: tuple[str, ...] | None = None,
+    env: Mapping[str, str] | None = None,
+    header: str = "x-api-key",
+    prefix: str = "",
     timeout_ms: int = 60_000,
 ) -> AsyncIterator[Bench]:
     """Yield agents of this executor, run by a gate over one home."""
@@ -159,8 +161,8 @@ async def agents_at(
         return KEY
 
     words = command or (interpreter(), "-I", str(workshop / "agent.py"))
-    env = {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "{token}"}
-    runtime = Runtime(words, "anthropic", model_url, "x-api-key", "", env)
+    named = env or {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "{token}"}
+    runtime = Runtime(words, "anthropic", model_url, header, prefix, named)
     async with gate_at(home, everyone, timeout_ms=timeout_ms) as gate, executors(path) as world:
         agents = Agents(world.executors, partial(_same, runtime), key_of, gate.execution.guard)
         connect_agents(agents, gate)

@@ -24,18 +24,21 @@ from tests.support.waiting import until
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
+    """Yield the agents' folder."""
     with workshop() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def the_model() -> Iterator[Model]:
+    """Yield a model."""
     with model() as found:
         yield found
 
 
 @pytest.fixture
 async def bench(tmp_path: Path, path: str, folder: Path, the_model: Model) -> AsyncIterator[Bench]:
+    """Yield agents behind a gate where everything is asked about."""
     async with agents_at(tmp_path, path, folder, the_model.url) as found:
         yield found
 
@@ -107,7 +110,7 @@ async def test_nobody_answers_in_time_there_is_no_file(
 
 
 async def test_cancelled_while_asked(bench: Bench) -> None:
-    """A cancelled prompt withdraws its question; the agent hears `cancelled`, and writes nothing."""
+    """A cancelled prompt withdraws its question; the agent hears it, and writes nothing."""
     file = bench.work / "cancelled"
     under_way = bench.give(f"write {file}")
     question = await bench.question()
