@@ -9,16 +9,17 @@ from typing import NamedTuple
 from bot.settings import Settings
 from bot.settings.secrets import SecretMissing, fetch
 from core.errors import SaysoError
-from core.isolation.agents import Agents, Runtime
+from core.isolation.agents import Agents
 from core.isolation.executors import Executors
 from core.isolation.key_command import printed_key
+from core.isolation.runtime import Runtime
 from core.model.identity import AgentId
 from core.ports import SpawnGuard
 from core.settings.isolation import KeySection, ModelApi, RuntimeSection
 
 
 class _Api(NamedTuple):
-    """How an API is asked, and the variables by which programs are told where it is."""
+    """How an API is asked, and the variables that say so to a program."""
 
     url: str
     header: str
@@ -71,7 +72,7 @@ def runtime_of(section: RuntimeSection) -> Runtime:
         section.base_url or api.url,
         api.header,
         api.prefix,
-        {**api.env, **{one.name: one.value for one in section.env}},
+        {**api.env, **section.variables},
     )
 
 

@@ -8,7 +8,7 @@ import asyncio
 import pwd
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from core.isolation import wire
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
 from core.isolation.executors import Executors
+from core.isolation.runtime import Runtime, params_of, tool_line
 from core.isolation.said import Said
 from core.isolation.tokens import TokenRefused
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecPlan, ExecRequest
@@ -31,7 +32,6 @@ from core.model.result import (
     Running,
     Submission,
 )
-from core.planning.environment import RUN_MARK
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.supply import Order
 
@@ -40,23 +40,6 @@ _WENT_ON = "sayso: the agent goes on with this, once\n"
 _END_PATIENCE_S = 15.0
 """How long an agent that was cancelled may take; its executor ends it after 5 s."""
 _SIGTERM = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """How an agent is started, and where its model is.
-
-    ``env`` is given to it as it is, but for ``{url}`` and ``{token}``: where its requests to the
-    model go, and what they carry in the place of a key. ``header`` and ``prefix`` say how the key
-    is sent on to ``url``.
-    """
-
-    command: tuple[str, ...]
-    service: str
-    url: str
-    header: str
-    prefix: str
-    env: Mapping[str, str]
 
 
 class AskingGate(Protocol):
@@ -134,7 +117,7 @@ class _Run:
             text = str(data.get("text"))
             self.said.add(text)
         elif kind in {"tool_call", "tool_call_update"}:
-            text = _tool_line(data)
+            text = tool_line(data)
             self.said.add_line(text)
         else:
             return
@@ -304,7 +287,7 @@ class Agents:
         try:
             order = Order(run.run_id, plan.session, fresh=True)
             timeout_s = plan.timeout_ms / 1000
-            params = _params(run, runtime)
+            params = params_of(plan, run.run_id, runtime)
             answer = await self._executors.pool.prompt(executor, order, run, params, timeout_s)
             status = str(answer.get("status"))
             why = str(answer.get("error", "")) or ("" if status == "completed" else status)
@@ -331,24 +314,6 @@ class Agents:
                 f"agent `{plan.agent}` has no runtime; set agents.list[].runtime for it"
             )
         return found
-
-
-def _params(run: _Run, runtime: Runtime) -> wire.Object:
-    plan = run.plan
-    model: wire.Object = {
-        "service": runtime.service,
-        "url": runtime.url,
-        "header": runtime.header,
-        "prefix": runtime.prefix,
-    }
-    return {
-        "prompt": plan.commands[0].argv[-1],
-        "cwd": plan.cwd.path,
-        "tools": list(plan.part.tools) if plan.part is not None else [],
-        "command": list(runtime.command),
-        "env": {**dict(plan.env), **runtime.env, RUN_MARK: run.run_id},
-        "model": model,
-    }
 
 
 def _request(run: _Run, about: wire.Object, call: str) -> ExecRequest:
@@ -396,13 +361,6 @@ def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -
         cancelled=cancelled,
         token_usage=tuple(sorted((name, n) for name, n in counts.items() if type(n) is int)),
     )
-
-
-def _tool_line(data: wire.Object) -> str:
-    """Word a tool call in one line, as far as its agent named it."""
-    names = [str(data[name]) for name in ("kind", "title") if data.get(name)]
-    status = str(data.get("status", ""))
-    return " ".join(["[tool]", *names, *([f"({status})"] if status else [])])
 
 
 def _cancelled(run_id: ApprovalId) -> SpawnError:

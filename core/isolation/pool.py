@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import HostUnavailable, SaysoError, SpawnError
-from core.isolation import process, wire
+from core.isolation import incoming, process, wire
 from core.isolation.call_audit import CallAudit
 from core.isolation.client import CallFailed, Client, ExecutorGone
 from core.isolation.executor import Executor, Talk
@@ -291,49 +291,18 @@ class ExecutorPool:
             if number is not None:
                 self._do(self._answer(executor, method, params, number))
                 return
-            result = self._notified(executor, method, params)
+            result = incoming.notified(executor, method, params)
         except TokenRefused as refusal:
             result = str(refusal)
         self._audit.note(executor.caller, method, size, result)
         if number is not None:
             self._do(executor.client.reply(wire.error(number, wire.FAILED, result)))
 
-    def _notified(self, executor: Executor, method: str, params: wire.Object) -> str:
-        """Take a notification; return the word for the journal."""
-        data = params.get("data")
-        if method == wire.REPORT_COMPLETION:
-            if params.get("left"):
-                _log.warning("executor %s left %s processes", executor.id, params["left"])
-            executor.completed.set()
-        elif method == wire.REPORT_MESSAGE and executor.talk is not None and isinstance(data, dict):
-            kind, leaders = str(params.get("message_type")), data.get("leaders")
-            if kind == "agent_started" and isinstance(leaders, list):
-                executor.leaders = leaders
-            else:
-                executor.talk.message(kind, data)
-        else:
-            return f"Unknown method: {method}"
-        return "ok"
-
     async def _answer(
         self, executor: Executor, method: str, params: wire.Object, number: object
     ) -> None:
-        """Answer a call of an executor's; a failure is its answer, too."""
-        size, result = len(wire.encode(params)), "ok"
-        talk = executor.talk
-        known = {} if talk is None else {wire.GET_API_KEY: talk.api_key}
-        if talk is not None:
-            known[wire.REQUEST_PERMISSION] = talk.permission
-        try:
-            if method in known:
-                line = wire.result(number, await known[method](params))
-            else:
-                result = f"Unknown method: {method}"
-                line = wire.error(number, wire.UNKNOWN_METHOD, result)
-        except SaysoError as failure:
-            result = str(failure)
-            line = wire.error(number, wire.FAILED, result)
-        self._audit.note(executor.caller, method, size, result)
+        line, result = await incoming.answer(executor, method, params, number)
+        self._audit.note(executor.caller, method, len(wire.encode(params)), result)
         await executor.client.reply(line)
 
     async def _finish(self, executor: Executor) -> None:

@@ -69,6 +69,7 @@ class SessionTokensSection(Section):
     )
 
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 
 
@@ -80,26 +81,17 @@ class ModelApi(StrEnum):
     OPENAI = "openai"
 
 
-class VariableSection(Section):
-    """One entry of ``agents.list[].runtime.env``."""
-
-    name: Annotated[Word, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = Field(
-        description="the variable's name"
-    )
-    value: str = Field(
-        description="its value; `{url}` and `{token}` are where the model is asked, and with what"
-    )
-
-
 class RuntimeSection(Section):
     """``agents.list[].runtime``: the program that is the agent."""
 
-    command: Annotated[Words, Field(min_length=1)] = Field(
+    command: Words = Field(
+        default=(),
         description="what starts it: a program that speaks the Agent Client Protocol, by its "
-        "absolute path, and its arguments"
+        "absolute path, and its arguments",
     )
     api: Annotated[ModelApi, Field(strict=False)] = Field(
-        description="the API of its model: anthropic, gemini or openai"
+        default=ModelApi.ANTHROPIC,
+        description="the API of its model: anthropic, gemini or openai",
     )
     service: Word | None = Field(
         default=None, description="whose key it gets, of secrets.keys; null: the name of the api"
@@ -107,16 +99,29 @@ class RuntimeSection(Section):
     base_url: Word | None = Field(
         default=None, description="where its model is; null: the public address of the api"
     )
-    env: Annotated[tuple[VariableSection, ...], Field(strict=False)] = Field(
-        default=(), description="further variables of its environment; no secrets"
+    env: Words = Field(
+        default=(),
+        description="further variables of its environment, each NAME=VALUE; in a value `{url}` and "
+        "`{token}` are where its model is asked, and with what",
     )
 
-    @field_validator("command")
+    @field_validator("env")
     @classmethod
-    def _by_path(cls, command: tuple[str, ...]) -> tuple[str, ...]:
-        if not command[0].startswith("/"):
-            raise ValueError("must begin with an absolute path")
-        return command
+    def _variables(cls, env: tuple[str, ...]) -> tuple[str, ...]:
+        if any(_VARIABLE.match(one) is None for one in env):
+            raise ValueError("must be NAME=VALUE")
+        return env
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the further variables by name."""
+        return dict(one.split("=", 1) for one in self.env)
+
+    @model_validator(mode="after")
+    def _by_path(self) -> Self:
+        if not self.command[:1] or not self.command[0].startswith("/"):
+            raise ValueError("command must begin with an absolute path")
+        return self
 
     @field_validator("base_url")
     @classmethod

@@ -13,13 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bot.executor_setup.archive import interpreter
-from bot.wiring.agents import connect_agents
+from bot.wiring.gate import connect_agents
 from core.approvals.answer import Answer, AnswerOutcome
 from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
-from core.isolation.agents import Agents, Runtime
+from core.isolation.agents import Agents
+from core.isolation.runtime import Runtime
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import SessionKey
