@@ -67,7 +67,8 @@ KINDS = {
         },
     ),
     "opencode": Kind(
-        ("opencode", "acp"),
+        # npm's own `opencode` is put there by a script that an installation of ours does not run.
+        ("../opencode-linux-x64/bin/opencode", "acp"),
         "Authorization",
         "Bearer ",
         {
