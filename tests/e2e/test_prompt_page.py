@@ -21,8 +21,8 @@ from tests.e2e.test_executors import (
 PAGE = ROOT / "docs/how-to/prompt-an-agent.md"
 KEY = "sk-ant-api03-example"
 APPROVE = f"""
-for i in $(seq 600); do
-    code=$(as ann {SAYSO} pending --json | jq -r '.pending[0].code // empty')
+for i in $(seq 300); do
+    code=$(as ann {SAYSO} pending --json | jq -r '.[0].code // empty')
     [ -n "$code" ] && break
     sleep 0.1
 done
@@ -100,7 +100,7 @@ def test_the_page_as_written(tmp_path: Path) -> None:
     assert '"token_usage"' in show
     assert KEY not in show + history
     assert other.startswith("3|")
-    assert "has no runtime" in other
+    assert "security_deny" in other
     assert died.startswith("1|")
     assert "it is dead" in died
     assert secrets.split() == ["0|/home/ann/.sayso/anthropic-key"]

@@ -17,9 +17,7 @@ def the_model() -> Iterator[Model]:
         yield found
 
 
-def asked(
-    proxy: ModelProxy, headers: dict[str, str], body: str = "{}"
-) -> tuple[int, str]:
+def asked(proxy: ModelProxy, headers: dict[str, str], body: str = "{}") -> tuple[int, str]:
     """Return the status and the body of a request to a proxy."""
     connection = http.client.HTTPConnection("127.0.0.1", int(proxy.url.rpartition(":")[2]))
     try:
