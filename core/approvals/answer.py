@@ -7,7 +7,7 @@ from core.approvals import messages
 from core.approvals.routing.approvers import Approvers, Eligibility
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
-from core.model.identity import NETWORK, Actor, PersonId
+from core.model.identity import NETWORK, Actor, Intake, PersonId
 from core.store import Store, approvals
 from core.store.approvals.requesters import Meant
 from core.store.schema.records import Answer as StoredAnswer
@@ -185,8 +185,10 @@ def _not_offered(answer: Answer, approval: Approval) -> str:
 
 
 def _own(answer: Answer, approval: Approval) -> str:
-    local = answer.process is not None and approval.requester.intake in NETWORK
-    return messages.asked_with_a_token() if local else messages.requester(approval)
+    intake = approval.requester.intake
+    if answer.process is None or intake is Intake.CHAT:
+        return messages.requester(approval)
+    return messages.asked_with_a_token() if intake in NETWORK else messages.asked_here(approval)
 
 
 def _answered(answer: Answer, outcome: StoredAnswer) -> Answered:

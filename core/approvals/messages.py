@@ -160,6 +160,15 @@ def requester(approval: Approval) -> str:
     )
 
 
+def asked_here(approval: Approval) -> str:
+    """Word an answer from the kernel session that asked: nobody knows which program typed it."""
+    return (
+        "This was asked from this terminal session, so neither allow nor deny counts from here. "
+        "Answer in another terminal or in a chat that was asked; you may withdraw it: "
+        f"`sayso cancel {approval.code}`."
+    )
+
+
 def asked_with_a_token() -> str:
     """Word a local process that answers what came over the network."""
     return (

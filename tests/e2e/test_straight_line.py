@@ -144,7 +144,7 @@ def test_terminal_answers_too(gateway: GatewayProcess, tmp_path: Path) -> None:
     other = gateway.cli("approve", code, "allow-once", own_session=True)
 
     assert 3 == same.returncode
-    assert "This request is your own" in same.stderr
+    assert "This was asked from this terminal session" in same.stderr
     assert 0 == other.returncode
     wait_until("the file", (tmp_path / "made").exists)
     late = gateway.cli("approve", code, "deny", own_session=True)

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from core.model.command import Connector, ErrorTo, OpenWord, PartKind, Reading, Word
@@ -39,6 +40,9 @@ BUILTINS_TOO = frozenset({"echo", "false", "kill", "printf", "pwd", "test", "tru
 _LINES_FD, _RECORD_FD = 8, 9
 _SIZES = struct.Struct("=4I")
 _SIZE = struct.Struct("=I")
+_NOT_READ = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?<![^\s;&|])#[^\n]*""", re.DOTALL)
+"""What holds no operator: what is quoted, and comments, whose quotes are none."""
+_BELOW = re.compile(r"(?:^|/)\*{2,}/")
 _BRACED = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _LOCALES = ("C", "C.UTF-8")
 
@@ -197,15 +201,17 @@ def shells_for(line: str, reading: Reading, expanded: ExpandedLine) -> list[str]
 def zsh_covers(line: str, reading: Reading, expanded: ExpandedLine) -> bool:
     """Return whether zsh is said to run a line as bash does (docs/reference/policy.md).
 
-    Where a pattern matches nothing it ends the line. It sends output to a file *and* down the
-    pipe, or to both of two files. Behind a variable it reads ``:h`` and ``[1]``. Some of its
-    builtins are programs to the others.
+    Where a pattern matches nothing it ends the line, and ``**/`` is all folders below. It sends
+    output to a file *and* down the pipe, or to both of two files. Behind a variable it reads ``:h``
+    and ``[1]``. Some of its builtins are programs to the others.
     """
     if any(_is_globbed(word) for loop in reading.loops for word in loop.words):
         return False
     words = [word for one in expanded.commands for word in one.argv]
     globbed = any(_is_globbed(word) for words in reading.argvs for word in words)
     if globbed and any(mark in word for word in words for mark in "*?"):
+        return False
+    if any(map(_goes_below, chain.from_iterable(reading.argvs))):
         return False
     if re.search(r"\$\{?[\w?]+\}?[:\[]", line):
         return False
@@ -226,6 +232,10 @@ def _is_globbed(word: Word) -> bool:
     return isinstance(word, OpenWord) and any(part.kind is PartKind.GLOB for part in word.parts)
 
 
+def _goes_below(word: Word) -> bool:
+    return _is_globbed(word) and _BELOW.search("".join(one.text for one in word.parts)) is not None
+
+
 def _leads_each_stream_once(line: str, reading: Reading) -> bool:
     joins = (*reading.connectors, Connector.THEN)
     for routing, before, after in zip(
@@ -237,7 +247,7 @@ def _leads_each_stream_once(line: str, reading: Reading) -> bool:
         one.null_input + one.null_output + (one.error is not ErrorTo.RUN)
         for one in reading.routings
     )
-    unquoted = re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", "", line, flags=re.DOTALL)
+    unquoted = _NOT_READ.sub("", line)
     return len(re.findall(r"[<>]", unquoted)) + unquoted.count("&>") <= needed
 
 

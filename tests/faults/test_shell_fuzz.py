@@ -22,6 +22,7 @@ from core.model.command import (
 )
 from core.planning.expand import ExpandedLine, NoFolder, expand
 from core.shell import reader
+from tests.faults import shell_runs
 from tests.faults.broken_readers import (
     braces_as_text,
     connectors_turned,
@@ -192,6 +193,35 @@ def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns, accep
     assert tally.checked >= accepted
     least = accepted // EACH_FORM
     assert {form for form, count in tally.forms.items() if count >= least} == FORMS
+
+
+ZSH_COVERS = {
+    "x **/*.py": False,
+    "x sub/**/": False,
+    "x ** y": True,
+    "x # it's\nx/c a 2>&1 2>&1": False,
+    "x # it's\nx/c a 2>&1": True,
+    "x 'it # s' 2>&1 2>&1": False,
+}
+
+
+def test_zsh_is_left_out_where_it_differs(runs: ShellRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And only there: asked all the same, it runs something else."""
+    said: dict[str, bool] = {}
+    seen: dict[str, set[str]] = {}
+    for line in ZSH_COVERS:
+        reading = reader.read(line)
+        assert isinstance(reading, Reading)
+        expanded = expand(reading, str(runs.cwd), runs.home_for(line))
+        assert isinstance(expanded, ExpandedLine)
+        assert runs.runnable(reading, expanded)
+        said[line] = shell_runs.zsh_covers(line, reading, expanded)
+        with monkeypatch.context() as patched:
+            patched.setattr(shell_runs, "zsh_covers", lambda *_: True)
+            seen[line] = {one.shell for one in runs.check(line, reading, expanded)}
+
+    assert said == ZSH_COVERS
+    assert seen == {line: set() if same else {"zsh"} for line, same in ZSH_COVERS.items()}
 
 
 @pytest.mark.deep
