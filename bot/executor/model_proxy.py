@@ -1,4 +1,4 @@
-"""Stand between an agent and its model: the agent never holds the API key.
+"""Send an agent's requests on to its model with the API key, which the agent never holds.
 
 The agent's requests come to a port on 127.0.0.1 with a token of this run in the key's place. The
 key is fetched from the gateway for each request, put in, and forgotten.

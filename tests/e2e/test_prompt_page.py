@@ -1,12 +1,11 @@
 """Follow docs/how-to/prompt-an-agent.md as written: real users, the real sudo, a small agent."""
 
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_executors import (
+from tests.support.executor_page import (
     LINE,
     ROOT,
     SAYSO,
@@ -18,6 +17,7 @@ from tests.e2e.test_executors import (
     reported,
 )
 
+EXECUTORS = ROOT / "docs/how-to/executors.md"
 PAGE = ROOT / "docs/how-to/prompt-an-agent.md"
 KEY = "sk-ant-api03-example"
 APPROVE = f"""
@@ -32,18 +32,11 @@ setsid setpriv --reuid ann --regid "$(id -g ann)" --init-groups env HOME=/home/a
 """
 
 
-def page_blocks(language: str) -> list[str]:
-    """Return the page's blocks of a language, without their indentation."""
-    fenced = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
-    found = fenced.findall(PAGE.read_text(encoding="utf-8"))
-    return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
-
-
 def scene() -> str:
     """Return the steps of both pages up to a gateway that runs."""
-    setup, user, _doctor, folder, *_ = blocks("sh")
-    key, _prompt = page_blocks("sh")
-    (config,) = page_blocks("json5")
+    setup, user, _doctor, folder, *_ = blocks(EXECUTORS, "sh")
+    key, _prompt = blocks(PAGE, "sh")
+    (config,) = blocks(PAGE, "json5")
     more = (
         'tools: {exec: {host: "gateway"}}, proof: {every: 3600},'
         'channels: {terminal: {approvers: ["uid:$(id -u ann)"]}},'
@@ -68,7 +61,7 @@ set +e
 def test_the_page_as_written(tmp_path: Path) -> None:
     """The prompt asks, the answer decides, the file is the other user's, the key is nowhere."""
     assert shutil.which("sudo"), "sudo is missing: tests/system_packages.sh installs it"
-    _, prompt = page_blocks("sh")
+    _, prompt = blocks(PAGE, "sh")
     asks = f"as ann sh -c {quoted(prompt.strip())} > /tmp/said 2>&1 & asking=$!\n"
     ends = 'wait $asking; echo "$?|$(tr "\\n" " " < /tmp/said)"\n'
     script = scene()

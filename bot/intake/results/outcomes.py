@@ -107,7 +107,7 @@ class PendingAnswer(StatusAnswer):
 
 
 class RunningAnswer(StatusAnswer):
-    """It was allowed and has not ended; of a prompt, ``task_id`` is the id, as S2 writes it."""
+    """It was allowed and has not ended; of a prompt, ``task_id`` is the id once more."""
 
     status: Literal["running"]
     id: str

@@ -90,7 +90,7 @@ def append(conn: Connection, new: Sequence[NewEvent], now: int) -> None:
 
 
 def append_one(conn: Connection, event: NewEvent) -> None:
-    """Number and store one event that stands for itself, now."""
+    """Number and store one event, in a transaction of its own."""
     append(conn, [event], now_ms(conn))
 
 
