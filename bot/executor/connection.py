@@ -1,8 +1,8 @@
 """Hold the executor's end of its socket: lines, and the descriptors that come with them."""
 
+import _thread
 import os
 import socket
-import threading
 from collections.abc import Callable
 
 from core.isolation import wire
@@ -21,7 +21,7 @@ class Connection:
         self.fd = sock.fileno()
         self._lines = wire.Lines()
         self._fds: list[int] = []
-        self._sending = threading.Lock()  # the threads of a model proxy call as well
+        self._sending = _thread.allocate_lock()  # the threads of a model proxy call as well
         self._waiting: dict[int, Callable[[wire.Object], None]] = {}
         self._next = 0
 

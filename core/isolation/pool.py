@@ -282,7 +282,9 @@ class ExecutorPool:
             self._audit.note(executor.caller, method, size, result)
         return answer
 
-    def _hear(self, executor: Executor, method: str, params: wire.Object, number: object) -> None:
+    def _hear(
+        self, executor: Executor, method: str, params: wire.Object, number: object = None
+    ) -> None:
         """Take a call of an executor's, if its token is good for one."""
         size, result = len(wire.encode(params)), "ok"
         holder = executor.holder or Holder(executor.user, "", executor.id)
