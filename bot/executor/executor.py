@@ -14,7 +14,11 @@ from core.runner import remains
 from core.runner.supervisor.launcher import become_supervisor
 from core.runner.supervisor.processes import procfs, reaper
 
-_Handler = Callable[[wire.Object], wire.Object]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bot.executor.prompt import Prompt
+
+_Handler = Callable[[wire.Object], wire.Object | None]
 
 
 class Refused(Exception):
@@ -29,10 +33,14 @@ class Executor:
         self._wake = wake
         self._build = build
         self._supervisors: dict[int, str] = {}
+        self._prompt: Prompt | None = None
+        self._prompt_call: object = None
         self._handlers: dict[str, _Handler] = {
             wire.PING: _ping,
             wire.RUN: self._run,
             wire.END_RUN: _end_run,
+            wire.EXECUTE_PROMPT: self._execute_prompt,
+            wire.CANCEL_PROMPT: self._cancel_prompt,
         }
 
     def serve(self) -> bool:
@@ -40,15 +48,22 @@ class Executor:
 
         Return whether nothing is left.
         """
-        poll = select.poll()
-        poll.register(self._connection.fd, select.POLLIN)
-        poll.register(self._wake, select.POLLIN)
         try:
-            while self._turn({fd for fd, _ in poll.poll()}):
+            while self._turn(self._ready()):
                 continue
         finally:
             reaper.kill_all(set())
         return not procfs.own_children()
+
+    def _ready(self) -> set[int]:
+        poll = select.poll()
+        poll.register(self._connection.fd, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        patience_ms = None
+        if self._prompt is not None:
+            self._prompt.register(poll)
+            patience_ms = self._prompt.patience_ms
+        return {fd for fd, _ in poll.poll(patience_ms)}
 
     def _turn(self, ready: set[int]) -> bool:
         if self._connection.fd in ready:
@@ -57,12 +72,21 @@ class Executor:
                 return False
             for line in lines:
                 self._answer(line)
+        if self._prompt is not None:
+            self._prompt.turn(ready)
         if self._wake in ready:
             heard = os.read(self._wake, 4096)
             if signal.SIGTERM in heard:
                 return False
             self._bury()
+        self._conclude()
         return True
+
+    def _conclude(self) -> None:
+        """Answer the call for a prompt that is over."""
+        if self._prompt is not None and self._prompt.answer is not None:
+            self._connection.send(wire.result(self._prompt_call, self._prompt.answer))
+            self._prompt = None
 
     def _answer(self, line: bytes) -> None:
         try:
@@ -71,21 +95,24 @@ class Executor:
             self._connection.send(wire.error(None, wire.PARSE_ERROR, "Malformed JSON"))
             return
         method = call.get("method") if isinstance(call, dict) else None
+        if isinstance(call, dict) and method is None and self._connection.settle(call):
+            return
         if not isinstance(method, str):
             self._connection.send(wire.error(None, wire.INVALID_REQUEST, "Not a request"))
             return
         answer = self._answered(call.get("id"), method, call.get("params", {}))
-        if "id" in call:
+        if "id" in call and answer is not None:
             self._connection.send(answer)
 
-    def _answered(self, number: object, method: str, params: object) -> bytes:
+    def _answered(self, number: object, method: str, params: object) -> bytes | None:
+        """Return the answer's line, ``None`` where it comes later."""
         handler = self._handlers.get(method)
         if handler is None:
             return wire.error(number, wire.UNKNOWN_METHOD, f"Unknown method: {method}")
         if not isinstance(params, dict):
             return wire.error(number, wire.INVALID_PARAMS, "params is not an object")
         try:
-            return wire.result(number, handler(params))
+            return self._result(number, handler(params))
         except Refused as refusal:
             return wire.error(number, wire.FAILED, str(refusal))
         except (KeyError, TypeError, ValueError) as mistake:
@@ -93,6 +120,12 @@ class Executor:
             return wire.error(number, wire.INVALID_PARAMS, words)
         except OSError as failure:
             return wire.error(number, wire.FAILED, f"{method}: {failure.strerror}")
+
+    def _result(self, number: object, result: wire.Object | None) -> bytes | None:
+        if result is None:
+            self._prompt_call = number
+            return None
+        return wire.result(number, result)
 
     def _run(self, params: wire.Object) -> wire.Object:
         """Fork a supervisor for the socket that came with the call; the job comes through that."""
@@ -113,9 +146,28 @@ class Executor:
         self._supervisors[pid] = token
         return {"pid": pid, "leaders": [_identity(pid), _identity(os.getpid())]}
 
+    def _execute_prompt(self, params: wire.Object) -> None:
+        """Start an agent with a prompt; the answer comes when it is over."""
+        from bot.executor.prompt import Prompt  # noqa: PLC0415 - 20 ms that no other call needs
+
+        if params["build"] != self._build:
+            raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+        if self._prompt is not None or self._supervisors:
+            raise Refused("this executor serves something else already")
+        self._prompt = Prompt(self._connection, params)
+
+    def _cancel_prompt(self, _params: wire.Object) -> wire.Object:
+        if self._prompt is not None:
+            self._prompt.cancel()
+        return {"cancelled": self._prompt is not None}
+
     def _bury(self) -> None:
         """Collect dead supervisors, kill what one left behind, and report each one's end."""
         ended, _ = reaper.reap()
+        if self._prompt is not None:  # its agent's orphans are ended with it
+            for agent, how in ended.items():
+                self._prompt.ended(agent, how)
+            return
         over = [self._supervisors.pop(pid) for pid in ended if pid in self._supervisors]
         alive = set(self._supervisors)
         if set(procfs.own_children()) - alive:

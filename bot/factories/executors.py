@@ -38,6 +38,8 @@ def run_as_of(settings: Settings) -> RunAs | None:
         return None
 
     def user(request: ExecRequest) -> str:
+        if request.part is not None and request.part.user:
+            return request.part.user
         return section.user_of(request.agent, request.requester.account)
 
     return user

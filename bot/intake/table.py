@@ -15,6 +15,7 @@ from bot.intake.methods.login import LoginMethods
 from bot.intake.methods.node_commands import NodeCommandMethods
 from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
+from bot.intake.methods.prompts import PromptMethods
 from bot.intake.methods.runs import RunMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
@@ -57,6 +58,7 @@ def method_table(
             NodeMethods(store, journal, askers, node_host),
             NodeCommandMethods(store, journal, askers, asking, node_host),
             ToolMethods(gate, askers),
+            PromptMethods(gate, askers),
             *more,
         )
     )

@@ -3,6 +3,7 @@
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from bot.factories.agents import agents_of
 from bot.factories.executors import executors_of
 from bot.factories.sandbox import sandbox_of
 from bot.settings import Settings
@@ -11,6 +12,7 @@ from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost, PlanRunner
 from core.hosts.router import HostRouter
 from core.hosts.sandbox.host import SandboxHost
+from core.isolation.agents import Agents
 from core.isolation.executors import Executors
 from core.model.policy import ExecHost
 from core.ports import ExecutionHost, Journal
@@ -25,13 +27,14 @@ class Machines:
     runner: Runner
     sandbox: SandboxHost
     executors: Executors | None = None
+    agents: Agents | None = None
 
     def hosts(self, node: ExecutionHost | None, runs: PlanRunner) -> HostRouter:
         """Return the hosts by kind; ``node`` is ``None`` where no node may connect.
 
         ``runs`` is what the host ``gateway`` runs plans with.
         """
-        gateway = GatewayHost(runs, self.executors)
+        gateway = GatewayHost(runs, self.executors, self.agents)
         hosts: dict[ExecHost, ExecutionHost] = {
             ExecHost.GATEWAY: gateway,
             ExecHost.SANDBOX: self.sandbox,
@@ -56,4 +59,5 @@ async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Jou
     executors = executors_of(settings, journal, guard)
     if executors is not None:
         stack.push_async_callback(executors.stop)
-    return Machines(guard, runner, sandbox, executors)
+    agents = agents_of(settings, executors, guard)
+    return Machines(guard, runner, sandbox, executors, agents)

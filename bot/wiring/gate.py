@@ -21,11 +21,15 @@ from core.errors import StateError
 from core.gate import Gate
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Execution
-from core.model.identity import LOCAL_CHANNEL
+from core.isolation.agents import Agents
+from core.model.command import ExecPlan
+from core.model.events import EventKind
+from core.model.identity import LOCAL_CHANNEL, ApprovalId
 from core.planning.planner import Planner
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.store import Store
+from core.store.sessions import events
 
 if TYPE_CHECKING:  # loads the WebSocket library
     from core.hosts.node import NodeHost
@@ -54,7 +58,20 @@ def gate_of(
     if node is not None:
         node.skills = lambda: gate.rulebook.compiled.skills.names
     connect(channels, gate)
+    if machines.agents is not None:
+        connect_agents(machines.agents, gate)
     return gate
+
+
+def connect_agents(agents: Agents, gate: Gate) -> None:
+    """Have the gate decide on agents' tool calls, and sessions hear what agents say."""
+
+    async def tell(plan: ExecPlan, run_id: ApprovalId, text: str) -> None:
+        event = events.NewEvent(plan.session, EventKind.MESSAGE, text, run_id)
+        await gate.store.write(events.append_one, event)
+
+    agents.gate = gate
+    agents.tell = tell
 
 
 def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel]) -> Broker:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from core.errors import HostUnavailable
+from core.isolation.agents import Agents
 from core.isolation.executors import Executors
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId, Requester
@@ -32,6 +33,7 @@ _OFF = (
     "it is bound to the user `{}`, and execution.runAsUnixUser is off, so nothing runs as another "
     "user; request it again"
 )
+_NO_AGENTS = "agents run as other users only: set execution.runAsUnixUser to true"
 
 
 class GatewayHost:
@@ -40,9 +42,15 @@ class GatewayHost:
     A plan that is bound to a user runs as that user or not at all.
     """
 
-    def __init__(self, runner: PlanRunner, executors: Executors | None = None) -> None:
+    def __init__(
+        self,
+        runner: PlanRunner,
+        executors: Executors | None = None,
+        agents: Agents | None = None,
+    ) -> None:
         self._own = runner
         self._executors = executors
+        self._agents = agents
 
     @property
     def place(self) -> str:
@@ -60,7 +68,9 @@ class GatewayHost:
         Raises:
             HostUnavailable: commands run as no other user here.
         """
-        if plan.run_as:
+        if plan.part is not None:
+            await self._of_agents().check(plan)
+        elif plan.run_as:
             await self._others(plan).pool.check(plan.run_as)
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
@@ -71,6 +81,8 @@ class GatewayHost:
             SpawnError: the command could not be started.
             HostUnavailable: nothing can run as the plan's user.
         """
+        if plan.part is not None:
+            return await self._of_agents().run(run_id, plan, watcher)
         runner = self._others(plan).runner(plan.run_as) if plan.run_as else self._own
         return await runner.run(run_id, plan, watcher)
 
@@ -94,6 +106,13 @@ class GatewayHost:
             raise HostUnavailable(_OFF.format(plan.run_as))
         return self._executors
 
+    def _of_agents(self) -> Agents:
+        if self._agents is None:
+            raise HostUnavailable(_NO_AGENTS)
+        return self._agents
+
     def _with(self, run_id: ApprovalId) -> PlanRunner:
+        if self._agents is not None and self._agents.has(run_id):
+            return self._agents
         other = None if self._executors is None else self._executors.running(run_id)
         return self._own if other is None else other

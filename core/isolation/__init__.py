@@ -2,6 +2,11 @@
 
 ::
 
+    agents         prompts and tool calls: agents that run in executors, and who decides
+    runtime        how an agent is started
+    said           what an agent says, kept and watched
+    key_command    the command that prints a key
+    incoming       what an executor calls
     supervisors    what a Runner takes its supervisors from: one executor for each run
     pool           starts executors, at most so many; keeps a spare; ends what a crash left
     tokens         session tokens: one use, an expiry, a rate

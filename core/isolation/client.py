@@ -31,24 +31,27 @@ class ExecutorGone(SaysoError):
 class Client:
     """The gateway's end of an executor's socket.
 
+    ``on_call`` hears the executor's calls: method, params, and the number of one that is to be
+    answered (``reply``), ``None`` for a notification.
     ``uid`` is whose process answers, by the kernel; a message of another user's ends it all.
     """
 
     def __init__(
         self,
         sock: socket.socket,
-        on_notice: Callable[[str, wire.Object], None],
+        on_call: Callable[[str, wire.Object, object], None],
         on_end: Callable[[], None],
     ) -> None:
         self.uid: int | None = None
         self.pid = 0
         self._sock = sock
         self._lines = wire.Lines()
-        self._on_notice = on_notice
+        self._on_call = on_call
         self._on_end = on_end
         self._waiting: dict[int, asyncio.Future[wire.Object]] = {}
         self._next = 0
         self._ended = False
+        self._replying = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(sock, self._on_readable)
 
@@ -78,6 +81,13 @@ class Client:
             raise ExecutorGone(TERMINATED) from error
         finally:
             self._waiting.pop(number, None)
+
+    async def reply(self, line: bytes) -> None:
+        """Send the answer to a call of the executor's; one that nobody takes is dropped."""
+        async with self._replying:  # two that come in pieces would be mixed
+            if not self._ended:
+                with contextlib.suppress(OSError):
+                    await self._loop.sock_sendall(self._sock, line)
 
     def close(self) -> None:
         """Close the socket: the executor ends everything that it started, and itself."""
@@ -122,7 +132,8 @@ class Client:
         method = message.get("method")
         if isinstance(method, str):
             params = message.get("params")
-            self._on_notice(method, params if isinstance(params, dict) else {})
+            number = message.get("id")
+            self._on_call(method, params if isinstance(params, dict) else {}, number)
             return
         number = message.get("id")
         answer = self._waiting.get(number) if isinstance(number, int) else None

@@ -2,12 +2,35 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from core.isolation import wire
 from core.isolation.call_audit import Caller
 from core.isolation.client import Client
 from core.isolation.process import Process
 from core.isolation.tokens import Holder
 from core.runner.link import Link
+
+
+class Talk(Protocol):
+    """What hears the executor's calls while it runs an agent."""
+
+    async def api_key(self, params: wire.Object) -> wire.Object:
+        """Return the key of a service (``get_api_key``).
+
+        Raises:
+            SaysoError: there is none for this run.
+        """
+
+    async def permission(self, params: wire.Object) -> wire.Object:
+        """Have people decide on a tool call (``request_permission``).
+
+        Raises:
+            SaysoError: it cannot be asked about.
+        """
+
+    def message(self, kind: str, data: wire.Object) -> None:
+        """Hear what the agent says and does (``report_message``)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,6 +49,7 @@ class Executor:
     token: str = ""
     holder: Holder | None = None
     link: Link | None = None
+    talk: Talk | None = None
     leaders: list[object] = field(default_factory=list)
     completed: asyncio.Event = field(default_factory=asyncio.Event)
 

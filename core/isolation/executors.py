@@ -20,7 +20,7 @@ class Executors:
         guard: SpawnGuard | None = None,
     ) -> None:
         self.pool = pool
-        self._turns = FairTurns(most)
+        self.turns = FairTurns(most)
         self._limits = limits
         self._guard = guard
         self._runners: dict[str, Runner] = {}
@@ -31,7 +31,7 @@ class Executors:
         if runner is None:
             supply = UserSupervisors(self.pool, user)
             runner = self._runners[user] = Runner(
-                self._limits, guard=self._guard, supply=supply, turns=self._turns
+                self._limits, guard=self._guard, supply=supply, turns=self.turns
             )
         return runner
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import HostUnavailable, SaysoError, SpawnError
-from core.isolation import process, wire
+from core.isolation import incoming, process, wire
 from core.isolation.call_audit import CallAudit
 from core.isolation.client import CallFailed, Client, ExecutorGone
-from core.isolation.executor import Executor
+from core.isolation.executor import Executor, Talk
 from core.isolation.tokens import Holder, SessionTokens, TokenRefused
 from core.planning.environment import RUN_MARK
 from core.runner.link import Link
@@ -98,9 +98,7 @@ class ExecutorPool:
         Raises:
             SpawnError: it did not.
         """
-        holder = Holder(executor.user, order.session, executor.id)
-        executor.token, executor.holder = self._tokens.mint(holder), holder
-        executor.run_id = order.run_id
+        holder = self._entitle(executor, order)
         ours, theirs = socket.socketpair()
         with theirs:
             params: wire.Object = {"session_token": executor.token, "build": self._options.build}
@@ -118,6 +116,37 @@ class ExecutorPool:
         executor.leaders = leaders if isinstance(leaders, list) else []
         executor.link = Link(ours, pid if isinstance(pid, int) else 0)
         return executor.link
+
+    async def prompt(
+        self, executor: Executor, order: Order, talk: Talk, params: wire.Object, timeout_s: float
+    ) -> wire.Object:
+        """Have an executor run an agent for one prompt; return how it ended.
+
+        Raises:
+            CallFailed: the executor says why not.
+            ExecutorGone: it ended before.
+            TimeoutError: it took too long.
+            TokenRefused: its token was refused.
+        """
+        holder = self._entitle(executor, order)
+        executor.talk = talk
+        self._tokens.begin(executor.token, holder)
+        own: wire.Object = {"session_token": executor.token, "build": self._options.build}
+        return await self._call(executor, wire.EXECUTE_PROMPT, {**own, **params}, (), timeout_s)
+
+    async def cancel_prompt(self, executor: Executor) -> None:
+        """Ask an executor to have its agent stop; end it where it does not answer."""
+        try:
+            await self._call(executor, wire.CANCEL_PROMPT, {"session_token": executor.token})
+        except (SaysoError, TimeoutError):
+            self.drop(executor)
+
+    def _entitle(self, executor: Executor, order: Order) -> Holder:
+        """Give an executor the token of the one request that it is to serve."""
+        holder = Holder(executor.user, order.session, executor.id)
+        executor.token, executor.holder = self._tokens.mint(holder), holder
+        executor.run_id = order.run_id
+        return holder
 
     def let_go(self, executor: Executor) -> None:
         """End an executor whose run is over, once it has said that nothing is left."""
@@ -163,7 +192,7 @@ class ExecutorPool:
             raise HostUnavailable(_unavailable(user, str(failure))) from failure
         executor.client = Client(
             sock,
-            lambda method, params: self._hear(executor, method, params),
+            lambda method, params, number: self._hear(executor, method, params, number),
             lambda: self._do(self._see_out(executor)),
         )
         await self._greet(executor, uid)
@@ -233,11 +262,17 @@ class ExecutorPool:
             self.drop(spare)
 
     async def _call(
-        self, executor: Executor, method: str, params: wire.Object, fds: Sequence[int] = ()
+        self,
+        executor: Executor,
+        method: str,
+        params: wire.Object,
+        fds: Sequence[int] = (),
+        timeout_s: float | None = None,
     ) -> wire.Object:
         size, result = len(wire.encode(params)), "failed"
-        try:
+        if timeout_s is None:
             timeout_s = _CLEAN_S if method == wire.END_RUN else self._options.connection_timeout_s
+        try:
             answer = await executor.client.call(method, params, timeout_s, fds)
             result = "ok"
         except SaysoError as failure:
@@ -247,21 +282,30 @@ class ExecutorPool:
             self._audit.note(executor.caller, method, size, result)
         return answer
 
-    def _hear(self, executor: Executor, method: str, params: wire.Object) -> None:
-        """Take a notification, if its token is good for one."""
+    def _hear(
+        self, executor: Executor, method: str, params: wire.Object, number: object = None
+    ) -> None:
+        """Take a call of an executor's, if its token is good for one."""
         size, result = len(wire.encode(params)), "ok"
         holder = executor.holder or Holder(executor.user, "", executor.id)
         try:
             self._tokens.check(str(params.get("session_token")), holder)
-            if method != wire.REPORT_COMPLETION:
-                result = f"Unknown method: {method}"
-            elif params.get("left"):
-                _log.warning("executor %s left %s processes", executor.id, params["left"])
+            if number is not None:
+                self._do(self._answer(executor, method, params, number))
+                return
+            result = incoming.notified(executor, method, params)
         except TokenRefused as refusal:
             result = str(refusal)
         self._audit.note(executor.caller, method, size, result)
-        if result == "ok":
-            executor.completed.set()
+        if number is not None:
+            self._do(executor.client.reply(wire.error(number, wire.FAILED, result)))
+
+    async def _answer(
+        self, executor: Executor, method: str, params: wire.Object, number: object
+    ) -> None:
+        line, result = await incoming.answer(executor, method, params, number)
+        self._audit.note(executor.caller, method, len(wire.encode(params)), result)
+        await executor.client.reply(line)
 
     async def _finish(self, executor: Executor) -> None:
         with suppress(TimeoutError):

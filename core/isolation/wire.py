@@ -11,6 +11,11 @@ LONGEST_LINE = 1024 * 1024
 PING = "ping"
 RUN = "run"
 END_RUN = "end_run"
+EXECUTE_PROMPT = "execute_prompt"
+CANCEL_PROMPT = "cancel_prompt"
+GET_API_KEY = "get_api_key"
+REQUEST_PERMISSION = "request_permission"
+REPORT_MESSAGE = "report_message"
 REPORT_COMPLETION = "report_completion"
 
 PARSE_ERROR = -32700
@@ -29,9 +34,10 @@ class LongLine(Exception):
 class Lines:
     """Cut a stream of bytes into lines."""
 
-    __slots__ = ("_rest",)
+    __slots__ = ("_longest", "_rest")
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -42,7 +48,7 @@ class Lines:
         """
         self._rest += data
         *lines, rest = self._rest.split(b"\n")
-        if any(len(line) > LONGEST_LINE for line in (*lines, rest)):
+        if any(len(line) > self._longest for line in (*lines, rest)):
             raise LongLine
         self._rest = rest
         return [bytes(line) for line in lines]

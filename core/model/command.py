@@ -18,6 +18,30 @@ class ExecOverrides:
     node: str | None = None
 
 
+class AgentPartKind(StrEnum):
+    """What an agent does itself: answer a prompt, use a tool, run a command line."""
+
+    PROMPT = "prompt"
+    TOOL = "tool"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPart:
+    """What is done by an agent in an executor, and by no command that Sayso runs.
+
+    ``account`` is who gave the prompt. ``call`` is what a waiting tool call is known by, used once;
+    ``user`` whom the agent that waits runs as. ``tools`` are the only ones that a prompt may use,
+    all where it is empty.
+    """
+
+    kind: AgentPartKind
+    account: str = ""
+    call: str = ""
+    user: str = ""
+    tools: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ExecRequest:
     """One request to run something; exactly one of ``line`` and ``argv`` is set.
@@ -25,7 +49,8 @@ class ExecRequest:
     ``cwd`` is absolute. ``env`` holds requested changes only. ``timeout_ms`` is wall clock.
     ``request_key`` makes a repeated submission the same request (idempotency). ``environ`` and
     ``cpu_s`` are for hardened tools: their own environment table, their own CPU limit in seconds.
-    ``task`` is what the requester says it works on, a ``TASK_NAME``.
+    ``task`` is what the requester says it works on, a ``TASK_NAME``. ``part`` makes it what an
+    agent does itself.
     """
 
     requester: Requester
@@ -43,6 +68,7 @@ class ExecRequest:
     environ: Environ = Environ.STANDARD
     cpu_s: int | None = None
     task: TaskId | None = None
+    part: AgentPart | None = None
 
 
 class Connector(StrEnum):
@@ -245,7 +271,8 @@ class ExecPlan:
     that a shell runs it. ``env`` is the child's complete environment, ``requested_env`` the names
     that the request asked to set. ``cpu_s`` is the CPU limit in seconds, ``None`` the configured
     one. ``node_name`` is what people call ``node``. ``digest`` is the SHA-256 hex of the canonical
-    form of all of it. ``run_as`` is the Unix user that it runs as, empty for the host's own.
+    form of all of it. ``run_as`` is the Unix user that it runs as, empty for the host's own. With
+    ``part`` an agent does it itself, and ``commands`` say what in words.
     """
 
     text: str
@@ -266,3 +293,4 @@ class ExecPlan:
     task: TaskId | None = None
     node_name: str = ""
     run_as: str = ""
+    part: AgentPart | None = None

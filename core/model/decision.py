@@ -104,6 +104,8 @@ class Reason(StrEnum):
     STEERED = "steered"
     REPLACES = "replaces"
     TERMINAL = "terminal"
+    AGENT_PROMPT = "agent_prompt"
+    AGENT_TOOL = "agent_tool"
 
 
 Content = tuple[tuple[str, str], ...]

@@ -13,6 +13,7 @@ class EventKind(StrEnum):
     RUNNING = "exec.running"
     FINISHED = "exec.finished"
     DENIED = "exec.denied"
+    MESSAGE = "agent.message"
 
 
 @dataclass(frozen=True, slots=True)

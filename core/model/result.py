@@ -73,6 +73,7 @@ class Finished:
     ``streams`` is there where the plan's capture was ``SEPARATE``; it is never stored.
     ``cancelled``: somebody ended it before it came to an end of its own. ``drift``: the line ended
     before one of its commands, because what that depends on had changed; one sentence.
+    ``token_usage``: what an agent says that its model used, by its own names.
     ``findings``: what a sandboxed run left in its workspace that it must not, one sentence each.
     """
 
@@ -86,6 +87,7 @@ class Finished:
     cancelled: bool = False
     drift: str = ""
     findings: tuple[str, ...] = ()
+    token_usage: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from core.model.command import UNROUTED, ExecPlan, PinnedFile, PlannedCommand
+from core.model.command import UNROUTED, AgentPart, ExecPlan, PinnedFile, PlannedCommand
 from core.model.stdio import PLAIN_STDIO
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
@@ -30,6 +30,7 @@ def digest_of(plan: ExecPlan) -> str:
         **({} if plan.task is None else {"task": plan.task}),
         **({"node_name": plan.node_name} if plan.node_name else {}),
         **({"run_as": plan.run_as} if plan.run_as else {}),
+        **({} if plan.part is None else {"part": _part(plan.part)}),
     }
     return hashlib.sha256(_canonical(bound).encode()).hexdigest()
 
@@ -55,7 +56,12 @@ def bind(plan: ExecPlan) -> ExecPlan:
         task=plan.task,
         node_name=plan.node_name,
         run_as=plan.run_as,
+        part=plan.part,
     )
+
+
+def _part(part: AgentPart) -> tuple[object, ...]:
+    return (part.kind, part.account, part.call, part.user, part.tools)
 
 
 def _stdio(plan: ExecPlan) -> dict[str, object]:

@@ -96,6 +96,9 @@ class Planner:
         cwd = self._unfit(request, policy, user) or _directory(request.cwd)
         if isinstance(cwd, Refusal):
             return cwd
+        if request.part is not None and request.argv is not None:
+            alone = (PlannedCommand(request.argv, None),)  # no program of ours is started
+            return self._bound(request, policy, user, cwd, alone, (), None)
         line = self._expanded(request, cwd, self._tables[user].home)
         if isinstance(line, Refusal):
             return line
@@ -212,6 +215,7 @@ class Planner:
             cpu_s=request.cpu_s,
             task=request.task,
             run_as=user,
+            part=request.part,
         )
         return bind(plan)
 

@@ -42,7 +42,7 @@ from core.settings.gateway import (
     UnixUserSection,
 )
 from core.settings.http import HttpSection
-from core.settings.isolation import ExecutionSection, ExecutorUserSection
+from core.settings.isolation import ExecutionSection, ExecutorUserSection, SecretsSection
 from core.settings.quiet_hours import QuietHoursSection
 from core.settings.rules import SkillsSection
 from core.settings.sandbox import SandboxBackend, SandboxSection
@@ -78,6 +78,7 @@ __all__ = [
     "SandboxBackend",
     "SandboxSection",
     "Seconds",
+    "SecretsSection",
     "Section",
     "SkillsSection",
     "StoreSection",
@@ -128,6 +129,9 @@ class CoreSettings(Section):
     )
     execution: ExecutionSection = Field(
         default_factory=ExecutionSection, description="who commands of the host gateway run as"
+    )
+    secrets: SecretsSection = Field(
+        default_factory=SecretsSection, description="what agents need and never hold"
     )
     sandbox: SandboxSection = Field(
         default_factory=SandboxSection, description="settings of the sandbox host"

@@ -29,6 +29,7 @@ from core.settings.base import (
     Words,
     milliseconds,
 )
+from core.settings.isolation import RuntimeSection
 from core.settings.rules import CapabilitiesSection, OptionSets, RootEntry, Rules
 
 DEFAULT_SEARCH_PATH = (
@@ -184,6 +185,10 @@ class AgentEntry(Section):
         default=None,
         description="the only tools and files of this agent; null: no such limits",
     )
+    runtime: RuntimeSection | None = Field(
+        default=None,
+        description="the program that answers this agent's prompts; null: it takes none",
+    )
     approvers: PersonRefs | None = Field(
         default=None,
         description=(
@@ -221,6 +226,10 @@ class AgentsSection(Section):
                 raise ValueError(f"agent {entry.id!r} is listed twice; merge its entries")
             seen.add(entry.id)
         return entries
+
+    def runtime(self, agent: AgentId) -> RuntimeSection | None:
+        """Return how an agent is started, ``None`` where it takes no prompts."""
+        return next((one.runtime for one in self.entries if one.id == agent), None)
 
     def exec_layer(self, agent: AgentId) -> PolicyLayer | None:
         """Return what the configuration sets for this agent, or ``None`` if it names it not."""

@@ -1,11 +1,12 @@
 """Settings of ``execution``: agents' commands run as other Unix users (S2)."""
 
 import re
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from core.settings.base import Section, Words
+from core.settings.base import Section, Word, Words
 
 DEFAULT_USER = "sayso_executor"
 LOGIN_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
@@ -66,6 +67,105 @@ class SessionTokensSection(Section):
     max_uses: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1, description="requests that one token may begin"
     )
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
+
+
+class ModelApi(StrEnum):
+    """The APIs of models that an agent's requests may be sent on to."""
+
+    ANTHROPIC = "anthropic"
+    GEMINI = "gemini"
+    OPENAI = "openai"
+
+
+class RuntimeSection(Section):
+    """``agents.list[].runtime``: the program that is the agent."""
+
+    command: Words = Field(
+        default=(),
+        description="what starts it: a program that speaks the Agent Client Protocol, by its "
+        "absolute path, and its arguments",
+    )
+    api: Annotated[ModelApi, Field(strict=False)] = Field(
+        default=ModelApi.ANTHROPIC,
+        description="the API of its model: anthropic, gemini or openai",
+    )
+    service: Word | None = Field(
+        default=None, description="whose key it gets, of secrets.keys; null: the name of the api"
+    )
+    base_url: Word | None = Field(
+        default=None, description="where its model is; null: the public address of the api"
+    )
+    env: Words = Field(
+        default=(),
+        description="further variables of its environment, each NAME=VALUE; in a value `{url}` and "
+        "`{token}` are where its model is asked, and with what",
+    )
+
+    @field_validator("env")
+    @classmethod
+    def _variables(cls, env: tuple[str, ...]) -> tuple[str, ...]:
+        if any(_VARIABLE.match(one) is None for one in env):
+            raise ValueError("must be NAME=VALUE")
+        return env
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the further variables by name."""
+        return dict(one.split("=", 1) for one in self.env)
+
+    @model_validator(mode="after")
+    def _by_path(self) -> Self:
+        if not self.command[:1] or not self.command[0].startswith("/"):
+            raise ValueError("command must begin with an absolute path")
+        return self
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, url: str | None) -> str | None:
+        if url is not None and _URL.fullmatch(url) is None:
+            raise ValueError("must be http://… or https://…, without a user or a query")
+        return url
+
+
+class KeySection(Section):
+    """One entry of ``secrets.keys``: a key, and where it is read each time that it is wanted."""
+
+    service: Word = Field(description="what it is for, as agents.list[].runtime names it")
+    people: Words = Field(
+        default=(),
+        description="whose prompts it is for, as `sayso show` names who asked; none: everybody's",
+    )
+    env: Word | None = Field(default=None, description="the gateway's variable that holds it")
+    file: Word | None = Field(
+        default=None, description="the file that holds it; a relative one is in the home"
+    )
+    command: Words | None = Field(
+        default=None, description="the command of the gateway's user that prints it"
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if sum(one is not None for one in (self.env, self.file, self.command or None)) != 1:
+            raise ValueError("give one of env, file and command")
+        return self
+
+
+class SecretsSection(Section):
+    """``secrets``: what agents need and never hold."""
+
+    keys: Annotated[tuple[KeySection, ...], Field(strict=False)] = Field(
+        default=(), description="API keys, by service, and by person where two have their own"
+    )
+
+    def key_of(self, service: str, account: str) -> KeySection | None:
+        """Return where the key of a service is for an account: its own before everybody's."""
+        fitting = [one for one in self.keys if one.service == service]
+        own = (one for one in fitting if account in one.people)
+        return next(own, next((one for one in fitting if not one.people), None))
 
 
 class ExecutionSection(Section):

@@ -121,6 +121,15 @@ _RULES = (
     ),
     Route("POST", "/v1/policy/explain", "policy.explain"),
 )
+_PROMPTS = (
+    Route(
+        "POST",
+        "/v1/sessions/{session}/prompt",
+        "agent.prompt",
+        fixed=("wait", "stream"),
+        about="Give an agent a prompt: `running` with its `task_id`, which is a run's id.",
+    ),
+)
 _TOOLS = (
     Route(
         "POST",
@@ -191,6 +200,7 @@ ROUTES: tuple[Route, ...] = (
     *_RUNS,
     *_APPROVALS,
     *_RULES,
+    *_PROMPTS,
     *_TOOLS,
     *_RECORDS,
     *_NODES,

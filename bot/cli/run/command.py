@@ -52,13 +52,21 @@ def run(args: "argparse.Namespace") -> int:
         params = params_of(args, separate=separate)
     except Unusable as problem:
         return fail(str(problem), "sayso run")
-    signals, outlets = Signals(), Outlets(separate=separate)
+    outlets = Outlets(separate=separate)
+    return follow("exec.run", params, outlets, as_json=args.json, waits=not args.no_wait)
+
+
+def follow(
+    method: str, params: "dict[str, object]", outlets: Outlets, *, as_json: bool, waits: bool
+) -> int:
+    """Call a method that runs something, show it as it goes, and return the exit code."""
+    signals = Signals()
     with Client(socket_path()) as client:
-        shown = None if args.json else outlets
-        waiting = None if args.json and not os.isatty(2) else _waiting
-        line = Following(client, signals, shown, waiting, waits=not args.no_wait)
+        shown = None if as_json else outlets
+        waiting = None if as_json and not os.isatty(2) else _waiting
+        line = Following(client, signals, shown, waiting, waits=waits)
         try:
-            code = _followed(line, params, outlets, as_json=args.json)
+            code = _followed(line, method, params, outlets, as_json=as_json)
         except Left as left:
             code = _leave(line, left.number)
         except BrokenPipeError:
@@ -74,10 +82,15 @@ def run(args: "argparse.Namespace") -> int:
 
 
 def _followed(
-    line: Following, params: dict[str, object], outlets: Outlets, *, as_json: bool
+    line: Following,
+    method: str,
+    params: dict[str, object],
+    outlets: Outlets,
+    *,
+    as_json: bool,
 ) -> int:
     """Follow a request to its end."""
-    answer = line.answer("exec.run", params)
+    answer = line.answer(method, params)
     line.wipe()
     if as_json:
         code = print_json(answer)
@@ -140,4 +153,4 @@ def _waiting() -> "Spinner | Notice":
     return Spinner() if os.isatty(2) else Notice()
 
 
-__all__ = ["exit_code", "register", "run", "run_words"]
+__all__ = ["exit_code", "follow", "register", "run", "run_words"]

@@ -20,7 +20,7 @@ from bot.intake.registry.param_errors import complaints
 from channels.argument_values import grant_terms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply, GrantTerms
-from core.model.command import ExecOverrides, ExecRequest
+from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import DEFAULT_AGENT, TASK_NAME, AgentId, Requester, SessionKey, TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.stdio import LARGEST_STDIN, Capture, Stdio
@@ -66,6 +66,10 @@ _LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 sectio
 
 
 _STREAM = "report status and output meanwhile (`exec.state`, `exec.output`)"
+
+
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
+"""The kinds that the Agent Client Protocol has for tool calls."""
 
 
 class Params(BaseModel):
@@ -199,6 +203,42 @@ class AskParams(RunParams):
     """``exec.approval.request``: a run that is answered at once."""
 
     wait: Literal[False] = Field(default=False, description="always false")
+
+
+class PromptParams(SessionParams):
+    """``agent.prompt``: a prompt for an agent that has a runtime."""
+
+    agent: Name = Field(description="the agent; it needs a runtime in agents.list")
+    prompt: Annotated[str, Field(min_length=1, max_length=100_000)] = Field(
+        description="what the agent is to do"
+    )
+    cwd: str = Field(description="the folder that it works in; absolute")
+    tools: Annotated[tuple[ToolKind, ...], Field(strict=False)] = Field(
+        default=(),
+        description="the kinds of tool calls that people may be asked about; any where empty",
+    )
+    task: TaskName | None = Field(
+        default=None, description="the task of the request; people can allow for a task alone"
+    )
+    timeout_ms: Annotated[int, Field(gt=0, le=_DAY_MS)] | None = Field(
+        default=None, description="how long the agent may take, people's answers included"
+    )
+    wait: bool = Field(default=False, description="return when it has ended, else at once")
+    stream: bool = Field(default=False, description=_STREAM)
+
+    def request(self, requester: Requester) -> ExecRequest:
+        """Return the domain's request; who asks comes from the connection."""
+        return ExecRequest(
+            requester=requester,
+            session=SessionKey(self.session),
+            cwd=self.cwd,
+            argv=("prompt", self.agent, self.prompt),
+            agent=AgentId(self.agent),
+            overrides=ExecOverrides(ExecHost.GATEWAY),
+            timeout_ms=self.timeout_ms,
+            task=None if self.task is None else TaskId(self.task),
+            part=AgentPart(AgentPartKind.PROMPT, requester.account, tools=self.tools),
+        )
 
 
 class IdParams(Params):

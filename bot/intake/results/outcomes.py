@@ -79,6 +79,11 @@ class FinishedAnswer(StatusAnswer):
     stdout: StreamAnswer | None = None
     stderr: StreamAnswer | None = None
     findings: list[str] | None = None
+    token_usage: dict[str, int] | None = Field(
+        default=None,
+        alias="token_usage",
+        description="of a prompt: what the agent says that its model used, by its own names",
+    )
     reason: DenialReason | None = None
     why: str | None = None
 
@@ -102,10 +107,13 @@ class PendingAnswer(StatusAnswer):
 
 
 class RunningAnswer(StatusAnswer):
-    """It was allowed and has not ended."""
+    """It was allowed and has not ended; of a prompt, ``task_id`` is the id once more."""
 
     status: Literal["running"]
     id: str
+    task_id: str | None = Field(
+        default=None, alias="task_id", description="of a prompt: its id once more"
+    )
 
 
 class UnknownAnswer(StatusAnswer):
@@ -208,7 +216,7 @@ def submission(answer: Submission, caller: Caller, **more: list[str] | None) -> 
                 status="pending", id=run_id, code=code, deadline_ms=deadline, **more
             )
         case Running(run_id=run_id):
-            return RunningAnswer(status="running", id=run_id, **more)
+            return RunningAnswer.model_validate({"status": "running", "id": run_id, **more})
         case Unknown(run_id=run_id):
             return UnknownAnswer(status="unknown", id=run_id, **more)
 
@@ -244,6 +252,8 @@ def _finished(result: Finished, caller: Caller) -> Json:
         found |= {"reason": DenialReason.PLAN_DRIFT, "why": safe(result.drift)}
     if result.findings:
         found["findings"] = [safe(one) for one in result.findings]
+    if result.token_usage:
+        found["token_usage"] = dict(result.token_usage)
     if result.output.truncated:
         found["tail"] = output(result.output.tail, caller)
     if result.streams is not None and reads_output(caller):

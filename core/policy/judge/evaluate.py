@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from core.model.command import ExecPlan, PlannedCommand, Unreadable
+from core.model.command import AgentPartKind, ExecPlan, PlannedCommand, Unreadable
 from core.model.decision import (
     Decision,
     DenialReason,
@@ -20,6 +20,7 @@ from core.model.decision import (
     Tier,
 )
 from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
+from core.policy.judge.agent_part import judge_line, judge_part
 from core.policy.judge.allow_always import promises_of
 from core.policy.judge.direct_payload import judge_waiting, waits, will_wait
 from core.policy.judge.environment import judge_changes
@@ -54,6 +55,7 @@ _MAY_DENY = (
 # A member looked up on its class costs ten times a module's name, and this is asked each time.
 _ALLOW, _ASK, _DENY = Decision
 _SANDBOX = ExecHost.SANDBOX
+_LINE = AgentPartKind.COMMAND
 _strictness = attrgetter("decision")
 
 
@@ -82,7 +84,10 @@ def evaluate(
     """
     if _skips(policy):
         provisions = replace(provisions, rules=provisions.rules.unasked())
-    return with_exposure(plan, _evaluate(plan, policy, allowlist, acl, provisions))
+    if plan.part is not None and plan.part.kind is not _LINE:
+        return judge_part(plan, policy, provisions)
+    found = with_exposure(plan, _evaluate(plan, policy, allowlist, acl, provisions))
+    return found if plan.part is None else judge_line(found, policy)
 
 
 def _evaluate(

@@ -27,5 +27,7 @@ WHY = {
     Reason.STEERED: "It would do more than the line says: {rule}.",
     Reason.REPLACES: "It would replace a file that is there: {rule}.",
     Reason.TERMINAL: "A program may behave differently at a terminal: {rule}.",
+    Reason.AGENT_PROMPT: "The agent is started as it is configured ({rule}).",
+    Reason.AGENT_TOOL: "No list covers what an agent does itself: {rule}.",
     Reason.STDIN: "A program may execute its standard input: {rule}.",
 }

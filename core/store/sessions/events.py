@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 
 from core.model.events import EventKind, SessionEvent
 from core.model.identity import ApprovalId, SessionKey
+from core.store.engine.clock import now_ms
 from core.store.engine.notifications import note_session
 from core.store.schema.json_columns import plain
 from core.store.schema.tables import session_events, sessions
@@ -86,6 +87,11 @@ def append(conn: Connection, new: Sequence[NewEvent], now: int) -> None:
         free[event.session] += 1
     if rows:
         conn.execute(_INSERT, rows)
+
+
+def append_one(conn: Connection, event: NewEvent) -> None:
+    """Number and store one event, in a transaction of its own."""
+    append(conn, [event], now_ms(conn))
 
 
 def drain(

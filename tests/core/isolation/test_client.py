@@ -24,7 +24,7 @@ async def talking(
     ours.setblocking(False)
     heard: list[tuple[str, wire.Object]] = []
     over = asyncio.Event()
-    client = Client(ours, lambda method, params: heard.append((method, params)), over.set)
+    client = Client(ours, lambda method, params, _number: heard.append((method, params)), over.set)
     peer = asyncio.create_task(asyncio.to_thread(serve, theirs))
     try:
         yield client, heard, over

@@ -1,0 +1,103 @@
+"""Make what runs agents from the settings: their runtimes, and their keys, each time anew."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from bot.settings import Settings
+from bot.settings.secrets import SecretMissing, fetch
+from core.errors import SaysoError
+from core.isolation.agents import Agents
+from core.isolation.executors import Executors
+from core.isolation.key_command import printed_key
+from core.isolation.runtime import Runtime
+from core.model.identity import AgentId
+from core.ports import SpawnGuard
+from core.settings.isolation import KeySection, ModelApi, RuntimeSection
+
+
+class _Api(NamedTuple):
+    """How an API is asked, and the variables that say so to a program."""
+
+    url: str
+    header: str
+    prefix: str
+    env: Mapping[str, str]
+
+
+_APIS = MappingProxyType(
+    {
+        ModelApi.ANTHROPIC: _Api(
+            "https://api.anthropic.com",
+            "x-api-key",
+            "",
+            {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "{token}"},
+        ),
+        ModelApi.GEMINI: _Api(
+            "https://generativelanguage.googleapis.com",
+            "x-goog-api-key",
+            "",
+            {"GOOGLE_GEMINI_BASE_URL": "{url}", "GEMINI_API_KEY": "{token}"},
+        ),
+        ModelApi.OPENAI: _Api(
+            "https://api.openai.com",
+            "Authorization",
+            "Bearer ",
+            {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "{token}"},
+        ),
+    }
+)
+
+
+def agents_of(settings: Settings, executors: Executors | None, guard: SpawnGuard) -> Agents | None:
+    """Return what runs agents, ``None`` where nothing runs as other users."""
+    if executors is None:
+        return None
+
+    def runtime(agent: AgentId) -> Runtime | None:
+        found = settings.agents.runtime(agent)
+        return None if found is None else runtime_of(found)
+
+    return Agents(executors, runtime, Keys(settings).key, guard)
+
+
+def runtime_of(section: RuntimeSection) -> Runtime:
+    """Return how an agent is started."""
+    api = _APIS[section.api]
+    return Runtime(
+        section.command,
+        section.service or section.api.value,
+        section.base_url or api.url,
+        api.header,
+        api.prefix,
+        {**api.env, **section.variables},
+    )
+
+
+class Keys:
+    """The keys of services; each is read when it is wanted, and kept nowhere."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def key(self, service: str, account: str) -> str:
+        """Return the key of a service for who gave a prompt.
+
+        Raises:
+            SaysoError: there is none; the words name no secret.
+        """
+        found = self._settings.secrets.key_of(service, account)
+        if found is None:
+            raise SaysoError(f"secrets.keys has none for `{service}`")
+        if found.command:
+            return await printed_key(found.command)
+        return await asyncio.to_thread(self._stored, found)
+
+    def _stored(self, found: KeySection) -> str:
+        kind, name = ("env", found.env) if found.env else ("file", found.file)
+        try:
+            return fetch({kind: name}, self._settings.home, os.environ)
+        except SecretMissing as missing:
+            raise SaysoError(str(missing)) from missing

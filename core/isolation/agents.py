@@ -1,0 +1,367 @@
+"""Run agents in executors, and have people decide on what they want to do (S2).
+
+A prompt is a run like any other: claimed once, followed, cancelled, recorded. So is each tool call
+that an agent asks about; what is run then is the agent's own next step: it is let go on, once.
+"""
+
+import asyncio
+import pwd
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.errors import HostUnavailable, SaysoError, SpawnError
+from core.isolation import wire
+from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
+from core.isolation.executor import Executor
+from core.isolation.executors import Executors
+from core.isolation.runtime import Runtime, params_of, tool_line
+from core.isolation.said import Said
+from core.isolation.tokens import TokenRefused
+from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecPlan, ExecRequest
+from core.model.identity import AgentId, ApprovalId, Intake, Requester
+from core.model.policy import ExecHost
+from core.model.result import (
+    Finished,
+    LiveOutput,
+    Output,
+    OutputChunk,
+    Pending,
+    Running,
+    Submission,
+)
+from core.ports import RunWatcher, SpawnGuard
+from core.runner.supply import Order
+
+_GONE = "the agent that asked for this has ended"
+_WENT_ON = "sayso: the agent goes on with this, once\n"
+_END_PATIENCE_S = 15.0
+"""How long an agent that was cancelled may take; its executor ends it after 5 s."""
+_SIGTERM = 15
+
+
+class AskingGate(Protocol):
+    """What judges tool calls and asks people."""
+
+    async def submit(
+        self, request: ExecRequest, begun: Callable[[ApprovalId], None] | None = None
+    ) -> Submission:
+        """Judge a request; allow it, refuse it, or ask people."""
+
+    async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
+        """Wait for its end."""
+
+    async def cancel(self, run_id: ApprovalId, note: str) -> bool:
+        """Withdraw a question."""
+
+
+KeyOf = Callable[[str, str], Awaitable[str]]
+"""Return the key of a service for an account; raises ``SaysoError`` where there is none."""
+Tell = Callable[[ExecPlan, ApprovalId, str], Awaitable[None]]
+"""Let an agent's session know what it said."""
+
+
+@dataclass(slots=True)
+class _ToolCall:
+    """A tool call that waits; ``permitted`` once it may go on."""
+
+    permitted: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A prompt under way, and what hears its executor (``core.isolation.executor.Talk``)."""
+
+    agents: "Agents"
+    run_id: ApprovalId
+    plan: ExecPlan
+    account: str
+    service: str
+    executor: Executor | None = None
+    said: Said = field(default_factory=Said)
+    began: float = field(default_factory=time.monotonic)
+    unwanted: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: set[ApprovalId] = field(default_factory=set)
+    ended: str = ""
+    _telling: "asyncio.Task[None] | None" = None
+    _news: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
+
+    async def api_key(self, params: wire.Object) -> wire.Object:
+        """Return the key of the run's own service, and of no other."""
+        service = str(params.get("service"))
+        if service != self.service:
+            raise SaysoError(f"this run may not have the key of `{service[:64]}`")
+        return {"api_key": await self.agents.key_of(service, self.account)}
+
+    async def permission(self, params: wire.Object) -> wire.Object:
+        """Have the gate decide on a tool call, as on a command that the agent asks for."""
+        about = params.get("tool_call")
+        if not isinstance(about, dict):
+            raise SaysoError("no tool call was named")
+        if self.ended or self.unwanted.is_set():
+            return {"outcome": "cancelled"}
+        part = self.plan.part
+        kinds = () if part is None else part.tools
+        if kinds and about.get("kind") not in kinds:
+            return {"outcome": "deny"}
+        permitted = await self.agents.decide(self, about)
+        if self.unwanted.is_set():
+            return {"outcome": "cancelled"}
+        return {"outcome": "allow" if permitted else "deny"}
+
+    def message(self, kind: str, data: wire.Object) -> None:
+        """Keep what the agent says, and let its session know."""
+        if kind == "agent_message":
+            text = str(data.get("text"))
+            self.said.add(text)
+        elif kind in {"tool_call", "tool_call_update"}:
+            text = tool_line(data)
+            self.said.add_line(text)
+        else:
+            return
+        self._news.put_nowait(text)
+        if self._telling is None:
+            self._telling = asyncio.ensure_future(self._tell())
+
+    async def settle(self) -> None:
+        """Withdraw what waits for the run; return once its session knows everything."""
+        for run_id in tuple(self.asked):
+            await self.agents.gate.cancel(run_id, self.ended)
+        if self._telling is not None:
+            await self._news.join()
+            self._telling.cancel()
+            await asyncio.gather(self._telling, return_exceptions=True)
+
+    async def _tell(self) -> None:
+        while True:
+            text = await self._news.get()
+            try:
+                await self.agents.tell(self.plan, self.run_id, text)
+            except SaysoError:
+                continue  # the run's own record has it as well
+            finally:
+                self._news.task_done()
+
+
+class Agents:
+    """The agents that run now. ``gate`` and ``tell`` are set once there is a gate."""
+
+    gate: AskingGate
+    tell: Tell
+
+    def __init__(
+        self,
+        executors: Executors,
+        runtime_of: Callable[[AgentId], Runtime | None],
+        key_of: KeyOf,
+        guard: SpawnGuard | None = None,
+    ) -> None:
+        self.key_of = key_of
+        self._executors = executors
+        self._runtime_of = runtime_of
+        self._guard = guard
+        self._runs: dict[ApprovalId, _Run] = {}
+        self._waiting: dict[str, _ToolCall] = {}
+
+    def has(self, run_id: ApprovalId) -> bool:
+        """Return whether a prompt is under way here."""
+        return run_id in self._runs
+
+    async def check(self, plan: ExecPlan) -> None:
+        """See that the plan's agent could be started, before anybody is asked.
+
+        Raises:
+            HostUnavailable: it has no runtime, or there can be no executor.
+        """
+        self._runtime(plan)
+        await self._executors.pool.check(plan.run_as)
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Give an agent a prompt, and wait for its end; or let one that waits go on.
+
+        Raises:
+            HostUnavailable: there can be no agent, or the one that asked has ended.
+            SpawnError: not claimed, or cancelled before it started.
+            LockedDown: the guard lets nothing run.
+        """
+        part = plan.part
+        if part is None or part.kind is not AgentPartKind.PROMPT:
+            return await self._permit(run_id, plan, watcher)
+        runtime = self._runtime(plan)
+        run = self._runs[run_id] = _Run(self, run_id, plan, part.account, runtime.service)
+        try:
+            async with self._executors.turns.turn(run.unwanted, plan.session) as begun:
+                if not begun:
+                    raise _cancelled(run_id)
+                return await self._run(run, runtime, watcher)
+        finally:
+            del self._runs[run_id]
+            run.said.end()
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """Have an agent stop; ``False`` if it does not run here."""
+        run = self._runs.get(run_id)
+        if run is None:
+            return False
+        run.ended = run.ended or "the prompt was cancelled"
+        run.unwanted.set()
+        return True
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what an agent said last; ``None`` if it does not run here."""
+        run = self._runs.get(run_id)
+        return None if run is None else run.said.live
+
+    async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what an agent says, from the start on until its end."""
+        run = self._runs.get(run_id)
+        if run is not None:
+            async for chunk in run.said.chunks():
+                yield chunk
+
+    async def decide(self, run: _Run, about: wire.Object) -> bool:
+        """Have the gate decide on a tool call; return whether it may go on."""
+        call = secrets.token_hex(16)
+        waiting = self._waiting[call] = _ToolCall()
+        asked: ApprovalId | None = None
+        try:
+            answer: Submission | None = await self.gate.submit(_request(run, about, call))
+            while isinstance(answer, Pending | Running):
+                asked = answer.run_id
+                run.asked.add(asked)
+                if run.ended:
+                    await self.gate.cancel(asked, run.ended)
+                answer = await self.gate.wait(asked)
+        finally:
+            del self._waiting[call]
+            if asked is not None:
+                run.asked.discard(asked)
+        return waiting.permitted
+
+    async def _permit(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Let the tool call go on that waits with this plan, once."""
+        call = "" if plan.part is None else plan.part.call
+        waiting = self._waiting.get(call)
+        if waiting is None or waiting.permitted:
+            raise HostUnavailable(_GONE)
+        if not await watcher.claim():
+            raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
+        waiting.permitted = True
+        return Finished(run_id, 0, None, Output(_WENT_ON, _WENT_ON, len(_WENT_ON)), 0)
+
+    async def _run(self, run: _Run, runtime: Runtime, watcher: RunWatcher) -> Finished:
+        pool = self._executors.pool
+        executor = await pool.take(run.plan.run_as)
+        try:
+            if self._guard is not None:
+                self._guard.check(run.plan)
+            if run.unwanted.is_set():
+                raise _cancelled(run.run_id)
+            if not await watcher.claim():
+                raise SpawnError(f"run {run.run_id} could not be claimed, so nothing ran")
+            run.executor = executor
+            stopping = asyncio.ensure_future(self._stop_when_unwanted(run, executor))
+            try:
+                return await self._followed(run, runtime, executor)
+            finally:
+                stopping.cancel()
+                await asyncio.gather(stopping, return_exceptions=True)
+        finally:
+            pool.drop(executor)
+
+    async def _stop_when_unwanted(self, run: _Run, executor: Executor) -> None:
+        await run.unwanted.wait()
+        for asked in tuple(run.asked):
+            await self.gate.cancel(asked, run.ended)
+        await self._executors.pool.cancel_prompt(executor)
+        await asyncio.sleep(_END_PATIENCE_S)
+        self._executors.pool.drop(executor)
+
+    async def _followed(self, run: _Run, runtime: Runtime, executor: Executor) -> Finished:
+        """Wait for the agent's answer; an end of any other kind is a failure with its reason."""
+        plan, status = run.plan, "failed"
+        answer: wire.Object = {}
+        timed_out = False
+        try:
+            order = Order(run.run_id, plan.session, fresh=True)
+            timeout_s = plan.timeout_ms / 1000
+            params = params_of(plan, run.run_id, runtime)
+            answer = await self._executors.pool.prompt(executor, order, run, params, timeout_s)
+            status = str(answer.get("status"))
+            why = str(answer.get("error", "")) or ("" if status == "completed" else status)
+        except ExecutorGone:
+            why = TERMINATED
+        except TimeoutError:
+            why, timed_out = "the time is over", True
+        except (CallFailed, TokenRefused) as failure:
+            why = str(failure)
+        run.ended = run.ended or why or "the prompt is over"
+        await run.settle()
+        if why and not run.unwanted.is_set():
+            run.said.add_line(f"sayso: {why}")
+        return _finished(run, status, answer, timed_out=timed_out)
+
+    def _runtime(self, plan: ExecPlan) -> Runtime:
+        if not plan.run_as:
+            raise HostUnavailable(
+                "agents run as other users only: set execution.runAsUnixUser to true"
+            )
+        found = self._runtime_of(plan.agent)
+        if found is None:
+            raise HostUnavailable(
+                f"agent `{plan.agent}` has no runtime; set agents.list[].runtime for it"
+            )
+        return found
+
+
+def _request(run: _Run, about: wire.Object, call: str) -> ExecRequest:
+    """Return a tool call as what the agent asks for; a command line as the line that it is."""
+    plan = run.plan
+    line = str(about.get("command") or "")
+    words = tuple(str(about.get(name) or "") for name in ("kind", "title", "input"))
+    kind = AgentPartKind.COMMAND if line else AgentPartKind.TOOL
+    account = "" if plan.part is None else plan.part.account
+    return ExecRequest(
+        requester=_asker(run),
+        session=plan.session,
+        cwd=plan.cwd.path,
+        line=line or None,
+        argv=None if line else words,
+        agent=plan.agent,
+        overrides=ExecOverrides(host=ExecHost.GATEWAY),
+        task=plan.task,
+        part=AgentPart(kind, account, call, plan.run_as),
+    )
+
+
+def _asker(run: _Run) -> Requester:
+    """Return who asks: the agent's process, in a kernel session of its own."""
+    uid = pwd.getpwnam(run.plan.run_as).pw_uid
+    leaders = [] if run.executor is None else run.executor.leaders
+    first = leaders[0] if leaders else None
+    known = isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - number and start
+    process = (int(first[0]), int(first[1])) if known and isinstance(first, list) else None
+    return Requester(Intake.SOCKET, f"uid:{uid}", process)
+
+
+def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -> Finished:
+    cancelled = run.unwanted.is_set() or status == "cancelled"
+    ended = status == "completed" and not cancelled
+    usage = answer.get("token_usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return Finished(
+        run.run_id,
+        0 if ended else None if cancelled else 1,
+        _SIGTERM if cancelled else None,
+        run.said.output,
+        round((time.monotonic() - run.began) * 1000),
+        timed_out=timed_out,
+        cancelled=cancelled,
+        token_usage=tuple(sorted((name, n) for name, n in counts.items() if type(n) is int)),
+    )
+
+
+def _cancelled(run_id: ApprovalId) -> SpawnError:
+    return SpawnError(f"run {run_id} was cancelled before it started")

@@ -1,0 +1,43 @@
+"""Take what an executor calls: its reports, and what it wants to have answered."""
+
+import logging
+
+from core.errors import SaysoError
+from core.isolation import wire
+from core.isolation.executor import Executor
+
+_log = logging.getLogger(__name__)
+
+
+def notified(executor: Executor, method: str, params: wire.Object) -> str:
+    """Take a notification; return the word for the journal."""
+    data = params.get("data")
+    if method == wire.REPORT_COMPLETION:
+        if params.get("left"):
+            _log.warning("executor %s left %s processes", executor.id, params["left"])
+        executor.completed.set()
+    elif method == wire.REPORT_MESSAGE and executor.talk is not None and isinstance(data, dict):
+        kind, leaders = str(params.get("message_type")), data.get("leaders")
+        if kind == "agent_started" and isinstance(leaders, list):
+            executor.leaders = leaders
+        else:
+            executor.talk.message(kind, data)
+    else:
+        return f"Unknown method: {method}"
+    return "ok"
+
+
+async def answer(
+    executor: Executor, method: str, params: wire.Object, number: object
+) -> tuple[bytes, str]:
+    """Return the answer to a call, and the word for the journal; a failure is an answer, too."""
+    talk = executor.talk
+    try:
+        if talk is not None and method == wire.GET_API_KEY:
+            return wire.result(number, await talk.api_key(params)), "ok"
+        if talk is not None and method == wire.REQUEST_PERMISSION:
+            return wire.result(number, await talk.permission(params)), "ok"
+    except SaysoError as failure:
+        return wire.error(number, wire.FAILED, str(failure)), str(failure)
+    words = f"Unknown method: {method}"
+    return wire.error(number, wire.UNKNOWN_METHOD, words), words

@@ -1,0 +1,84 @@
+"""The port at which an agent asks its model."""
+
+import http.client
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from bot.executor.model_proxy import ModelProxy, NoKey, Upstream
+from tests.support.agents import KEY, Model, model
+
+
+@pytest.fixture
+def the_model() -> Iterator[Model]:
+    """Yield a model."""
+    with model() as found:
+        yield found
+
+
+def asked(proxy: ModelProxy, headers: dict[str, str], body: str = "{}") -> tuple[int, str]:
+    """Return the status and the body of a request to a proxy."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(proxy.url.rpartition(":")[2]))
+    try:
+        connection.request("POST", "/v1/x?a=b", body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("name", ["x-api-key", "x-goog-api-key", "Authorization"])
+def test_puts_the_key_in_the_tokens_place(the_model: Model, name: str) -> None:
+    """The token comes in any of the headers that agents use; the key leaves in the API's own."""
+    proxy = ModelProxy(Upstream(the_model.url, "Authorization", "Bearer "), lambda: KEY)
+    prefix = "Bearer " if name == "Authorization" else ""
+    answer = asked(proxy, {name: prefix + proxy.token, "x-other": "kept"})
+
+    assert answer == (200, "the model's answer")
+    (sent,) = the_model.asked
+    assert sent["authorization"] == f"Bearer {KEY}"
+    assert (sent["path"], sent["x-other"]) == ("/base/v1/x?a=b", "kept")
+    assert proxy.token not in json.dumps(sent)
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-api-key": "guess"}, {"Authorization": "Bearer "}])
+def test_a_stranger_gets_nothing(the_model: Model, headers: dict[str, str]) -> None:
+    """Whoever reaches the port without the token is refused, and no key is fetched for them."""
+    fetched: list[str] = []
+    proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), lambda: fetched.append("") or KEY)
+
+    assert asked(proxy, headers)[0] == 401
+    assert (the_model.asked, fetched) == ([], [])
+
+
+def test_without_a_key_the_model_is_not_asked(the_model: Model) -> None:
+    """The words of the gateway reach the agent."""
+
+    def none() -> str:
+        raise NoKey("there is none for you")
+
+    proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), none)
+
+    assert asked(proxy, {"x-api-key": proxy.token}) == (503, "no API key: there is none for you")
+    assert the_model.asked == []
+
+
+def test_the_key_is_fetched_for_each_request(the_model: Model) -> None:
+    """It is kept nowhere: the next request has the next key."""
+    keys = iter(("one", "two"))
+    proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), lambda: next(keys))
+    for _ in range(2):
+        asked(proxy, {"x-api-key": proxy.token})
+
+    assert [one["x-api-key"] for one in the_model.asked] == ["one", "two"]
+
+
+def test_a_model_that_is_away(the_model: Model) -> None:
+    """The agent hears that it cannot be reached, and no secret."""
+    del the_model
+    proxy = ModelProxy(Upstream("http://127.0.0.1:9", "x-api-key", ""), lambda: KEY)
+    status, words = asked(proxy, {"x-api-key": proxy.token})
+
+    assert status == 502
+    assert KEY not in words

@@ -1,0 +1,295 @@
+"""Agents in executors: what people allow happens, and nothing else; judged by the file."""
+
+import asyncio
+import json
+import os
+import pwd
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import SaysoError
+from core.model.approval import ApprovalReply, ApprovalState
+from core.model.decision import DenialReason
+from core.model.policy import ExecSecurity
+from core.model.result import Denied, Finished
+from core.store import approvals
+from core.store.sessions import events
+from tests.support.agents import KEY, Bench, Model, agents_at, model, workshop
+from tests.support.executors import USER
+from tests.support.gate import layer, says
+from tests.support.waiting import until
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """Yield the agents' folder."""
+    with workshop() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def the_model() -> Iterator[Model]:
+    """Yield a model."""
+    with model() as found:
+        yield found
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, path: str, folder: Path, the_model: Model) -> AsyncIterator[Bench]:
+    """Yield agents behind a gate where everything is asked about."""
+    async with agents_at(tmp_path, path, folder, the_model.url) as found:
+        yield found
+
+
+async def test_answers_a_prompt(bench: Bench) -> None:
+    """The agent's words are the run's output and its session's event; its tokens are counted."""
+    done = await bench.give("hello there")
+
+    assert isinstance(done, Finished)
+    assert (done.exit_code, done.output.text) == (0, "you said: hello there")
+    assert dict(done.token_usage) == {"inputTokens": 11, "outputTokens": 5}
+    told = await bench.gate.store.read(events.drain, "main")
+    assert ("agent.message", "you said: hello there") in [(one.kind, one.text) for one in told]
+
+
+async def test_allowed_once_the_file_is_there(bench: Bench) -> None:
+    """What a person allows happens as the other user; of the options only the single allow."""
+    file = bench.work / "allowed"
+    under_way = bench.give(f"write {file}")
+    question = await bench.question()
+
+    assert not file.exists()
+    assert question.plan.run_as == USER
+    assert str(file) in question.plan.text
+    assert "made by the agent" in question.plan.text
+    assert question.evaluation.promise == ()
+
+    always = await bench.gate.answer(says(question.id, ApprovalReply.ALLOW_ALWAYS))
+    assert "cannot be allowed always" in always.sentence
+    await bench.answer(question, ApprovalReply.ALLOW_ONCE)
+    done = await under_way
+    assert isinstance(done, Finished)
+    assert '"optionId": "yes-1"' in done.output.text
+    assert file.stat().st_uid == pwd.getpwnam(USER).pw_uid
+    file.unlink()
+
+
+async def test_denied_there_is_no_file(bench: Bench) -> None:
+    """A denial is passed on as a single rejection."""
+    file = bench.work / "denied"
+    under_way = bench.give(f"write {file}")
+    await bench.answer(await bench.question(), ApprovalReply.DENY)
+
+    done = await under_way
+    assert isinstance(done, Finished)
+    assert '"optionId": "no-1"' in done.output.text
+    assert not file.exists()
+
+
+async def test_nobody_answers_in_time_there_is_no_file(
+    tmp_path: Path, path: str, folder: Path, the_model: Model
+) -> None:
+    """At the deadline the agent gets a single rejection, as for a denial."""
+    file = folder / "work" / "late"
+    async with agents_at(tmp_path, path, folder, the_model.url, timeout_ms=300) as bench:
+        under_way = bench.give(f"write {file}")
+        question = await bench.question()
+        while not await bench.gate.expire():
+            await asyncio.sleep(0.05)
+        done = await under_way
+        ended = await bench.gate.store.read(approvals.get, question.id)
+
+    assert isinstance(done, Finished)
+    assert '"optionId": "no-1"' in done.output.text
+    assert ended is not None
+    assert ended.resolution is not None
+    assert ended.resolution.state is ApprovalState.EXPIRED
+    assert not file.exists()
+
+
+async def test_cancelled_while_asked(bench: Bench) -> None:
+    """A cancelled prompt withdraws its question; the agent hears it, and writes nothing."""
+    file = bench.work / "cancelled"
+    under_way = bench.give(f"write {file}")
+    question = await bench.question()
+    (run_id,) = bench.gate.running
+
+    assert await bench.gate.cancel(run_id, "enough")
+    done = await under_way
+    ended = await bench.gate.store.read(approvals.get, question.id)
+
+    assert isinstance(done, Finished)
+    assert done.cancelled
+    assert '{"outcome": "cancelled"}' in done.output.text
+    assert ended is not None
+    assert ended.resolution is not None
+    assert ended.resolution.note == "the prompt was cancelled"
+    assert not file.exists()
+
+
+async def test_an_executor_that_dies_fails_the_prompt(bench: Bench) -> None:
+    """The run fails with S2's words, its question is withdrawn with them, the gate goes on."""
+    file = bench.work / "killed"
+    under_way = bench.give(f"write {file}")
+    question = await bench.question()
+    (executor,) = bench.world.pool._live
+
+    os.kill(executor.client.pid, 9)
+    done = await under_way
+    ended = await bench.gate.store.read(approvals.get, question.id)
+
+    assert isinstance(done, Finished)
+    assert (done.exit_code, done.cancelled) == (1, False)
+    assert done.output.text.endswith("sayso: Executor terminated unexpectedly\n")
+    assert ended is not None
+    assert ended.resolution is not None
+    assert ended.resolution.note == "Executor terminated unexpectedly"
+    assert not file.exists()
+    again = await bench.give("still there")
+    assert isinstance(again, Finished)
+    assert again.exit_code == 0
+
+
+async def test_an_agent_that_dies_fails_the_prompt(bench: Bench) -> None:
+    """The run says how the agent ended and what it printed last."""
+    done = await bench.give("die")
+
+    assert isinstance(done, Finished)
+    assert done.exit_code == 1
+    assert "the agent ended (3) before it had answered: it is dead" in done.output.text
+
+
+async def test_an_agent_that_hears_no_cancel_is_killed(bench: Bench) -> None:
+    """After its grace the agent, and a child in a session of its own, are gone."""
+    under_way = bench.give("hang")
+    (run_id,) = await _running(bench)
+    while "hanging" not in getattr(await bench.gate.tail(run_id), "text", ""):
+        await asyncio.sleep(0.02)
+
+    await bench.gate.cancel(run_id, "enough")
+    done = await under_way
+
+    assert isinstance(done, Finished)
+    assert done.cancelled
+    assert not _marked(run_id)
+
+
+async def test_two_tool_calls_are_two_questions(bench: Bench) -> None:
+    """What is allowed is one call: the other one is asked about on its own."""
+    under_way = bench.give(f"twice {bench.work}/two")
+    first = await bench.question()
+    await bench.answer(first, ApprovalReply.ALLOW_ONCE)
+    second = await bench.question()
+    await bench.answer(second, ApprovalReply.DENY)
+    await under_way
+
+    assert first.plan.digest != second.plan.digest
+    assert (bench.work / "two.p1").exists()
+    assert not (bench.work / "two.p2").exists()
+    (bench.work / "two.p1").unlink()
+
+
+async def test_a_line_is_judged_as_a_line(bench: Bench) -> None:
+    """The agent's own shell runs it, so that even what a list would allow is asked about."""
+    under_way = bench.give("run echo made | tr a-z A-Z")
+    question = await bench.question()
+
+    assert question.plan.text == "echo made | tr a-z A-Z"
+    assert question.evaluation.promise == ()
+    await bench.answer(question, ApprovalReply.ALLOW_ONCE)
+    done = await under_way
+    assert isinstance(done, Finished)
+    assert "MADE" in done.output.text
+
+
+async def test_kinds_of_tools_that_are_not_wanted_are_denied_unasked(bench: Bench) -> None:
+    """`tools` names the kinds that people may be asked about."""
+    file = bench.work / "unwanted"
+    done = await bench.give(f"write {file}", tools=("read",))
+
+    assert isinstance(done, Finished)
+    assert '"optionId": "no-1"' in done.output.text
+    assert not await bench.gate.store.read(approvals.pending, 10, None, None)
+    assert not file.exists()
+
+
+async def test_the_model_gets_the_key_and_the_agent_does_not(
+    bench: Bench, the_model: Model
+) -> None:
+    """It is fetched for each request, and in nothing that the agent sees or that is kept."""
+    before = len(the_model.asked)
+    answered = await bench.give("model")
+    seen = await bench.give("show")
+
+    assert isinstance(answered, Finished)
+    assert isinstance(seen, Finished)
+    assert answered.output.text == "the model's answer"
+    (asked,) = the_model.asked[before:]
+    assert (asked["x-api-key"], asked["path"]) == (KEY, "/base/v1/messages")
+    assert bench.keys == [("anthropic", "uid:0")]
+    shown = json.loads(seen.output.text)
+    assert shown["uid"] == pwd.getpwnam(USER).pw_uid
+    assert shown["env"]["ANTHROPIC_API_KEY"] not in {"", KEY}
+    for text in (json.dumps(shown), answered.output.text, json.dumps(bench.world.records.kept)):
+        assert KEY not in text
+    calls = [(one["method"], one["result"]) for one in bench.world.records.kept]
+    assert ("get_api_key", "ok") in calls
+
+
+async def test_where_there_is_no_key_the_model_is_not_asked(bench: Bench, the_model: Model) -> None:
+    """The agent gets an error, and the journal says why."""
+    before = len(the_model.asked)
+    under_way = bench.give("model")
+    bench.agents.key_of = _none
+    done = await under_way
+
+    assert isinstance(done, Finished)
+    assert done.exit_code == 1
+    assert "503" in done.output.text
+    assert len(the_model.asked) == before
+
+
+async def test_without_security_nothing_starts(
+    tmp_path: Path, path: str, folder: Path, the_model: Model
+) -> None:
+    """security=deny refuses the prompt itself; full lets an agent's tools pass unasked."""
+    deny, full = ExecSecurity.DENY, ExecSecurity.FULL
+    file = folder / "work" / "full"
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    home = tmp_path / "one"
+    async with agents_at(home, path, folder, the_model.url, layer(security=deny)) as bench:
+        refused = await bench.give("hello")
+    home = tmp_path / "two"
+    async with agents_at(home, path, folder, the_model.url, layer(security=full)) as bench:
+        await bench.give(f"write {file}")
+
+    assert isinstance(refused, Denied)
+    assert refused.reason is DenialReason.SECURITY_DENY
+    assert file.exists()
+    file.unlink()
+
+
+async def _none(service: str, account: str) -> str:
+    del service, account
+    raise SaysoError("there is none")
+
+
+async def _running(bench: Bench) -> frozenset[str]:
+    await until(lambda: bench.gate.running)
+    return frozenset(bench.gate.running)
+
+
+def _marked(run_id: str) -> list[str]:
+    """Return the processes that a run left."""
+    mark = f"SAYSO_RUN={run_id}".encode()
+    found = []
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in place.read_bytes().split(b"\0"):
+                found.append(place.parent.name)
+        except OSError:
+            continue
+    return found

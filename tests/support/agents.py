@@ -1,0 +1,177 @@
+"""A gate whose agents run in real executors, and the model that they ask."""
+
+import asyncio
+import pwd
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from bot.executor_setup.archive import interpreter
+from bot.wiring.gate import connect_agents
+from core.approvals.answer import Answer, AnswerOutcome
+from core.errors import SaysoError
+from core.gate import Gate
+from core.hosts.gateway import GatewayHost
+from core.hosts.router import HostRouter
+from core.isolation.agents import Agents
+from core.isolation.runtime import Runtime
+from core.model.approval import Approval, ApprovalReply
+from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
+from core.model.identity import SessionKey
+from core.model.policy import ExecHost, PolicyLayer
+from core.model.result import Submission
+from core.planning.planner import Planner
+from core.runner.runner import Runner
+from core.store import approvals
+from tests.support.executors import USER, World, executors
+from tests.support.gate import AGENT, ANA, gate_at
+from tests.support.waiting import PATIENCE_S
+
+KEY = "sk-ant-canary-0f2c8b1e5d7a4936"
+"""What the gateway knows and nobody else may."""
+SCRIPT = Path(__file__).with_name("acp_agent.py")
+
+
+@dataclass
+class Model:
+    """A server that stands for a model: what it was asked with, and how often."""
+
+    url: str
+    asked: list[dict[str, str]] = field(default_factory=list)
+
+
+@contextmanager
+def model() -> Iterator[Model]:
+    """Serve a model on a port of this machine."""
+    found = Model("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            found.asked.append({**headers, "path": self.path})
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"the model's answer")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its base names it
+            """Log nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found.url = f"http://127.0.0.1:{server.server_port}/base"
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def workshop() -> Iterator[Path]:
+    """Yield a folder of the agents' user, with the small agent in it."""
+    folder = Path(tempfile.mkdtemp(prefix="sayso-agent-"))
+    try:
+        shutil.copy(SCRIPT, folder / "agent.py")
+        (folder / "agent.py").chmod(0o644)
+        folder.chmod(0o755)
+        (folder / "work").mkdir()
+        shutil.chown(folder / "work", pwd.getpwnam(USER).pw_uid)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@dataclass
+class Bench:
+    """Agents behind a gate, the person who answers, and the folder that they work in."""
+
+    gate: Gate
+    agents: Agents
+    world: World
+    work: Path
+    keys: list[tuple[str, str]]
+
+    def prompt(self, text: str, **given: object) -> ExecRequest:
+        """Return a prompt for the agent."""
+        part = AgentPart(AgentPartKind.PROMPT, "uid:0", tools=given.pop("tools", ()))  # type: ignore[arg-type]
+        return ExecRequest(
+            AGENT,
+            SessionKey("main"),
+            str(self.work),
+            argv=("prompt", "main", text),
+            overrides=ExecOverrides(ExecHost.GATEWAY),
+            part=part,
+            **given,  # type: ignore[arg-type]
+        )
+
+    def give(self, text: str, **given: object) -> "asyncio.Task[Submission]":
+        """Submit a prompt."""
+        return asyncio.ensure_future(self.gate.submit(self.prompt(text, **given)))
+
+    async def question(self, seconds: float = PATIENCE_S) -> Approval:
+        """Return the question that an agent's tool call became."""
+        (found,) = await self.questions(1, seconds)
+        return found
+
+    async def questions(self, count: int, seconds: float = PATIENCE_S) -> tuple[Approval, ...]:
+        """Return so many questions, once they are there."""
+        async with asyncio.timeout(seconds):
+            while True:
+                waiting = await self.gate.store.read(approvals.pending, 10, None, None)
+                if len(waiting) >= count:
+                    return waiting
+                await asyncio.sleep(0.01)
+
+    async def answer(self, question: Approval, reply: ApprovalReply) -> None:
+        """Have Ana answer; what she allowed is run as the gateway does it."""
+        answered = await self.gate.answer(Answer(ref=question.id, reply=reply, actor=ANA))
+        assert answered.outcome is AnswerOutcome.ACCEPTED, answered.sentence
+        for run_id, plan in await self.gate.queued():
+            await self.gate.run_approved(run_id, plan)
+
+
+@asynccontextmanager
+async def agents_at(
+    home: Path,
+    path: str,
+    workshop: Path,
+    model_url: str,
+    everyone: PolicyLayer | None = None,
+    *,
+    command: tuple[str, ...] | None = None,
+    env: Mapping[str, str] | None = None,
+    header: str = "x-api-key",
+    prefix: str = "",
+    timeout_ms: int = 60_000,
+) -> AsyncIterator[Bench]:
+    """Yield agents of this executor, run by a gate over one home."""
+    keys: list[tuple[str, str]] = []
+
+    async def key_of(service: str, account: str) -> str:
+        keys.append((service, account))
+        if account == "uid:404":
+            raise SaysoError("secrets.keys has none for this person")
+        return KEY
+
+    words = command or (interpreter(), "-I", str(workshop / "agent.py"))
+    named = env or {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "{token}"}
+    runtime = Runtime(words, "anthropic", model_url, header, prefix, named)
+    async with gate_at(home, everyone, timeout_ms=timeout_ms) as gate, executors(path) as world:
+        agents = Agents(world.executors, partial(_same, runtime), key_of, gate.execution.guard)
+        connect_agents(agents, gate)
+        host = GatewayHost(Runner(), world.executors, agents)
+        gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+        gate.planner = Planner(run_as=lambda _: USER)
+        yield Bench(gate, agents, world, workshop / "work", keys)
+
+
+def _same(runtime: Runtime, _agent: object) -> Runtime:
+    return runtime

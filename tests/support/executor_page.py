@@ -1,0 +1,65 @@
+"""Follow a page about executors with real users and the real sudo, in namespaces of its own."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SAYSO = "/opt/sayso/.venv/bin/sayso"
+LINE = re.compile(r"\d+\|")
+SECRET = "the-key-of-ann"
+
+SERVE = f"""
+mkdir -m 700 /home/ann/.ssh
+echo '{SECRET}' > /home/ann/.ssh/id_rsa && chmod 600 /home/ann/.ssh/id_rsa
+chown -R ann: /home/ann
+as ann env THE_KEY={SECRET}-in-the-environment {SAYSO} serve > /home/ann/log 2>&1 &
+gateway=$!
+trap 'kill $gateway; wait $gateway || true' EXIT
+while ! [ -S /home/ann/.sayso/gateway.sock ] && kill -0 $gateway 2>/dev/null; do sleep 0.1; done
+[ -S /home/ann/.sayso/gateway.sock ] || {{ cat /home/ann/log; exit 9; }}
+"""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Return a page's blocks of a language, in their order, without their indentation."""
+    fenced = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+    found = fenced.findall(page.read_text(encoding="utf-8"))
+    return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
+
+
+def as_ann(block: str) -> str:
+    """Return a block as ann types it, line by line."""
+    return "".join(f"as ann {line}\n" for line in block.strip().splitlines())
+
+
+def quoted(text: str) -> str:
+    """Quote a text for sh."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def followed(tmp_path: Path, script: str, *, seconds: int = 170) -> str:
+    """Run a script in namespaces of its own; return what it prints."""
+    written = tmp_path / "steps.sh"
+    written.write_text(script)
+    words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
+    shell = ("sh", "tests/e2e/executors.sh", str(tmp_path), str(ROOT), sys.base_prefix)
+    done = subprocess.run(
+        [*words, *shell, str(written)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def reported(lines: Iterable[str]) -> str:
+    """Return a script that reports each line's status and output in one line."""
+    return "".join(
+        f'out=$({{ {line}\n }} 2>&1); echo "$?|$(echo "$out" | tr "\\n" " ")"\n' for line in lines
+    )
