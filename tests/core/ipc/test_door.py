@@ -69,6 +69,24 @@ def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+async def test_an_answer_waits_for_no_packet() -> None:
+    """Small packets go out at once; a connection that names its protocol is asyncio's own."""
+    (door,) = Door.bound("127.0.0.1", 0)
+    seen: list[int] = []
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken = writer.get_extra_info("socket")
+        seen.append(taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    async with await asyncio.start_server(serve, sock=door):
+        _, writer = await asyncio.open_connection(*door.getsockname())
+        await until(lambda: seen)
+        writer.close()
+
+    assert seen[0] != 0
+
+
 @pytest.mark.parametrize("most", [FEW, 10 * MANY], ids=["bounded", "control"])
 async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None:
     """Although TLS is not agreed on, so that no server has heard of them."""
