@@ -97,9 +97,11 @@ def reported(lines: Iterable[str]) -> str:
     )
 
 
-def run(line: str, agent: str = "coder", cwd: str = "/srv/work") -> str:
+def run(line: str, agent: str = "coder", seconds: int = 20) -> str:
     """Return the shell command by which ann's gateway runs a line for an agent."""
-    return f"as ann {SAYSO} run --agent {agent} --cwd {cwd} --timeout 20 -c {quoted(line)}"
+    return (
+        f"as ann {SAYSO} run --agent {agent} --cwd /srv/work --timeout {seconds} -c {quoted(line)}"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -156,22 +158,32 @@ def test_the_page_as_written(tmp_path: Path) -> None:
 HOMES = ("ann", "sayso_alice", "sayso_executor")
 
 EXECUTOR_OF_ALICE = "$(pgrep -u sayso_alice -f sayso-executor | head -n 1)"
+EXECUTOR_OF_OTHER = "$(pgrep -u sayso_executor -f sayso-executor | head -n 1)"
+COMMAND_OF_OTHER = "$(pgrep -u sayso_executor -x sleep | head -n 1)"
 GATEWAY = "$(pgrep -u ann -f 'sayso serve' | head -n 1)"
 PYTHON = "/usr/bin/python3 -I -c"
 CONNECT = (
     f"{PYTHON} \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); print('in')\""
 )
 
-PTRACE = (
-    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
-    f"failed = libc.ptrace(16, {EXECUTOR_OF_ALICE}, 0, 0); "
-    'raise SystemExit(os.strerror(ctypes.get_errno()) if failed else 0)"'
-)
-STEAL_DESCRIPTOR = (
-    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
-    f"fd = libc.syscall(438, os.pidfd_open({EXECUTOR_OF_ALICE}), 3, 0); "
-    'raise SystemExit(os.strerror(ctypes.get_errno()) if fd < 0 else 0)"'
-)
+
+def ptrace(pid: str) -> str:
+    """Return a line that attaches to a process."""
+    return (
+        f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
+        f"failed = libc.ptrace(16, {pid}, 0, 0); "
+        'raise SystemExit(os.strerror(ctypes.get_errno()) if failed else 0)"'
+    )
+
+
+def steal_descriptor(pid: str) -> str:
+    """Return a line that takes a copy of a process's descriptor 3."""
+    return (
+        f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
+        f"fd = libc.syscall(438, os.pidfd_open({pid}), 3, 0); "
+        'raise SystemExit(os.strerror(ctypes.get_errno()) if fd < 0 else 0)"'
+    )
+
 
 ATTACKS = (
     # another user's files
@@ -201,7 +213,7 @@ ATTACKS = (
     f"kill -9 {GATEWAY}",
     f"kill -STOP {GATEWAY}",
     f'{PYTHON} "import os, signal; signal.pidfd_send_signal(os.pidfd_open({GATEWAY}), 9)"',
-    f"strace -p {GATEWAY} -o /dev/null -e trace=none & sleep 1; kill %1",
+    f"timeout 5 strace -p {GATEWAY} -o /dev/null -e trace=none",
     f"renice -n 19 -p {GATEWAY}",
     f'{PYTHON} "import resource; resource.prlimit({GATEWAY}, resource.RLIMIT_NOFILE, (9, 9))"',
     CONNECT % "/home/ann/.sayso/gateway.sock",
@@ -214,8 +226,19 @@ ATTACKS = (
     f"head -c 10 /proc/{EXECUTOR_OF_ALICE}/mem",
     "cat /proc/$SUPERVISOR/environ",
     "ls -l /proc/$SUPERVISOR/fd",
-    PTRACE,
-    STEAL_DESCRIPTOR,
+    ptrace(EXECUTOR_OF_ALICE),
+    steal_descriptor(EXECUTOR_OF_ALICE),
+    # the executor of another user, and the command that it runs
+    f"cat /proc/{EXECUTOR_OF_OTHER}/environ",
+    f"ls -l /proc/{EXECUTOR_OF_OTHER}/fd",
+    f"head -c 10 /proc/{EXECUTOR_OF_OTHER}/mem",
+    f"kill -9 {EXECUTOR_OF_OTHER}",
+    ptrace(EXECUTOR_OF_OTHER),
+    steal_descriptor(EXECUTOR_OF_OTHER),
+    f"cat /proc/{COMMAND_OF_OTHER}/environ",
+    f"head -c 10 /proc/{COMMAND_OF_OTHER}/mem",
+    f"kill -9 {COMMAND_OF_OTHER}",
+    ptrace(COMMAND_OF_OTHER),
     # another right
     "sudo -n id",
     f"sudo -n -u ann {FILE}",
@@ -244,15 +267,37 @@ OF_ANN = (
     "as ann sudo -n -u sayso_alice /bin/sh -c id",
     "as ann sudo -n -u sayso_alice -s",
     "as ann sudo -n -g root /bin/id",
-    f"as ann sudo -n -u sayso_alice PYTHONPATH=/tmp {FILE} </dev/null | grep -v descriptor",
+    f"as ann sudo -n -u sayso_alice PYTHONPATH=/tmp {FILE} </dev/null",
     "as ann sudo -n -e /etc/passwd",
 )
 """What the gateway's own user tries with the rule; nothing but the one command may pass."""
 
 
+OTHERWISE = {
+    "sudo -n id": "no new privileges",
+    f"sudo -n -u ann {FILE}": "no new privileges",
+    f"sudo -n -u sayso_executor {FILE}": "no new privileges",
+    "su ann -c id </dev/null": "Authentication failure",
+    "mount -t tmpfs none /mnt": "must be superuser",
+    f"{FILE} --socket /srv/work/x.sock": "must be a folder of this user's",
+    f"{FILE} </dev/null": "descriptor 0 is not a socket",
+    OF_ANN[1]: "is not allowed to execute",
+    OF_ANN[8]: "not allowed to set the following environment variables: PYTHONPATH",
+}
+"""The reasons of those that the kernel does not refuse, or not in its own words."""
+_OF_KERNEL = re.compile("Permission denied|Operation not permitted")
+
+
+def reason(line: str) -> re.Pattern[str]:
+    """Return what says that the boundary refused a line, and not a typing error in it."""
+    if line in OTHERWISE:
+        return re.compile(re.escape(OTHERWISE[line]))
+    return re.compile("a password is required") if line in OF_ANN else _OF_KERNEL
+
+
 @pytest.mark.timeout(300)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
-    """55 attempts of an agent's command, 10 of the gateway's user; the controls succeed."""
+    """What an agent's command and the gateway's user try is refused; the controls succeed."""
     controls = [
         run("id -un"),
         run("id -un", agent="other"),
@@ -265,7 +310,10 @@ def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     script = f"""{prepared()}{reported(controls)}
 cat > /srv/work/attacks.sh <<'END'
 {attacks}END
+{run("exec sleep 160", agent="other", seconds=160)} > /dev/null 2>&1 &
+while ! pgrep -u sayso_executor -x sleep > /dev/null; do sleep 0.1; done
 as ann {SAYSO} run --agent coder --cwd /srv/work --timeout 150 -c 'sh attacks.sh'
+pgrep -u sayso_executor -x sleep > /dev/null && echo unharmed
 {reported(OF_ANN)}
 pgrep -u ann -f 'sayso serve' > /dev/null && echo alive
 ls /home/ann/made /tmp/stolen 2> /dev/null
@@ -287,8 +335,9 @@ true
     for line, answer in zip((*ATTACKS, *OF_ANN), refused, strict=True):
         assert not answer.startswith("0|"), (line, answer)
         assert SECRET not in answer, (line, answer)
+        assert reason(line).search(answer), (line, answer)
+    assert "unharmed" in printed.splitlines()
     assert printed.splitlines()[-1] == "alive"  # and neither file was made
-    assert sum("Permission denied" in one for one in refused) > 20
 
 
 @pytest.mark.timeout(180)
