@@ -4,12 +4,13 @@ Paths alone do not say: what is mounted at two places, or lies in a folder that 
 paths. So paths are compared as they are within their file systems (proc(5), ``mountinfo``).
 """
 
-import io
+import os
 import re
 import select
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.hosts.sandbox.filesystem.mounts import is_within
 
@@ -68,7 +69,7 @@ class MountTable:
 
     def __init__(self) -> None:
         """Look at nothing yet: a process that is forked later has a table of its own."""
-        self._file: io.FileIO | None = None
+        self._watched: int | None = None
         self._changed = select.poll()
         self._known: Mounts | None = None
         self._reading = threading.Lock()
@@ -80,14 +81,13 @@ class MountTable:
             OSError: the kernel does not say.
         """
         with self._reading:
-            if self._file is None:
-                self._file = io.FileIO(_TABLE, "r")
-                self._changed.register(self._file, select.POLLPRI)
+            if self._watched is None:
+                self._watched = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
+                self._changed.register(self._watched, select.POLLPRI)
             # Each change is reported once; what is read afterwards is not older.
             if self._changed.poll(0) or self._known is None:
                 self._known = None
-                self._file.seek(0)
-                self._known = _mounts(self._file.read())
+                self._known = _mounts(Path(_TABLE).read_bytes())
             return self._known
 
 
