@@ -57,6 +57,7 @@ NEEDS = {
     "exec.remote.sessions": "read admin",
     "exec.remote.diagnostics": "read admin",
     "token.create": "",
+    "agent.prompt": "request",
     "page.login": "",
     "page.sessions": "approve admin",
     "page.end": "approve admin",

@@ -314,6 +314,7 @@ async def test_an_agent_names_no_other_agent(api: Api, tmp_path: Path) -> None:
     extra: dict[str, dict[str, object]] = {
         "exec.run": {"command": "true", "cwd": str(tmp_path)},
         "exec.approval.request": {"command": "true", "cwd": str(tmp_path)},
+        "agent.prompt": {"prompt": "look", "cwd": str(tmp_path)},
         "policy.explain": {"command": "true", "cwd": str(tmp_path)},
         "tool.call": {"tool": "Exec"},
         "exec.approvals.node.get": {"id": "web"},
