@@ -261,6 +261,7 @@ class ExecutorPool:
             result = str(refusal)
         self._audit.note(executor.caller, method, size, result)
         if result == "ok":
+            self._tokens.end(executor.token)  # its request is over: nothing more is accepted
             executor.completed.set()
 
     async def _finish(self, executor: Executor) -> None:
