@@ -156,22 +156,33 @@ def test_the_page_as_written(tmp_path: Path) -> None:
 HOMES = ("ann", "sayso_alice", "sayso_executor")
 
 EXECUTOR_OF_ALICE = "$(pgrep -u sayso_alice -f sayso-executor | head -n 1)"
+EXECUTOR_OF_ANOTHER = "$(pgrep -u sayso_executor -f sayso-executor | head -n 1)"
+COMMAND_OF_ANOTHER = "$(pgrep -u sayso_executor -f own.sock | head -n 1)"
 GATEWAY = "$(pgrep -u ann -f 'sayso serve' | head -n 1)"
 PYTHON = "/usr/bin/python3 -I -c"
 CONNECT = (
     f"{PYTHON} \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); print('in')\""
 )
 
-PTRACE = (
-    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
-    f"failed = libc.ptrace(16, {EXECUTOR_OF_ALICE}, 0, 0); "
-    'raise SystemExit(os.strerror(ctypes.get_errno()) if failed else 0)"'
-)
-STEAL_DESCRIPTOR = (
-    f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
-    f"fd = libc.syscall(438, os.pidfd_open({EXECUTOR_OF_ALICE}), 3, 0); "
-    'raise SystemExit(os.strerror(ctypes.get_errno()) if fd < 0 else 0)"'
-)
+
+def called(call: str) -> str:
+    """Return a command that makes a call of libc's, and says why where it fails (below 0)."""
+    return (
+        f'{PYTHON} "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); '
+        f"failed = {call} < 0; "
+        'raise SystemExit(os.strerror(ctypes.get_errno()) if failed else 0)"'
+    )
+
+
+def traced(pid: str) -> str:
+    """Return a command that attaches to a process as a debugger does."""
+    return called(f"libc.ptrace(16, {pid}, 0, 0)")
+
+
+def descriptor_of(pid: str) -> str:
+    """Return a command that takes a process's descriptor 3 with pidfd_getfd."""
+    return called(f"libc.syscall(438, os.pidfd_open({pid}), 3, 0)")
+
 
 ATTACKS = (
     # another user's files
@@ -195,7 +206,7 @@ ATTACKS = (
     f"cat /proc/{GATEWAY}/environ",
     f"ls -l /proc/{GATEWAY}/fd",
     f"cat /proc/{GATEWAY}/maps",
-    f"head -c 10 /proc/{GATEWAY}/mem",
+    f"head -c 0 /proc/{GATEWAY}/mem",
     f"ls /proc/{GATEWAY}/cwd/",
     f"ls /proc/{GATEWAY}/root/home/ann",
     f"kill -9 {GATEWAY}",
@@ -211,11 +222,27 @@ ATTACKS = (
     # its own executor, from a command that it runs
     f"cat /proc/{EXECUTOR_OF_ALICE}/environ",
     f"ls -l /proc/{EXECUTOR_OF_ALICE}/fd",
-    f"head -c 10 /proc/{EXECUTOR_OF_ALICE}/mem",
+    f"head -c 0 /proc/{EXECUTOR_OF_ALICE}/mem",
     "cat /proc/$SUPERVISOR/environ",
     "ls -l /proc/$SUPERVISOR/fd",
-    PTRACE,
-    STEAL_DESCRIPTOR,
+    traced(EXECUTOR_OF_ALICE),
+    descriptor_of(EXECUTOR_OF_ALICE),
+    # another user's executor, at its work
+    f"cat /proc/{EXECUTOR_OF_ANOTHER}/environ",
+    f"ls -l /proc/{EXECUTOR_OF_ANOTHER}/fd",
+    f"cat /proc/{EXECUTOR_OF_ANOTHER}/maps",
+    f"head -c 0 /proc/{EXECUTOR_OF_ANOTHER}/mem",
+    f"ls /proc/{EXECUTOR_OF_ANOTHER}/cwd/",
+    f"cat /proc/{EXECUTOR_OF_ANOTHER}/fd/0",
+    f"kill -9 {EXECUTOR_OF_ANOTHER}",
+    f"kill -STOP {EXECUTOR_OF_ANOTHER}",
+    traced(EXECUTOR_OF_ANOTHER),
+    descriptor_of(EXECUTOR_OF_ANOTHER),
+    CONNECT % "/home/sayso_executor/own.sock",
+    "cat /home/sayso_executor/secret",
+    f"cat /proc/{COMMAND_OF_ANOTHER}/environ",
+    f"kill -9 {COMMAND_OF_ANOTHER}",
+    traced(COMMAND_OF_ANOTHER),
     # another right
     "sudo -n id",
     f"sudo -n -u ann {FILE}",
@@ -230,10 +257,27 @@ ATTACKS = (
     "echo evil > /etc/sudoers.d/evil",
     "mount -t tmpfs none /mnt",
     "chroot / true",
-    f"{FILE} --socket /srv/work/x.sock",
-    f"{FILE} </dev/null",
 )
 """What an agent's command tries; each must fail, and show no secret."""
+
+BOUNDARY = "Permission denied|Operation not permitted"
+REASONS = {
+    "as ann sudo ": "a password is required|is not allowed to execute|you are not allowed to set",
+    "sudo -n ": "no new privileges",
+    "su ann ": "Authentication failure",
+    "mount ": "must be superuser",
+}
+"""Why an attempt fails where it is not the rights of files and processes, by its beginning."""
+
+HARMLESS = re.compile(r"(cat|ls|head) (?!.*(SUPERVISOR|fd/0))|/usr/bin/python3.*(connect|libc)")
+"""Attempts that change nothing: root makes the same ones, and nothing but its rights differs."""
+
+ANOTHER = (
+    f"sh -c 'echo {SECRET}-of-another > /home/sayso_executor/secret' && {PYTHON} "
+    '"import socket, time; s = socket.socket(socket.AF_UNIX); '
+    "s.bind('/home/sayso_executor/own.sock'); s.listen(); time.sleep(200)\""
+)
+"""What the other agent runs meanwhile, with a secret and a socket of its own."""
 
 OF_ANN = (
     f"as ann sudo -n -u root {FILE} </dev/null",
@@ -250,31 +294,61 @@ OF_ANN = (
 """What the gateway's own user tries with the rule; nothing but the one command may pass."""
 
 
-@pytest.mark.timeout(300)
-def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
-    """55 attempts of an agent's command, 10 of the gateway's user; the controls succeed."""
-    controls = [
-        run("id -un"),
-        run("id -un", agent="other"),
-        run("id -un; umask; pwd; cat /srv/work/made"),
-        f"cat /home/ann/.ssh/id_rsa; tr '\\0' '\\n' < /proc/{GATEWAY}/environ | grep THE_KEY",
-        f"as ann sudo -n -u sayso_alice {FILE} </dev/null",
-    ]
-    attacks = "SUPERVISOR=$PPID; export SUPERVISOR\n"
-    attacks += reported(f"sh -c {quoted(one)}" for one in ATTACKS)
-    script = f"""{prepared()}{reported(controls)}
+def reason(line: str) -> str:
+    """Return what an attempt has to be refused with: the boundary, not a mistake in the attempt."""
+    found = [words for begin, words in REASONS.items() if line.startswith(begin)]
+    return found[0] if found else BOUNDARY
+
+
+CONTROLS = (
+    run("id -un"),
+    run("id -un", agent="other"),
+    run("id -un; umask; pwd; cat /srv/work/made"),
+    f"cat /home/ann/.ssh/id_rsa; tr '\\0' '\\n' < /proc/{GATEWAY}/environ | grep THE_KEY",
+    f"as ann sudo -n -u sayso_alice {FILE} </dev/null",
+)
+
+
+def attacked() -> str:
+    """Return the script: controls, another's executor at work, attempts, root's same attempts."""
+    attempts = "SUPERVISOR=$PPID; export SUPERVISOR\n"
+    attempts += reported(f"sh -c {quoted(one)}" for one in ATTACKS)
+    roots = reported(f"sh -c {quoted(one)}" for one in ATTACKS if HARMLESS.match(one))
+    return f"""{prepared()}{reported(CONTROLS)}
+{run(ANOTHER, agent="other").replace("--timeout 20", "--timeout 200")} &
+another=$!
+while ! [ -S /home/sayso_executor/own.sock ] && kill -0 $another; do sleep 0.1; done
 cat > /srv/work/attacks.sh <<'END'
-{attacks}END
-as ann {SAYSO} run --agent coder --cwd /srv/work --timeout 150 -c 'sh attacks.sh'
+{attempts}touch /srv/work/finished
+while ! [ -e /srv/work/over ]; do sleep 0.1; done
+END
+as ann {SAYSO} run --agent coder --cwd /srv/work --timeout 150 -c 'sh attacks.sh' > /home/tried &
+alice=$!
+while ! [ -e /srv/work/finished ] && kill -0 $alice; do sleep 0.1; done
+{roots}touch /srv/work/over
+wait $alice
+cat /home/tried
 {reported(OF_ANN)}
+pgrep -u sayso_executor -f own.sock > /dev/null && echo another is alive
 pgrep -u ann -f 'sayso serve' > /dev/null && echo alive
 ls /home/ann/made /tmp/stolen 2> /dev/null
 true
 """
-    printed = followed(tmp_path, script, seconds=280)
+
+
+@pytest.mark.timeout(300)
+def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
+    """Each attempt is refused by the boundary; root makes those that change nothing, and may.
+
+    S2 "cannot access other users' files", "executor isolation": an agent's command attacks the
+    gateway, its own executor, and another user's executor and command at their work.
+    """
+    printed = followed(tmp_path, attacked(), seconds=280)
     found = [one for one in printed.splitlines() if LINE.match(one)]
-    alice, other, works, secrets, started = found[: len(controls)]
-    refused = found[len(controls) :]
+    alice, other, works, secrets, started = found[: len(CONTROLS)]
+    harmless = [one for one in ATTACKS if HARMLESS.match(one)]
+    roots = found[len(CONTROLS) :][: len(harmless)]
+    refused = found[len(CONTROLS) + len(harmless) :]
 
     assert [one.strip() for one in (alice, other, works)] == [
         "0|sayso_alice",
@@ -283,12 +357,14 @@ true
     ]
     assert secrets.count(SECRET) == 2
     assert "descriptor 0 is not a socket" in started  # sudo let it start
-    assert len(refused) == len(ATTACKS) + len(OF_ANN) >= 60
     for line, answer in zip((*ATTACKS, *OF_ANN), refused, strict=True):
         assert not answer.startswith("0|"), (line, answer)
+        assert re.search(reason(line), answer), (line, answer)
         assert SECRET not in answer, (line, answer)
-    assert printed.splitlines()[-1] == "alive"  # and neither file was made
-    assert sum("Permission denied" in one for one in refused) > 20
+    for line, answer in zip(harmless, roots, strict=True):
+        assert answer.startswith("0|"), (line, answer)
+    assert len(harmless) >= 30
+    assert printed.splitlines()[-2:] == ["another is alive", "alive"]  # and neither file was made
 
 
 @pytest.mark.timeout(180)

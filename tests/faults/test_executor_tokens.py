@@ -1,4 +1,4 @@
-"""Session tokens shown by a process of another user, over the real socket: 0 wrong ones accepted."""
+"""Session tokens shown by a process of another user, over the real socket: no wrong one passes."""
 
 import asyncio
 import shutil
