@@ -272,6 +272,12 @@ REASONS = {
 HARMLESS = re.compile(r"(cat|ls|head) (?!.*(SUPERVISOR|fd/0))|/usr/bin/python3.*(connect|libc)")
 """Attempts that change nothing: root makes the same ones, and nothing but its rights differs."""
 
+LISTEN = (
+    f'{PYTHON} "import socket, time; s = socket.socket(socket.AF_UNIX); '
+    "s.bind('/home/ann/.sayso/exec-approvals.sock'); s.listen(); time.sleep(200)\""
+)
+"""A socket where another program may listen for this gateway: there has to be one to attack."""
+
 ANOTHER = (
     f"sh -c 'echo {SECRET}-of-another > /home/sayso_executor/secret' && {PYTHON} "
     '"import socket, time; s = socket.socket(socket.AF_UNIX); '
@@ -318,6 +324,8 @@ def attacked() -> str:
 {run(ANOTHER, agent="other").replace("--timeout 20", "--timeout 200")} &
 another=$!
 while ! [ -S /home/sayso_executor/own.sock ] && kill -0 $another; do sleep 0.1; done
+as ann {LISTEN} &
+while ! [ -S /home/ann/.sayso/exec-approvals.sock ] && kill -0 $!; do sleep 0.1; done
 cat > /srv/work/attacks.sh <<'END'
 {attempts}touch /srv/work/finished
 while ! [ -e /srv/work/over ]; do sleep 0.1; done
