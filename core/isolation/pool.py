@@ -294,6 +294,8 @@ class ExecutorPool:
                 self._do(self._answer(executor, method, params, number))
                 return
             result = incoming.notified(executor, method, params)
+            if method == wire.REPORT_COMPLETION:
+                self._tokens.end(executor.token)  # its request is over: nothing more is accepted
         except TokenRefused as refusal:
             result = str(refusal)
         self._audit.note(executor.caller, method, size, result)

@@ -78,16 +78,17 @@ async def executors(
     options: Options | None = None,
     command: Sequence[str] | None = None,
     build: str = BUILD,
+    tokens: SessionTokens | None = None,
 ) -> AsyncIterator[World]:
     """Yield executors that run as ``USER``, or are started by another ``command``."""
     wanted = options or Options(build)
     records = Records()
-    tokens = SessionTokens(60, 1, time.monotonic)
+    made_tokens = SessionTokens(60, 1, time.monotonic) if tokens is None else tokens
     words = as_user(path) if command is None else command
-    pool = ExecutorPool(wanted, tokens, CallAudit(records), lambda _user: words)
+    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), lambda _user: words)
     made = Executors(pool, wanted.max_executors, limits)
     try:
-        yield World(made, pool, tokens, records)
+        yield World(made, pool, made_tokens, records)
     finally:
         await made.stop()
 

@@ -11,6 +11,7 @@ import pytest
 from core.errors import HostUnavailable, SpawnError
 from core.isolation import process
 from core.isolation.client import CallFailed
+from core.isolation.executor import Executor
 from core.isolation.pool import Options
 from core.model.identity import SessionKey
 from core.runner.supervisor.processes import procfs
@@ -231,3 +232,17 @@ async def test_a_stopped_executor_is_ended(path: str) -> None:
 
         link.close()
         assert not alive(executor.client.pid)
+
+
+async def test_ten_executors_answer_a_thousand_requests_each(path: str) -> None:
+    """S2 "no hanging requests", at load: every one of 10,000 calls has its own answer."""
+    async with executors(path) as world:
+        made = await asyncio.gather(*(world.pool.take(USER) for _ in range(10)))
+
+        async def asked(executor: Executor) -> int:
+            answers = [await executor.client.call("ping", {}, 60) for _ in range(1000)]
+            return sum(one["pong"] is True for one in answers)
+
+        assert await asyncio.gather(*(asked(one) for one in made)) == [1000] * 10
+        assert len({one.client.pid for one in made}) == 10
+        assert world.pool.live == 10
