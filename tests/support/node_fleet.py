@@ -17,7 +17,7 @@ from core.store.people.nodes import PairingDraft
 from core.trust.identity import Identity, key_id
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.link_relay import Relay, relay
-from tests.support.node_process import NodeProcess, free_port
+from tests.support.node_process import NodeProcess, free_port, stop_if_started
 from tests.support.waiting import wait_until
 
 FULL = {"security": "full", "ask": "off"}
@@ -72,11 +72,9 @@ def node_fleet(
             file = begin(node.home, f"n{number}", f"127.0.0.1:{link.port}", key)
             fleet.nodes.append(FleetNode(file.display_name, file.node_id, node, link))
             asyncio.run(_paired(f"sqlite:///{folder}/state.db", file))
-        fleet.gateway.start()
-        stack.callback(fleet.gateway.stop)
-        for node in fleet.nodes:
-            node.process.start()
-            stack.callback(node.process.stop)
+        for process in (fleet.gateway, *(node.process for node in fleet.nodes)):
+            stack.callback(stop_if_started, process)
+            process.start()
         for node in fleet.nodes:
             wait_until(f"{node.name} to be connected", node.has_connected, seconds=60)
         yield fleet
