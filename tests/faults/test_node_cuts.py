@@ -85,7 +85,7 @@ def test_the_judge_sees_each_fault(run: Told, mark: str, fault: str) -> None:
 def _fail(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
     """Fail as a test does, while a fleet runs of which one node was killed."""
     with node_fleet(folder, 2) as fleet:
-        for one in (fleet.gateway, *(node.process for node in fleet.nodes)):
+        for one in fleet.processes:
             assert one.process is not None
             started.append(one.process)
         fleet.nodes[0].process.kill()

@@ -44,6 +44,11 @@ class NodeFleet:
     gateway: GatewayProcess
     nodes: list[FleetNode] = field(default_factory=list)
 
+    @property
+    def processes(self) -> tuple[GatewayProcess | NodeProcess, ...]:
+        """Return the gateway and the nodes."""
+        return (self.gateway, *(node.process for node in self.nodes))
+
     def call(self, method: str, params: dict[str, Any], timeout: float = 20) -> dict[str, Any]:
         """Call the gateway once."""
         with Client(str(self.gateway.home / "gateway.sock")) as client:
@@ -72,7 +77,7 @@ def node_fleet(
             file = begin(node.home, f"n{number}", f"127.0.0.1:{link.port}", key)
             fleet.nodes.append(FleetNode(file.display_name, file.node_id, node, link))
             asyncio.run(_paired(f"sqlite:///{folder}/state.db", file))
-        for process in (fleet.gateway, *(node.process for node in fleet.nodes)):
+        for process in fleet.processes:
             stack.callback(stop_if_started, process)
             process.start()
         for node in fleet.nodes:
