@@ -122,6 +122,10 @@ class _Accepted(socket.socket):
     def __init__(self, raw: socket.socket, door: Door) -> None:
         super().__init__(raw.family, raw.type, raw.proto, raw.detach())
         self._door = door
+        # asyncio does so only for sockets that were made as TCP by number, and create_server names
+        # none: each frame but the first would wait 40 ms for an acknowledgement.
+        with contextlib.suppress(OSError):  # it may have ended already
+            self.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
         """Close it."""

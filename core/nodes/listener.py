@@ -2,6 +2,7 @@
 
 import logging
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -19,6 +20,9 @@ _LOG = logging.getLogger(__name__)
 _LIBRARY = _LOG.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
+SSLProtocol.max_size = 32 << 10
+"""Bytes that each connection keeps to read into: two TLS records. asyncio's 256 KiB a connection
+make up most of what a node that does nothing costs (docs/decisions/0032)."""
 
 
 @asynccontextmanager

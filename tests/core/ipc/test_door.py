@@ -139,3 +139,12 @@ def _is_over(client: socket.socket) -> bool:
         return False
     except ConnectionResetError:
         return True
+
+
+async def test_what_is_accepted_sends_small_frames_at_once() -> None:
+    """Else each frame after the first waits for the peer's delayed acknowledgement, 40 ms."""
+    (door,) = Door.bound("127.0.0.1", 0)
+    with door, socket.create_connection(door.getsockname()[:2]):
+        taken, _ = door.accept()
+        with taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
