@@ -25,8 +25,9 @@ _LOG = logging.getLogger(__name__)
 _AUTH_S = 10.0
 _LOOK_S = 5.0
 """How often a waiting node is looked up even without a wake-up, which may be lost."""
-_EXPIRES_S = 2.0
-"""A request that is gone this long before its end was denied; later it may have expired."""
+_EXPIRES_MS = 30_000
+"""A request that is gone this long before its end was denied; later it may have expired, since the
+store's clock may be another one."""
 _DENIED_S = 3_600.0
 _MOST_DENIED = 1_000
 MOST_UNKNOWN = 64
@@ -206,6 +207,7 @@ class Fleet:
             return None
         if node is None:
             return None
+        self._denied.pop(node_id, None)
         await link.send(Welcome(name=node.name))
         return Connection(node, auth.session, link, auth.caps)
 
@@ -242,7 +244,7 @@ class Fleet:
                     if node is not None:
                         return node
                     if not await self.directory.waits(node_id):
-                        if time.monotonic() < ends - _EXPIRES_S:
+                        if time.time_ns() // 1_000_000 < asked.expires_ms - _EXPIRES_MS:
                             self._deny(node_id)
                         break
                     await _first(changes, gone)
