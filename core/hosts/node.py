@@ -8,30 +8,20 @@ when the node is back, and until then nothing is guessed.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from core.errors import (
-    BadRequest,
-    HostUnavailable,
-    SpawnError,
-    StoreError,
-)
-from core.hosts.node_answers import (
-    NodeRuns,
-    away,
-    bounded,
-    failure_of,
-    fault_of,
-)
+from core.errors import BadRequest, HostUnavailable, SpawnError, StoreError
+from core.hosts.node_answers import NodeRuns, away, bounded, failure_of, fault_of
+from core.hosts.node_orders import Orders
 from core.model.command import ExecOverrides, ExecPlan, ExecRequest
 from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
 from core.model.node import Node, NodeId, NodePlan, NodeState
 from core.model.policy import ExecHost, ExecPolicy
-from core.model.result import Finished, LiveOutput, Output, OutputChunk
+from core.model.result import Finished, LiveOutput, OutputChunk
 from core.model.stdio import Capture
 from core.nodes.envelope import LIFE_MS, Order, sealed
 from core.nodes.fleet import Connection, Directory, Fleet
@@ -41,7 +31,6 @@ from core.nodes.frames import (
     Cancel,
     Ended,
     Invoked,
-    Noted,
     NotInvoked,
     NotRun,
     Prepare,
@@ -64,18 +53,6 @@ _ANSWER_S = 20.0
 """How long a node may read and bind a command, or do what else it is asked."""
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
-_SETTLE_AGAIN_S = 5.0
-
-
-@dataclass(slots=True, eq=False)
-class _Waiting:
-    """A run that was ordered in a session."""
-
-    node: NodeId
-    session: str
-    ending: "asyncio.Future[Ended | NotRun]"
-    cancelled: bool = False
-    started: bool = False
 
 
 @dataclass(slots=True)
@@ -92,16 +69,14 @@ class NodeHost:
     fleet: Fleet = field(init=False)
     _questions: Questions = field(default_factory=Questions)
     _skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _runs: dict[ApprovalId, _Waiting] = field(default_factory=dict)
-    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
-    _settling: dict[ApprovalId, "asyncio.Task[None]"] = field(default_factory=dict)
-    _left_cancelled: set[ApprovalId] = field(default_factory=set)
+    _orders: Orders = field(init=False)
     _away_since: dict[NodeId, float] = field(default_factory=dict)
     _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
         """Hear the nodes."""
         self.fleet = Fleet(key_id(self.key), self.directory, self)
+        self._orders = Orders(self.runs, self._say)
 
     @property
     def place(self) -> str:
@@ -158,15 +133,11 @@ class NodeHost:
         if not await watcher.claim():
             raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
         connection = self._connection(plan)  # it may be another one by now
-        node_id, loop = connection.node.id, asyncio.get_running_loop()
-        waiting = _Waiting(node_id, connection.session, loop.create_future())
-        self._runs[run_id] = waiting
-        try:
+        node_id = connection.node.id
+        with self._orders.waiting(run_id, node_id, connection.session) as ordered:
             await self._order(connection, run_id, plan, basis)
-            ending = await waiting.ending
-        finally:
-            del self._runs[run_id]
-        self._settle_soon(node_id, ending)
+            ending = await ordered.ending
+        self._orders.settle(node_id, ending)
         if isinstance(ending, NotRun):
             raise failure_of(ending)
         return bounded(ending.result)
@@ -199,14 +170,10 @@ class NodeHost:
 
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a running command, now or when its node is back; ``False`` if it does not run."""
-        waiting = self._runs.get(run_id)
-        node_id = await self.runs.node_of(run_id) if waiting is None else waiting.node
+        node_id = await self._orders.node_of(run_id)
         if node_id is None:
             return False
-        if waiting is None:
-            self._left_cancelled.add(run_id)
-        else:
-            waiting.cancelled = True
+        self._orders.cancel(run_id)
         await self._say(node_id, Cancel(run_id=run_id))
         return True
 
@@ -215,8 +182,7 @@ class NodeHost:
 
         A node reports its output when the run has ended (S0: aggregated output only).
         """
-        waiting = self._runs.get(run_id)
-        node_id = await self.runs.node_of(run_id) if waiting is None else waiting.node
+        node_id = await self._orders.node_of(run_id)
         if node_id is None or self.fleet.connection(node_id) is not None:
             return None
         lost_at = self._away_since.get(node_id, self._since)
@@ -239,14 +205,10 @@ class NodeHost:
             LinkLost: it is gone already, or must come again because the store cannot be read.
         """
         await self._teach(connection)
-        node_id = connection.node.id
         try:
-            asked = {one: one in self._left_cancelled for one in await self.runs.left_on(node_id)}
+            asked = await self._orders.earlier(connection.node.id, connection.session)
         except StoreError as failure:
             raise LinkLost(f"what it was ordered cannot be read: {failure}") from None
-        for run_id, waiting in self._runs.items():
-            if waiting.node == node_id and waiting.session != connection.session:
-                asked[run_id] = waiting.cancelled
         for run_id, is_cancelled in asked.items():
             await connection.link.send(Query(run_id=run_id))
             if is_cancelled:
@@ -262,9 +224,9 @@ class NodeHost:
             case Prepared() | Unprepared() | Invoked() | NotInvoked():
                 self._questions.answered(connection.node.id, frame)
             case Started():
-                self._began(connection.node.id, frame.run_id)
+                self._orders.began(connection.node.id, frame.run_id)
             case Ended() | NotRun():
-                self._ended(connection.node.id, frame)
+                self._orders.ended(connection.node.id, frame)
             case Underway():
                 pass
             case _:
@@ -274,7 +236,7 @@ class NodeHost:
         """Note since when the runs of a node are out of sight, and end what it was asked."""
         if self.fleet.connection(connection.node.id) is not None:
             return  # a newer connection replaced it
-        self._soon(self.runs.gone(connection.node.id))
+        self._orders.soon(self.runs.gone(connection.node.id))
         self._away_since[connection.node.id] = time.time()
         self._questions.lost(connection.node.id)
         self._skills.pop(connection.session, None)
@@ -285,21 +247,15 @@ class NodeHost:
         Raises:
             LinkLost: it is gone.
         """
-        runs = {id_: run for id_, run in self._runs.items() if run.node == connection.node.id}
+        runs = self._orders.running(connection.node.id)
         for run_id in runs:
             await connection.link.send(Cancel(run_id=run_id))
         if runs:
             await asyncio.wait({run.ending for run in runs.values()}, timeout=_DISMISS_S)
 
     def forget(self, known: frozenset[NodeId]) -> None:
-        """End the runs of nodes that are not among these as runs whose end nobody saw.
-
-        A node that was revoked delivers nothing any more.
-        """
-        for run_id, waiting in self._runs.items():
-            if waiting.node not in known and not waiting.ending.done():
-                unseen = Finished(run_id, None, None, Output(), duration_ms=0)
-                waiting.ending.set_result(Ended(run_id=run_id, result=unseen))
+        """End the runs of nodes that are not among these as runs whose end nobody saw."""
+        self._orders.forget(known)
 
     async def invoke(
         self, node: Node, command: str, params: Mapping[str, JsonValue]
@@ -325,7 +281,7 @@ class NodeHost:
 
     def state(self, node_id: NodeId) -> NodeState:
         """Return how a node is connected, and how much of it has not ended."""
-        running = sum(waiting.node == node_id for waiting in self._runs.values())
+        running = len(self._orders.running(node_id))
         found = self.fleet.connection(node_id)
         if found is None:
             return NodeState(running=running)
@@ -378,49 +334,6 @@ class NodeHost:
         if names != self._skills.get(session, ()):
             self._skills[session] = names
             await connection.link.send(Skills(bins=names))
-
-    def _began(self, node_id: NodeId, run_id: ApprovalId) -> None:
-        """Hand on that a run started; only the node that was ordered the run may say so."""
-        waiting = self._runs.get(run_id)
-        if waiting is None:
-            self._soon(self._began_earlier(node_id, run_id))
-        elif waiting.node == node_id and not waiting.started:
-            waiting.started = True
-            self._soon(self.runs.started(run_id))
-
-    async def _began_earlier(self, node_id: NodeId, run_id: ApprovalId) -> None:
-        """Hand on the start of a run that an earlier gateway ordered."""
-        with contextlib.suppress(StoreError):
-            if await self.runs.node_of(run_id) == node_id:
-                await self.runs.started(run_id)
-
-    def _ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Hand an ending to whoever waits; only the node that was ordered the run may end it."""
-        waiting = self._runs.get(ending.run_id)
-        if waiting is None:
-            self._settle_soon(node_id, ending)
-        elif waiting.node == node_id and not waiting.ending.done():
-            waiting.ending.set_result(ending)
-
-    def _settle_soon(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Have an ending stored, however long that takes; a node that comes again adds nothing."""
-        run_id = ending.run_id
-        if run_id not in self._settling:
-            task = asyncio.ensure_future(self._settled(node_id, ending))
-            self._settling[run_id] = task
-            task.add_done_callback(lambda _: self._settling.pop(run_id, None))
-
-    def _soon(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _settled(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Tell the node that its ending is stored."""
-        while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
-            await asyncio.sleep(_SETTLE_AGAIN_S)
-        self._left_cancelled.discard(ending.run_id)
-        await self._say(node_id, Noted(run_id=ending.run_id))
 
     async def _say(self, node_id: NodeId, frame: AnyFrame) -> None:
         connection = self.fleet.connection(node_id)

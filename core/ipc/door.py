@@ -69,9 +69,6 @@ class Door(socket.socket):
                 raise
             self._turn_away(error)
             raise BlockingIOError(errno.EAGAIN, "no descriptor is left") from error
-        # asyncio does so only where a socket names its protocol, which an accepted one here does
-        # not: without it an answer of two packets waits 40 ms for the other side's delayed ACK.
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         taken = _Accepted(raw, self)
         self._strangers[taken] = str(address[0])
         if len(self._strangers) > self.most:
@@ -125,6 +122,10 @@ class _Accepted(socket.socket):
     def __init__(self, raw: socket.socket, door: Door) -> None:
         super().__init__(raw.family, raw.type, raw.proto, raw.detach())
         self._door = door
+        # asyncio does so only for sockets that were made as TCP by number, and create_server names
+        # none: each frame but the first would wait 40 ms for an acknowledgement.
+        with contextlib.suppress(OSError):  # it may have ended already
+            self.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
         """Close it."""

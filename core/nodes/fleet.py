@@ -25,6 +25,11 @@ _LOG = logging.getLogger(__name__)
 _AUTH_S = 10.0
 _LOOK_S = 5.0
 """How often a waiting node is looked up even without a wake-up, which may be lost."""
+_EXPIRES_MS = 30_000
+"""A request that is gone this long before its end was denied; later it may have expired, since the
+store's clock may be another one."""
+_DENIED_S = 3_600.0
+_MOST_DENIED = 1_000
 MOST_UNKNOWN = 64
 """Connections at a time whose node is not let in yet."""
 
@@ -120,6 +125,7 @@ class Fleet:
     _connected: dict[NodeId, Connection] = field(default_factory=dict)
     _leaving: set[NodeId] = field(default_factory=set)
     _unknown: int = 0
+    _denied: dict[NodeId, float] = field(default_factory=dict)
 
     def connection(self, node_id: str | None) -> Connection | None:
         """Return the connection of a node, ``None`` if it is not connected."""
@@ -201,6 +207,7 @@ class Fleet:
             return None
         if node is None:
             return None
+        self._denied.pop(node_id, None)
         await link.send(Welcome(name=node.name))
         return Connection(node, auth.session, link, auth.caps)
 
@@ -217,7 +224,14 @@ class Fleet:
         return None
 
     async def _paired(self, auth: Auth, link: NodeLink) -> Node | None:
-        """Wait until a person allows the node; ``None`` where nobody did in time."""
+        """Wait until a person allows the node; ``None`` where nobody did in time.
+
+        A key that a person denied puts no question for an hour, however often its node dials.
+        """
+        node_id = NodeId(auth.node_id)
+        if self._denied.get(node_id, 0.0) > time.monotonic():
+            await link.send(Refused(why="A person denied this node. It may ask again in an hour."))
+            return None
         asked = await self.directory.ask(auth, link.peer)
         _LOG.warning("the node %r at %s asks to be paired", auth.name, link.peer)
         await link.send(Waiting(code=asked.code, expires_ms=asked.expires_ms))
@@ -226,16 +240,25 @@ class Fleet:
         with self.directory.changes() as changes:
             try:
                 while time.monotonic() < ends and not gone.done():
-                    node = await self.directory.admit(NodeId(auth.node_id), auth.token, link.peer)
+                    node = await self.directory.admit(node_id, auth.token, link.peer)
                     if node is not None:
                         return node
-                    if not await self.directory.waits(NodeId(auth.node_id)):
+                    if not await self.directory.waits(node_id):
+                        if time.time_ns() // 1_000_000 < asked.expires_ms - _EXPIRES_MS:
+                            self._deny(node_id)
                         break
                     await _first(changes, gone)
             finally:
                 gone.cancel()
         await link.send(Refused(why="Nobody allowed this node in time, or it was refused."))
         return None
+
+    def _deny(self, node_id: NodeId) -> None:
+        """Remember whom a person denied; the oldest is forgotten where there are too many."""
+        self._denied.pop(node_id, None)
+        self._denied[node_id] = time.monotonic() + _DENIED_S
+        if len(self._denied) > _MOST_DENIED:
+            del self._denied[next(iter(self._denied))]
 
     async def _stay(self, connection: Connection) -> None:
         """Hear a node until it leaves; a newer connection of the same node replaces an older."""

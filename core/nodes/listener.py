@@ -20,8 +20,9 @@ _LOG = logging.getLogger(__name__)
 _LIBRARY = _LOG.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
-_READ_BYTES = 32 << 10
-"""What asyncio reads of a TLS connection at a time; it keeps as much for each, 256 KiB else."""
+SSLProtocol.max_size = 32 << 10
+"""Bytes that each connection keeps to read into: two TLS records. asyncio's 256 KiB a connection
+make up most of what a node that does nothing costs (docs/decisions/0032)."""
 
 
 @asynccontextmanager
@@ -39,7 +40,6 @@ async def listening(
         words = error.strerror or str(error)
         raise StateError(f"nodes.listen: {host}:{port} cannot listen: {words}.") from error
     context = key_context(key)
-    SSLProtocol.max_size = _READ_BYTES
     async with AsyncExitStack() as stack:
         for door in doors:
             await stack.enter_async_context(_served(door, context, answer))

@@ -6,12 +6,16 @@ nodes, 20 minutes at most, instead of 22 on 6.
 """
 
 import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.faults.node_cuts import CODE, KINDS, Case, Told, Trial, judge, told, unnoted
+from tests.support.gateway_process import ROOT
 from tests.support.link_relay import Cut
 from tests.support.node_fleet import NodeFleet, node_fleet
 from tests.support.waiting import wait_until
@@ -76,3 +80,47 @@ def test_the_judge_sees_each_fault(run: Told, mark: str, fault: str) -> None:
     """Each lie is found, and what is right is not called one."""
     faults = judge([Case("t", Cut.DROPPED, "n")], mark, {"t": [run]})
     assert any(fault in one for one in faults) if fault else faults == []
+
+
+def _fail(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
+    """Fail as a test does, while a fleet runs of which one node was killed."""
+    with node_fleet(folder, 2) as fleet:
+        for one in fleet.processes:
+            assert one.process is not None
+            started.append(one.process)
+        fleet.nodes[0].process.kill()
+        raise ZeroDivisionError
+
+
+@pytest.mark.timeout(120)
+def test_a_fleet_whose_test_fails_leaves_nothing(tmp_path: Path) -> None:
+    """Whatever the test did to it, each of its processes has ended afterwards."""
+    started: list[subprocess.Popen[bytes]] = []
+    with pytest.raises(ZeroDivisionError):
+        _fail(tmp_path, started)
+
+    assert len(started) == 3
+    assert [one for one in started if one.poll() is None] == []
+
+
+def test_a_node_dies_with_the_tests_that_started_it(tmp_path: Path) -> None:
+    """Whoever kills the tests kills their nodes: they cannot be stopped any more."""
+    code = (
+        "import os, sys; from pathlib import Path; from tests.support.node_process import *\n"
+        "class Waits(NodeProcess):\n"
+        "    def argv(self, *words): return ['sleep', '300']\n"
+        "node = Waits(Path(sys.argv[1])); node.start(); print(node.process.pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    argv = [sys.executable, "-c", code, str(tmp_path / "node")]
+    killed = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, check=False)
+
+    assert killed.returncode == -signal.SIGKILL
+    wait_until("the node to be gone", lambda: not _lives(int(killed.stdout)))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -20,9 +20,7 @@ FRAGMENT = 40
 LARGE_FOLDERS: Mapping[str, str] = {}
 """Why a folder holds more than ``MOST_MODULES`` modules."""
 
-LONG_MODULES: Mapping[str, str] = {
-    "core/hosts/node.py": "the gateway's whole side of a run on a node: order, link lost, ending",
-}
+LONG_MODULES: Mapping[str, str] = {}
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
 FRAGMENTS: Mapping[str, str] = {

@@ -106,6 +106,22 @@ def bot_api() -> Iterator[BotApi]:
         process.stdout.close()
 
 
+def ended(process: subprocess.Popen[bytes]) -> int:
+    """Ask a process to end and return its exit code.
+
+    Raises:
+        TimeoutExpired: it did not end; it is killed.
+    """
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        return process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(10)
+        raise
+
+
 @dataclass
 class GatewayProcess:
     """`sayso serve` over one home; it can be killed and started again."""
@@ -158,11 +174,13 @@ class GatewayProcess:
         self.process.wait(10)
 
     def stop(self) -> int:
-        """End it as an operator would, and return its exit code."""
+        """End it as an operator would, and return its exit code.
+
+        Raises:
+            TimeoutExpired: it did not end; it is killed.
+        """
         assert self.process is not None
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return ended(self.process)
 
     def cli(self, *words: str, own_session: bool = False) -> subprocess.CompletedProcess[str]:
         """Run one command of the CLI to its end."""

@@ -12,8 +12,8 @@ from typing import cast
 from bot.node.app import node
 from bot.node.work import NodeWork
 from bot.wiring.nodes import StoredNodes
-from core.hosts import node as node_host
 from core.hosts.node import NodeHost
+from core.hosts.node_orders import Ordered
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import AllowedBy
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey
@@ -73,8 +73,7 @@ class Bench:
     def expect(self, run_id: ApprovalId, node_id: str) -> "asyncio.Future[Ended | NotRun]":
         """Wait for the ending of a run that a node was ordered on an earlier connection."""
         ending: asyncio.Future[Ended | NotRun] = asyncio.get_running_loop().create_future()
-        waiting = node_host._Waiting(NodeId(node_id), "5" * 32, ending)
-        self.host._runs[run_id] = waiting
+        self.host._orders._open[run_id] = Ordered(NodeId(node_id), "5" * 32, ending)
         return ending
 
     def order(self, plan: ExecPlan, run_id: ApprovalId, **changes: object) -> Run:

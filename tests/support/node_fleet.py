@@ -17,7 +17,7 @@ from core.store.people.nodes import PairingDraft
 from core.trust.identity import Identity, key_id
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.link_relay import Relay, relay
-from tests.support.node_process import NodeProcess, free_port
+from tests.support.node_process import NodeProcess, free_port, stop_if_started
 from tests.support.waiting import wait_until
 
 FULL = {"security": "full", "ask": "off"}
@@ -44,6 +44,11 @@ class NodeFleet:
     gateway: GatewayProcess
     nodes: list[FleetNode] = field(default_factory=list)
 
+    @property
+    def processes(self) -> tuple[GatewayProcess | NodeProcess, ...]:
+        """Return the gateway and the nodes."""
+        return (self.gateway, *(node.process for node in self.nodes))
+
     def call(self, method: str, params: dict[str, Any], timeout: float = 20) -> dict[str, Any]:
         """Call the gateway once."""
         with Client(str(self.gateway.home / "gateway.sock")) as client:
@@ -55,8 +60,13 @@ def node_fleet(
     home: Path, count: int, module: str = "bot", gateway_module: str = "bot"
 ) -> Iterator[NodeFleet]:
     """Run a gateway and so many paired nodes; ``module`` is what the nodes are started with."""
-    folder, port = home / "gateway", free_port()
-    _write_config(folder, port)
+    folder = home / "gateway"
+    write_config(folder, None)
+    path, port = folder / "config.json5", free_port()
+    config = json.loads(path.read_text())
+    config["nodes"] = {"enabled": True, "listen": f"127.0.0.1:{port}"}
+    config["agents"] = {"list": [{"id": "free", "tools": {"exec": FULL}}]}
+    path.write_text(json.dumps(config))
     fleet = NodeFleet(GatewayProcess(folder, module=gateway_module))
     key = key_id(Identity.load(folder).agent)
     with ExitStack() as stack:
@@ -67,35 +77,12 @@ def node_fleet(
             file = begin(node.home, f"n{number}", f"127.0.0.1:{link.port}", key)
             fleet.nodes.append(FleetNode(file.display_name, file.node_id, node, link))
             asyncio.run(_paired(f"sqlite:///{folder}/state.db", file))
-        fleet.gateway.start()
-        stack.callback(fleet.gateway.stop)
-        for node in fleet.nodes:
-            node.process.start()
-            stack.callback(node.process.stop)
+        for process in fleet.processes:
+            stack.callback(stop_if_started, process)
+            process.start()
         for node in fleet.nodes:
             wait_until(f"{node.name} to be connected", node.has_connected, seconds=60)
         yield fleet
-
-
-@contextmanager
-def listening_gateway(home: Path) -> Iterator[tuple[GatewayProcess, str]]:
-    """Make a gateway that takes nodes, to be started in the block; yield it and its address."""
-    folder, port = home / "gateway", free_port()
-    _write_config(folder, port)
-    gateway = GatewayProcess(folder)
-    try:
-        yield gateway, f"127.0.0.1:{port}"
-    finally:
-        gateway.stop()
-
-
-def _write_config(folder: Path, port: int) -> None:
-    write_config(folder, None)
-    path = folder / "config.json5"
-    config = json.loads(path.read_text())
-    config["nodes"] = {"enabled": True, "listen": f"127.0.0.1:{port}"}
-    config["agents"] = {"list": [{"id": "free", "tools": {"exec": FULL}}]}
-    path.write_text(json.dumps(config))
 
 
 async def _paired(url: str, file: NodeFile) -> None:

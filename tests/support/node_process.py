@@ -2,21 +2,25 @@
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.gateway_process import ROOT, GatewayProcess, ended, write_config
 from tests.support.terminal import in_terminal
 from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
+BOUND = ("setpriv", "--pdeathsig", "KILL", "--")
+"""Has a program die with the thread that started it, so tests that are killed leave no node."""
+_STARTER = ThreadPoolExecutor(1, "node starter")
+"""The one thread that starts nodes: it lives as long as the tests do."""
 
 
 @dataclass
@@ -34,9 +38,13 @@ class NodeProcess:
 
     def start(self, *words: str) -> None:
         """Start it; the words name the gateway the first time."""
+        assert self.process is None or self.process.poll() is not None, "it runs already"
+        self.process = _STARTER.submit(self._started, *words).result()
+
+    def _started(self, *words: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self.argv("run", *words),
+            return subprocess.Popen(
+                [*BOUND, *self.argv("run", *words)],
                 cwd=ROOT,
                 env={**os.environ, "SAYSO_HOME": str(self.home)},
                 stdin=subprocess.DEVNULL,
@@ -69,11 +77,13 @@ class NodeProcess:
         self.process.wait(10)
 
     def stop(self) -> int:
-        """End it as an operator would, and return its exit code."""
+        """End it as an operator would, and return its exit code.
+
+        Raises:
+            TimeoutExpired: it did not end; it is killed.
+        """
         assert self.process is not None
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return ended(self.process)
 
 
 @dataclass
@@ -148,14 +158,16 @@ def node_pair(home: Path, **changes: Any) -> Iterator[NodePair]:
     }
     path.write_text(json.dumps(config))
     gateway, node = GatewayProcess(home / "gateway"), NodeProcess(home / "node")
-    gateway.start()
-    key = gateway.cli("node", "key").stdout.strip()
-    pair = NodePair(gateway, node, address, key)
-    try:
+    with ExitStack() as stack:
+        for one in (gateway, node):
+            stack.callback(stop_if_started, one)
+        gateway.start()
+        pair = NodePair(gateway, node, address, gateway.cli("node", "key").stdout.strip())
         pair.pair()
         yield pair
-    finally:
-        if node.process is not None:
-            node.stop()
-        if gateway.process is not None:
-            gateway.stop()
+
+
+def stop_if_started(one: GatewayProcess | NodeProcess) -> None:
+    """Stop a gateway or a node, wherever the test that started it came to."""
+    if one.process is not None:
+        one.stop()

@@ -53,6 +53,27 @@ async def test_a_node_waits_is_allowed_and_connected(tmp_path: Path, store: Stor
         assert gateway.heard.leaves == 1
 
 
+@pytest.mark.parametrize("denied", [True, False], ids=["denied", "expired: the control"])
+async def test_a_denied_key_puts_no_second_question(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, *, denied: bool
+) -> None:
+    """It dials on and is refused quietly; one that nobody answered may ask again."""
+    if not denied:  # as if what follows came in the last moments of the request
+        monkeypatch.setattr(fleet_module, "_EXPIRES_MS", nodes.REQUEST_LIFE_MS)
+    async with (
+        node_gateway(tmp_path / "g", store) as gateway,
+        member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as node,
+    ):
+        await until(lambda: node.said)
+        (asked,) = await store.read(nodes.requests)
+        await store.write(nodes.deny, asked.code)
+        answered = "A person denied this node" if denied else "must allow this node"
+        await until(lambda: any(answered in said for said in node.said[1:]))
+        waiting = await store.read(nodes.requests)
+
+    assert len(waiting) == (0 if denied else 1)
+
+
 async def test_a_wrong_key_hears_nothing(tmp_path: Path, store: Store) -> None:
     """Whoever answers with another key gets no byte; the control pins the right one."""
     wrong = key_id(load_key(tmp_path / "other.key"))

@@ -1,0 +1,143 @@
+"""Keep the runs that nodes were ordered until their endings are stored.
+
+An ending is taken from the node that was ordered the run and from no other. One for which nobody
+waits, since an earlier gateway ordered the run, goes to the store; the node hears that it is there.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from core.errors import StoreError
+from core.hosts.node_answers import NodeRuns
+from core.model.identity import ApprovalId
+from core.model.node import NodeId
+from core.model.result import Finished, Output
+from core.nodes.frames import AnyFrame, Ended, Noted, NotRun
+
+_SETTLE_AGAIN_S = 5.0
+Say = Callable[[NodeId, AnyFrame], Awaitable[None]]
+"""Sends a frame to a node, where it is connected."""
+
+
+@dataclass(slots=True, eq=False)
+class Ordered:
+    """A run that was ordered in a session, and the ending that is waited for."""
+
+    node: NodeId
+    session: str
+    ending: "asyncio.Future[Ended | NotRun]"
+    cancelled: bool = False
+    started: bool = False
+
+
+@dataclass(slots=True)
+class Orders:
+    """The runs of one gateway on nodes; ``runs`` are those of the store."""
+
+    runs: NodeRuns
+    say: Say
+    _open: dict[ApprovalId, Ordered] = field(default_factory=dict)
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+    _settling: dict[ApprovalId, "asyncio.Task[None]"] = field(default_factory=dict)
+    _left_cancelled: set[ApprovalId] = field(default_factory=set)
+
+    @contextmanager
+    def waiting(self, run_id: ApprovalId, node_id: NodeId, session: str) -> Iterator[Ordered]:
+        """Take the ending of a run for as long as the block lasts."""
+        ordered = Ordered(node_id, session, asyncio.get_running_loop().create_future())
+        self._open[run_id] = ordered
+        try:
+            yield ordered
+        finally:
+            del self._open[run_id]
+
+    def running(self, node_id: NodeId) -> dict[ApprovalId, Ordered]:
+        """Return what a node was ordered and has not ended, on an earlier connection too."""
+        return {id_: one for id_, one in self._open.items() if one.node == node_id}
+
+    async def node_of(self, run_id: ApprovalId) -> NodeId | None:
+        """Return the node of a run that has not ended, ``None`` where it runs on none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        ordered = self._open.get(run_id)
+        return await self.runs.node_of(run_id) if ordered is None else ordered.node
+
+    def cancel(self, run_id: ApprovalId) -> None:
+        """Note that a run is to end, for a node that is away now."""
+        ordered = self._open.get(run_id)
+        if ordered is None:
+            self._left_cancelled.add(run_id)
+        else:
+            ordered.cancelled = True
+
+    async def earlier(self, node_id: NodeId, session: str) -> dict[ApprovalId, bool]:
+        """Return the runs that a node was ordered before this session, and which are cancelled.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        left = await self.runs.left_on(node_id)
+        found = {run_id: run_id in self._left_cancelled for run_id in left}
+        for run_id, ordered in self.running(node_id).items():
+            if ordered.session != session:
+                found[run_id] = ordered.cancelled
+        return found
+
+    def began(self, node_id: NodeId, run_id: ApprovalId) -> None:
+        """Hand on that a run started; only the node that was ordered the run may say so."""
+        ordered = self._open.get(run_id)
+        if ordered is None:
+            self.soon(self._began_earlier(node_id, run_id))
+        elif ordered.node == node_id and not ordered.started:
+            ordered.started = True
+            self.soon(self.runs.started(run_id))
+
+    async def _began_earlier(self, node_id: NodeId, run_id: ApprovalId) -> None:
+        """Hand on the start of a run that an earlier gateway ordered."""
+        with contextlib.suppress(StoreError):
+            if await self.runs.node_of(run_id) == node_id:
+                await self.runs.started(run_id)
+
+    def ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
+        """Hand an ending to whoever waits; only the node that was ordered the run may end it."""
+        ordered = self._open.get(ending.run_id)
+        if ordered is None:
+            self.settle(node_id, ending)
+        elif ordered.node == node_id and not ordered.ending.done():
+            ordered.ending.set_result(ending)
+
+    def forget(self, known: frozenset[NodeId]) -> None:
+        """End the runs of nodes that are not among these as runs whose end nobody saw.
+
+        A node that was revoked delivers nothing any more.
+        """
+        for run_id, ordered in self._open.items():
+            if ordered.node not in known and not ordered.ending.done():
+                unseen = Finished(run_id, None, None, Output(), duration_ms=0)
+                ordered.ending.set_result(Ended(run_id=run_id, result=unseen))
+
+    def settle(self, node_id: NodeId, ending: Ended | NotRun) -> None:
+        """Have an ending stored, however long that takes; a node that comes again adds nothing."""
+        run_id = ending.run_id
+        if run_id not in self._settling:
+            task = asyncio.ensure_future(self._settled(node_id, ending))
+            self._settling[run_id] = task
+            task.add_done_callback(lambda _: self._settling.pop(run_id, None))
+
+    async def _settled(self, node_id: NodeId, ending: Ended | NotRun) -> None:
+        """Tell the node that its ending is stored."""
+        while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(_SETTLE_AGAIN_S)
+        self._left_cancelled.discard(ending.run_id)
+        await self.say(node_id, Noted(run_id=ending.run_id))
+
+    def soon(self, work: Coroutine[object, object, None]) -> None:
+        """Do something that nobody waits for."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
