@@ -353,7 +353,11 @@ def _session(card: PromptCard) -> tuple[Redacted, ...]:
 def _step_up(card: PromptCard) -> Redacted:
     if not (card.step_up and card.approvable):
         return NOTHING
-    return phrase("type /approve {} allow-once; a button is not enough", Redacted(card.code))
+    words = (
+        "type /approve {} allow-once; a button is not enough. Who has an authenticator app: its "
+        "code on the control page"
+    )
+    return phrase(words, Redacted(card.code))
 
 
 def _deadline(card: PromptCard) -> str:
