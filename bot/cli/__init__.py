@@ -209,7 +209,7 @@ def _run_quickly(words: list[str]) -> int | None:
     return run_words(words[1:])
 
 
-def _whole(words: list[str]) -> list[str]:
+def whole(words: list[str]) -> list[str]:
     """Return `prompt AGENT …` as the `prompt send AGENT …` that it is short for."""
     agent = words[1] if words[:1] == ["prompt"] and len(words) > 1 else ""
     if agent and not agent.startswith("-") and agent not in {"render", "send"}:
@@ -218,7 +218,7 @@ def _whole(words: list[str]) -> list[str]:
 
 
 def _run_parsed(words: list[str]) -> int:
-    words = _whole(words)
+    words = whole(words)
     args, rest = build_parser(words[0] if words else None).parse_known_args(words)
     if rest:
         args.parser.unknown(rest)

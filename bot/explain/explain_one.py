@@ -201,6 +201,8 @@ _ADVICE = {
     Reason.TERMINAL: "the request without a terminal (`--pty`)",
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
     Reason.REPLACES: "`-n`, which replaces nothing, or `-f` in a rule that allows it",
+    Reason.AGENT_PROMPT: "security full for this agent, or a person who allows the prompt",
+    Reason.AGENT_TOOL: "security full for this agent, or a person who allows the tool call",
     Reason.STEERED: (
         "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
         "yours belongs in your home), or a person who allows it once"

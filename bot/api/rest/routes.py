@@ -124,7 +124,7 @@ _RULES = (
 _PROMPTS = (
     Route(
         "POST",
-        "/v1/sessions/{session}/prompt",
+        "/v1/sessions/prompt",
         "agent.prompt",
         fixed=("wait", "stream"),
         about="Give an agent a prompt: `running` with its `task_id`, which is a run's id.",
