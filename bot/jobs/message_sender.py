@@ -27,7 +27,7 @@ from core.store import Store, approvals, outbox
 from core.store.engine.clock import now_ms
 from core.store.sessions.threads import keep_thread, thread_of
 from core.store.views.status import Shown, shown_by
-from core.text.render import phrase, printed, redact
+from core.text.render import own_lines, phrase, printed, redact
 
 _log = logging.getLogger(__name__)
 _BURST = 3
@@ -113,10 +113,11 @@ class Delivery:
 
     async def _notice(self, item: outbox.OutboxItem) -> None:
         payload = json.loads(item.payload)
-        words = redact(str(payload["text"]), multiline=True)
+        node, text = payload.get("node"), str(payload["text"])
+        # A node's name and address hold no line feed; other notices may quote a command.
+        words = own_lines(text) if node else redact(text, multiline=True)
         if payload.get("output"):
             words = phrase("{}\n{}", words, printed(str(payload["output"])))
-        node = payload.get("node")
         card = NoticeCard(words, node_choices(str(node["code"])) if node else ())
         message = await self.channels[item.target.channel].notify(item.target, card)
         await self.store.write(outbox.sent, item.id, message)

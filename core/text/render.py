@@ -17,6 +17,7 @@ __all__ = [
     "Redacted",
     "command_text",
     "join",
+    "own_lines",
     "phrase",
     "printed",
     "redact",
@@ -41,8 +42,13 @@ def printed(text: str, most: int = 3_000) -> Redacted:
 
     Line feeds break the line without a mark: output is read, not approved.
     """
-    found = redact(text.rstrip("\n"), multiline=True).text.replace(f"{LINE_MARK}\n", "\n")
+    found = own_lines(text.rstrip("\n")).text
     return Redacted(found if len(found) <= most else f"…{found[-most:]}")
+
+
+def own_lines(text: str) -> Redacted:
+    """Mask a text whose line feeds are ours, or nobody's to be deceived by: they have no mark."""
+    return Redacted(redact(text, multiline=True).text.replace(f"{LINE_MARK}\n", "\n"))
 
 
 def join(separator: str, parts: tuple[Redacted, ...]) -> Redacted:
