@@ -37,28 +37,36 @@ class Process:
         self.status: int | None = None
         self.exited = asyncio.Event()
         self._errors = errors
+        self._said = b""
         self._on_exit = on_exit
         self._fd = os.pidfd_open(pid)
         asyncio.get_running_loop().add_reader(self._fd, self._ended)
 
     def words(self) -> str:
         """Return what it said on standard error, in one line."""
-        said = b""
-        with contextlib.suppress(OSError):
-            said = os.read(self._errors, _LONGEST_WORDS)
-        return " ".join(said.decode(errors="replace").split())
+        self._listen()
+        return " ".join(self._said.decode(errors="replace").split())
+
+    def _listen(self) -> None:
+        """Keep what it said until now; after its end it may be forgotten at any moment."""
+        room = _LONGEST_WORDS - len(self._said)
+        if self._errors >= 0 and room > 0:
+            with contextlib.suppress(BlockingIOError):
+                self._said += os.read(self._errors, room)
 
     def _ended(self) -> None:
         asyncio.get_running_loop().remove_reader(self._fd)
         os.close(self._fd)
         with contextlib.suppress(ChildProcessError):
             self.status = os.waitpid(self.pid, 0)[1]
+        self._listen()
         self.exited.set()
         self._on_exit()
 
     def forget(self) -> None:
         """Close what was kept of it, once it has ended."""
         os.close(self._errors)
+        self._errors = -1
 
 
 def start(argv: Sequence[str], on_exit: Callable[[], None]) -> tuple[Process, socket.socket]:
