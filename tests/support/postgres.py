@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,8 @@ class PostgresServer:
             finally:
                 await conn.close()
 
-        return asyncio.run(go())
+        with ThreadPoolExecutor(1) as pool:  # a browser test has a loop in its own thread
+            return pool.submit(asyncio.run, go()).result()
 
     def stop_at_once(self) -> None:
         """Stop as a crash does: no checkpoint, every connection cut."""
