@@ -9,6 +9,7 @@ from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool, Options
 from core.isolation.tokens import SessionTokens
 from core.model.command import ExecRequest
+from core.planning.environment import account_of
 from core.planning.planner import RunAs
 from core.ports import Journal, SpawnGuard
 
@@ -43,3 +44,10 @@ def run_as_of(settings: Settings) -> RunAs | None:
         return section.user_of(request.agent, request.requester.account)
 
     return user
+
+
+def executor_users(settings: Settings) -> tuple[str, ...]:
+    """Return the users of this machine that commands may run as."""
+    section = settings.execution
+    named = {section.executor_unix_user, *(one.user for one in section.users)}
+    return tuple(sorted(name for name in named if account_of(name) is not None))

@@ -4,10 +4,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bot.factories.agents import agents_of
-from bot.factories.executors import executors_of
+from bot.factories.executors import executor_users, executors_of
 from bot.factories.sandbox import sandbox_of
+from bot.jobs.executor_recovery import ExecutorRecovery
 from bot.settings import Settings
 from bot.wiring.gate_proof import guard_of
+from core.gate import Gate
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost, PlanRunner
 from core.hosts.router import HostRouter
@@ -61,3 +63,10 @@ async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Jou
         stack.push_async_callback(executors.stop)
     agents = agents_of(settings, executors, guard)
     return Machines(guard, runner, sandbox, executors, agents)
+
+
+def after_death_of(settings: Settings, gate: Gate, machines: Machines) -> ExecutorRecovery | None:
+    """Return what clears up behind gateways that died, ``None`` where all runs as this user."""
+    if machines.executors is None:
+        return None
+    return ExecutorRecovery(gate, machines.executors, executor_users(settings))

@@ -71,6 +71,7 @@ def connect_agents(agents: Agents, gate: Gate) -> None:
         await gate.store.write(events.append_one, event)
 
     agents.gate = gate
+    agents.owner = gate.execution.owner
     agents.tell = tell
 
 
