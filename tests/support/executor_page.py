@@ -44,7 +44,16 @@ def followed(tmp_path: Path, script: str, *, seconds: int = 170) -> str:
     """Run a script in namespaces of its own; return what it prints."""
     written = tmp_path / "steps.sh"
     written.write_text(script)
-    words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
+    words = (
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        "--kill-child",
+    )
     shell = ("sh", "tests/e2e/executors.sh", str(tmp_path), str(ROOT), sys.base_prefix)
     done = subprocess.run(
         [*words, *shell, str(written)],
