@@ -238,17 +238,20 @@ def wait_for(method: str, params: dict[str, object]) -> None:
         client.call(method, params)
 
 
+def numbers() -> list[int]:
+    """Return the numbers of all processes."""
+    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
+
+
 def others() -> dict[int, bytes]:
     """Return what runs as alice, by number, with its command line."""
     found = {}
-    for name in os.listdir("/proc"):
+    for pid in numbers():
         with suppress(OSError, IndexError):
-            if not name.isdigit():
-                continue
-            status = Path(f"/proc/{name}/status").read_text()
+            status = Path(f"/proc/{pid}/status").read_text()
             uids = status.partition("\nUid:")[2].split()
             if int(uids[0]) == ALICE.pw_uid and "\nState:\tZ" not in status:
-                found[int(name)] = Path(f"/proc/{name}/cmdline").read_bytes()
+                found[pid] = command_line(pid)
     return found
 
 
@@ -296,14 +299,12 @@ def command_line(pid: int) -> bytes:
 def look(seen: Seen, over: threading.Event) -> None:
     """Search each process's arguments and environment for what nobody may show, again and again."""
     own = os.getpid()
-    while not over.wait(0.05):
+    while not over.wait(0.1):
         seen.looks += 1
-        for name in os.listdir("/proc"):
-            if not name.isdigit() or int(name) == own:
-                continue
+        for pid in numbers():
             for part in ("cmdline", "environ"):
                 with suppress(OSError):
-                    text = Path(f"/proc/{name}/{part}").read_bytes()
+                    text = b"" if pid == own else Path(f"/proc/{pid}/{part}").read_bytes()
                     seen.leaks |= {f"{part} of {text[:80]!r}" for one in CANARIES if one in text}
 
 
@@ -347,8 +348,8 @@ def end_rest() -> None:
 
 def ran() -> dict[str, str]:
     """Return the runs that have begun, by their key, the last ones."""
-    lines = RAN.read_text().splitlines()[-6:]
-    return {key: run_id for key, run_id in (line.split() for line in lines)}
+    lines = [line.split() for line in RAN.read_text().splitlines()[-6:]]
+    return {line[0]: line[1] for line in lines}
 
 
 def finals() -> Counter[str]:

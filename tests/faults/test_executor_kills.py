@@ -4,7 +4,7 @@ With real users, the real sudo and the real setup. After each kill nothing may r
 user; at the end each run has had one ending and ran once; and what nobody may see, the API key and
 the session tokens, was in no file, no arguments and no environment.
 
-``SAYSO_FULL_EXECUTORS=1`` goes through 300 cycles instead of 8.
+``SAYSO_FULL_EXECUTORS=1`` goes through 300 cycles instead of 5.
 """
 
 import json
@@ -17,7 +17,7 @@ import pytest
 from tests.support.executor_page import ROOT, as_ann, blocks, followed
 
 FULL = bool(os.environ.get("SAYSO_FULL_EXECUTORS"))
-CYCLES = 300 if FULL else 8
+CYCLES = 300 if FULL else 5
 SEED = 20261124
 PAGE = ROOT / "docs/how-to/executors.md"
 NOTHING = ("orphans", "twice", "lost", "leaks", "files", "log")
@@ -35,6 +35,11 @@ chown -R ann: /home/ann
     return json.loads(followed(tmp_path, script, seconds=seconds).splitlines()[-1])
 
 
+def faults(found: Any) -> dict[str, list[str]]:
+    """Return what a report has of that which must not be."""
+    return {name: found[name] for name in NOTHING if found[name]}
+
+
 @pytest.mark.timeout(3600 if FULL else 300)
 def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No orphan, no lost ending, no second run, no key in any file, argument or environment."""
@@ -42,7 +47,7 @@ def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with capsys.disabled():
         print(f"\nkill -9 of executors: {json.dumps(found)}")
 
-    assert {name: found[name] for name in NOTHING} == dict.fromkeys(NOTHING, [])
+    assert not faults(found)
     assert found["waiting"] == 0
     assert found["cycles"] == CYCLES
     assert found["begun"] > CYCLES
@@ -65,6 +70,4 @@ def test_a_planted_fault_is_found(tmp_path: Path, plant: str, where: str) -> Non
     """The negative controls: each kind of fault, made on purpose, is in the report."""
     found = went_through(tmp_path, 1, plant)
 
-    assert found[where]
-    others = [name for name in NOTHING if name != where]
-    assert {name: found[name] for name in others} == dict.fromkeys(others, [])
+    assert set(faults(found)) == {where}
