@@ -46,7 +46,7 @@ from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
-from bot.wiring.execution import Machines, after_death_of, start_machines
+from bot.wiring.execution import Machines, clear_up, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
 from bot.wiring.nodes import node_host_of, open_to_nodes
@@ -113,9 +113,7 @@ async def gateway(
             health.nodes = NodesLook(ground.store, node_host)
         inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
-        after = after_death_of(settings, gate, machines)
-        if after is not None:
-            await after(ground.orphans)
+        after = await clear_up(settings, gate, machines, ground.orphans)
         clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
         table = _methods(settings, ground, gate, health, prover, remote, network, node_host)

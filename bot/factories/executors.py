@@ -3,12 +3,14 @@
 import time
 
 from bot.executor_setup.archive import build_id
+from bot.factories.sandbox import encloses_others
 from bot.settings import Settings
 from core.isolation.call_audit import CallAudit
 from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool, Options
 from core.isolation.tokens import SessionTokens
 from core.model.command import ExecRequest
+from core.model.policy import ExecHost
 from core.planning.environment import account_of
 from core.planning.planner import RunAs
 from core.ports import Journal, SpawnGuard
@@ -44,6 +46,12 @@ def run_as_of(settings: Settings) -> RunAs | None:
         return section.user_of(request.agent, request.requester.account)
 
     return user
+
+
+def bound_hosts(settings: Settings) -> tuple[ExecHost, ...]:
+    """Return the hosts whose commands run as other users, where any do."""
+    sandboxed = (ExecHost.SANDBOX,) if encloses_others(settings) else ()
+    return (ExecHost.GATEWAY, *sandboxed)
 
 
 def executor_users(settings: Settings) -> tuple[str, ...]:

@@ -102,6 +102,8 @@ class ExecutorPool:
         ours, theirs = socket.socketpair()
         with theirs:
             params: wire.Object = {"session_token": executor.token, "build": self._options.build}
+            if order.private is not None:
+                params["private"] = {"run": order.run_id, "holds": order.private.get("holds", "")}
             try:
                 self._tokens.begin(executor.token, holder)
                 answer = await self._call(executor, wire.RUN, params, [theirs.fileno()])
